@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from kitlib.api.clock import EPOCH
 from kitlib.api.errors import KitError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kitlib.cluster.control_plane.docker import DockerCluster
     from kitlib.cluster.control_plane.simulated import SimulatedCluster
     from kitlib.cluster.nodes.provisioner import Provision, Show
+    from kitlib.node.kubernetes.manifest import Machines
     from kitlib.node.real.container import Privilege
 
     RealCluster: TypeAlias = ContainerControlPlaneClient | DockerCluster
@@ -112,6 +113,7 @@ class Cluster(BaseCluster):
         deadline: int = DEADLINE,
         start_timeout: float = START,
         pod: Mapping[str, Any] | None = None,
+        machines: str = "",
         control_plane: ControlPlane = "process",
         progress: Show | None = None,
         **options: Any,
@@ -129,6 +131,8 @@ class Cluster(BaseCluster):
             deadline: seconds after which the cluster ends a node in any case.
             start_timeout: seconds that a pod may take to run.
             pod: fields of the pods' specification: nodeSelector, tolerations, runtimeClassName, imagePullSecrets, ….
+            machines: "preferred": the machines with the label kitlib.dev/nodes where there are any; "required": only
+                those; "" = KITLIB_NODES_MACHINES, else preferred.
             control_plane: in this "process", or in a pod ("container") of its own.
             progress: as for `Cluster.docker`.
 
@@ -148,6 +152,7 @@ class Cluster(BaseCluster):
             deadline=deadline,
             start_timeout=start_timeout,
             pod=pod or {},
+            machines=cast("Machines", machines or os.environ.get("KITLIB_NODES_MACHINES", "") or "preferred"),
             progress=progress,
         )
         return _started(ClusterOptions.of(nodes, **options), provision, control_plane)

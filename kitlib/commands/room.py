@@ -14,7 +14,7 @@ def add(commands: Any) -> None:
         "room",
         help="show who is at which lab and who is stuck; open and close labs for everybody",
         description="Read the progress files in FOLDER (NAME.jsonl or NAME/progress.jsonl) and show every learner, "
-        "those who need help first. FOLDER/room.json says which labs are open and which variants are fixed; learners' "
+        "those who need help first. The room's file says which labs are open and which variants are fixed; learners' "
         "servers read it (KITLIB_ROOM).",
     )
     made.add_argument("folder", type=Path, help="the learners' folder on shared storage")
@@ -27,7 +27,12 @@ def add(commands: Any) -> None:
         metavar="LAB=N",
         help="give everybody variant N of a lab; LAB= gives the learners their own again",
     )
-    made.add_argument("--file", type=Path, help="the room's file (default: FOLDER/room.json)")
+    made.add_argument(
+        "--file",
+        type=Path,
+        help="the room's file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, else "
+        "FOLDER/room.json)",
+    )
     made.add_argument("--watch", type=float, metavar="SECONDS", help="show it again and again, until Ctrl-C")
     made.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a page (.html) that reads itself again")
     made.set_defaults(run=run)
@@ -40,8 +45,10 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.lab.submissions import course_labs
 
     view = room_view.RoomView(options.folder)
-    file = options.file or options.folder / room.FILE
-    decided = room.read(file)
+    file = options.file or room.file_of(options.folder)
+    decided, problem = _decided(file)
+    if problem and (options.open or options.close or options.seed):
+        raise KitError(f"{problem}; mend or delete the file, then decide again")
     if options.open or options.close or options.seed:
         course = tuple(course_labs())
         decided = decided.closed(_named(options.close, course), course) if options.close else decided
@@ -56,17 +63,29 @@ def run(options: argparse.Namespace) -> int:
         while True:
             seats = view.seats()
             if options.output is None:
+                print(f"{problem}: it decides nothing, every lab is open\n" if problem else "", end="")
                 print(room_view.to_text(seats, decided), end="", flush=True)
             else:
                 write_whole(options.output, room_view.to_html(seats, decided))
             if options.watch is None:
                 return 0
             time.sleep(options.watch)
-            decided = room.read(file)
+            decided, problem = _decided(file)
     except OSError as error:
         raise KitError(f"{options.output}: {error.strerror or error}") from error
     except KeyboardInterrupt:
         return 0
+
+
+def _decided(file: Path) -> tuple[Any, str]:
+    """Return the room's decisions and what is wrong with its file; learners' servers then follow no decision."""
+    from kitlib.api.errors import KitError
+    from kitlib.lab import room
+
+    try:
+        return room.read(file), ""
+    except KitError as error:
+        return room.Room(), str(error)
 
 
 def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:

@@ -47,25 +47,26 @@ def add(commands: Any) -> None:
         dest="subjects",
         nargs="+",
         metavar="WHO",
-        help="who may have real nodes: user:NAME, group:NAME, serviceaccount:NAMESPACE:NAME",
+        help="who may have real nodes, each in a namespace of its own: user:NAME, group:NAME, "
+        "serviceaccount:NAMESPACE:NAME (default: a service account of the hub for each of --learners)",
     )
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
-    from kitlib.workshop import Limits, kubernetes, write
+    from kitlib.workshop import RESERVE, Limits, kubernetes, write
     from kitlib.workshop.nodes_namespace import NodesNamespace
 
     limits = Limits(options.learners, options.memory, options.cpus, options.processes)
     nodes = NodesNamespace(
         name=options.namespace or "kitlib-nodes",
         image=options.node_image,
-        learners=options.learners,
         nodes=options.nodes,
         cpus=options.node_cpus,
         memory=options.node_memory,
-        subjects=tuple(options.subjects or (f"serviceaccount:{options.hub}:kitlib-learner",)),
+        subjects=tuple(options.subjects or NodesNamespace.seat_subjects(options.learners + RESERVE, options.hub)),
+        seats=options.subjects is None,
     )
     if options.folder is None:
         if options.namespace is None:

@@ -21,6 +21,8 @@ PYTHON = "3.11"
 """Of the learners' image."""
 
 
+RESERVE = 2
+"""The number of servers and seats beyond those of the learners: the trainer, and a learner who comes back."""
 _BOUNDS = (
     ("learners", 1, 100_000),
     ("memory_mb", 300, 10**7),

@@ -12,13 +12,15 @@ from pathlib import Path
 from string import Template
 
 from kitlib.api.errors import KitError, shortened
-from kitlib.workshop import FILES, Limits, Written, write_files
+from kitlib.workshop import FILES, RESERVE, Limits, Written, write_files
 from kitlib.workshop.nodes_namespace import NodesNamespace, check_image, check_namespace
 
 SERVER_MB, KERNEL_MB, HUB_MB = 120, 110, 1024
 """Measured: a learner's server, a kernel after a table and a widget; the hub's own limit."""
 NODE_CPU, LEARNER_CPU = 0.1, 0.05
 """CPUs that are set aside: `requests` of a node's pod, the guarantee of a learner."""
+SPAWNS = 64
+"""The chart's own concurrentSpawnLimit: a smaller one refuses learners who log in together, and starts them later."""
 MACHINE_GB, MACHINE_CPUS, USABLE = 32, 8, 0.85
 """A machine of the sizing, and what of it pods may have."""
 
@@ -75,7 +77,7 @@ class KubernetesRoom:
         limits: of each learner.
         hub: the hub's namespace.
         image: of learners, `REGISTRY/NAME:TAG`.
-        nodes: the namespace for real nodes.
+        nodes: the namespaces for real nodes, one for each seat.
 
     Raises:
         KitError: naming the argument.
@@ -89,6 +91,11 @@ class KubernetesRoom:
     def __post_init__(self) -> None:
         check_namespace(self.hub)
         check_image(self.image)
+        if not self.nodes.seats:
+            raise KitError(
+                "subjects: the recipe makes a service account and a namespace for each learner; --for goes with "
+                "--namespace alone"
+            )
 
     def values(self) -> dict[str, str]:
         """The names in the files -> what stands for them.
@@ -104,8 +111,8 @@ class KubernetesRoom:
         learners = self.limits.learners
         return {
             "learners": str(learners),
-            "servers": str(learners + 2),
-            "at_once": str(min(64, max(8, learners // 10))),
+            "servers": str(learners + RESERVE),
+            "at_once": str(SPAWNS),
             "placeholders": str(max(1, learners // 20)),
             "memory_mb": str(self.limits.memory_mb),
             "guarantee_mb": str(min(self.limits.memory_mb, SERVER_MB + KERNEL_MB)),

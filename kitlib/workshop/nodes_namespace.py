@@ -1,8 +1,9 @@
-"""What an administrator grants so that learners have real nodes: a namespace for node pods, and nothing beside it.
+"""What an administrator grants so that learners have real nodes: a namespace for each of them, and nothing beside it.
 
 A node owns a cgroup tree, so Pod Security must let its pod be privileged; that level would let a learner take over the
-machine. So an admission policy lets through only the kit's own pods: its image, its command, its capabilities, no host
-path. Even so, CAP_SYS_ADMIN on a shared kernel is close to root: give node pods machines of their own.
+machine. So admission policies let through only the kit's own pods (`node_pod_policy`), on machines that are set aside
+for them. The right to attach holds for all pods of a namespace, so each learner has a namespace. Even so,
+CAP_SYS_ADMIN on a shared kernel is close to root: the machines that are set aside hold nothing else of value.
 
 Source: Pod Security Admission labels; admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy (1.30); ResourceQuota;
 NetworkPolicy (attach goes through the kubelet, not through the pod's network).
@@ -18,12 +19,16 @@ from typing import Any
 from kitlib.api.errors import KitError, shortened
 from kitlib.api.names import is_dns1123_label
 from kitlib.api.resource import Quantity, QuantityError
-from kitlib.node.kubernetes import manifest
 from kitlib.node.kubernetes.manifest import REQUESTS
 from kitlib.node.kubernetes.pods import RIGHTS
 from kitlib.node.real.container import OVERHEAD
+from kitlib.workshop import node_pod_policy
 
 ROLE = "kitlib-nodes"
+ACCOUNT = "kitlib-learner"
+"""The service account of a learner, followed by the number of the hub's user."""
+LABEL = "kitlib.dev/node-pods"
+"""The label of namespaces to which the policies apply."""
 RBAC = "rbac.authorization.k8s.io"
 MAX_LEARNERS, MAX_NODES, MAX_CPUS, MAX_MEMORY = 100_000, 100, 1024, 64 << 40
 _IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}")
@@ -32,17 +37,19 @@ _KINDS = {"user": "User", "group": "Group"}
 
 @dataclass(frozen=True, kw_only=True)
 class NodesNamespace:
-    """A namespace for node pods.
+    """The namespaces for node pods: one for each subject.
 
     Attributes:
-        name: of the namespace.
-        image: that node pods run.
-        learners: how many may have nodes at once.
-        nodes: of each learner.
-        cpus: of a node.
-        memory: of a node, a quantity.
-        deadline: seconds that a node may live at most.
-        subjects: who gets the rights: `user:NAME`, `group:NAME`, `serviceaccount:NAMESPACE:NAME`.
+        name: the name of the namespace; with several subjects, of each with its number: `NAME-1`, `NAME-2`, ….
+        image: the image of node pods.
+        nodes: the number of nodes that a subject may have at once.
+        cpus: the largest number of CPUs of a node.
+        memory: the largest memory of a node, a quantity.
+        deadline: the longest life of a node, in seconds.
+        subjects: `user:NAME`, `group:NAME` or `serviceaccount:NAMESPACE:NAME`; each gets the rights in its own
+            namespace. The members of a group share one: each can attach to and delete the nodes of all.
+        seats: whether the subjects are the seats of a hub (`seat_subjects`): their service accounts are made too, and
+            the namespaces have numbers even if there is only one.
 
     Raises:
         KitError: naming the argument.
@@ -50,15 +57,22 @@ class NodesNamespace:
 
     name: str = "kitlib-nodes"
     image: str = "kitlib-node"
-    learners: int = 30
     nodes: int = 3
     cpus: int = 4
     memory: str = "8Gi"
     deadline: int = 8 * 3600
     subjects: tuple[str, ...] = ("serviceaccount:kitlib-hub:kitlib-learner",)
+    seats: bool = False
+
+    @staticmethod
+    def seat_subjects(learners: int, hub: str) -> tuple[str, ...]:
+        """Return the subjects of a hub's learners: one service account for each, by the number of the hub's user."""
+        if not 1 <= learners <= MAX_LEARNERS:
+            raise KitError(f"learners: must be at least 1 and at most {MAX_LEARNERS}, got {learners}")
+        return tuple(f"serviceaccount:{hub}:{ACCOUNT}-{number}" for number in range(1, learners + 1))
 
     def __post_init__(self) -> None:
-        for name, most in (("learners", MAX_LEARNERS), ("nodes", MAX_NODES), ("cpus", MAX_CPUS)):
+        for name, most in (("nodes", MAX_NODES), ("cpus", MAX_CPUS)):
             given = getattr(self, name)
             if not isinstance(given, int) or not 1 <= given <= most:
                 raise KitError(f"{name}: must be at least 1 and at most {most}, got {shortened(str(given), 80)}")
@@ -70,47 +84,72 @@ class NodesNamespace:
             raise KitError(f"memory: {error}") from error
         if not 0 < memory <= MAX_MEMORY:
             raise KitError(f"memory: must be more than 0 and at most 64Ti, got {shortened(self.memory, 80)}")
+        if not self.subjects:
+            raise KitError("subjects: at least one of user:NAME, group:NAME, serviceaccount:NAMESPACE:NAME is needed")
         for one in self.subjects:
             _subject(one)
+        check_namespace(self.namespaces()[-1][0])  # the longest
+
+    def namespaces(self) -> list[tuple[str, str]]:
+        """Return the name of each namespace and its subject."""
+        if len(self.subjects) == 1 and not self.seats:
+            return [(self.name, self.subjects[0])]
+        return [(f"{self.name}-{number}", subject) for number, subject in enumerate(self.subjects, 1)]
 
     @property
     def pods(self) -> int:
-        """Node pods at once; one more for each learner, while an old cluster ends and a new one begins."""
-        return self.learners * (self.nodes + 1)
+        """The number of pods in a namespace: the nodes, and one more while an old cluster ends and a new one begins."""
+        return self.nodes + 1
 
     @property
     def memory_limit(self) -> int:
-        """Bytes of one node's pod."""
+        """The memory limit of a node's pod in bytes."""
         return Quantity(self.memory).value() + OVERHEAD
 
     def manifests(self) -> list[dict[str, Any]]:
-        """Everything, in the order in which it is applied."""
-        return [
-            self._namespace(),
-            self._quota(),
-            self._limits(),
-            self._network(),
-            *self._rights(),
-            *self._policy(),
-        ]
+        """Return all manifests in the order in which they are applied: the policies precede the rights."""
+        made = node_pod_policy.policies(self.name, self._node_pods(), {"matchLabels": {LABEL: self.name}})
+        for namespace, subject in self.namespaces():
+            made += [
+                self._namespace(namespace),
+                self._quota(namespace),
+                self._limits(namespace),
+                _network(namespace),
+                *self._account(subject),
+                *_rights(namespace, subject),
+            ]
+        return made
 
     def to_yaml(self) -> str:
-        """The manifests as YAML."""
+        """Return the manifests as YAML."""
         import yaml
 
         head = (
-            f"# kubectl apply -f -    # a namespace for {self.pods} node pods of the kit; see kitlib/docs/workshop.md\n"
+            f"# kubectl apply -f -    # node pods of the kit, {self.pods} in each of {len(self.subjects)} namespaces; "
+            "see kitlib/docs/workshop.md\n"
         )
         return head + yaml.safe_dump_all(self.manifests(), sort_keys=False, width=120)
 
-    def _metadata(self, name: str) -> dict[str, Any]:
-        return {"name": name, "namespace": self.name}
-
-    def _namespace(self) -> dict[str, Any]:
+    def _namespace(self, name: str) -> dict[str, Any]:
         level = {f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")}
-        return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name, "labels": level}}
+        metadata = {"name": name, "labels": {LABEL: self.name, **level}}
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
-    def _quota(self) -> dict[str, Any]:
+    def _account(self, subject: str) -> list[dict[str, Any]]:
+        found = _subject(subject)
+        if not self.seats or found["kind"] != "ServiceAccount":
+            return []
+        metadata = {"name": found["name"], "namespace": found["namespace"]}
+        return [
+            {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": metadata,
+                "automountServiceAccountToken": False,
+            }
+        ]
+
+    def _quota(self, namespace: str) -> dict[str, Any]:
         hard = {
             "pods": str(self.pods),
             "requests.cpu": str(Quantity(f"{self.pods * Quantity(REQUESTS['cpu']).milli_value()}m")),
@@ -122,135 +161,80 @@ class NodesNamespace:
         return {
             "apiVersion": "v1",
             "kind": "ResourceQuota",
-            "metadata": self._metadata(ROLE),
+            "metadata": _metadata(namespace),
             "spec": {"hard": hard},
         }
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, namespace: str) -> dict[str, Any]:
         most = {"cpu": str(self.cpus), "memory": str(self.memory_limit)}
         spec = {"limits": [{"type": "Container", "max": most}]}
-        return {"apiVersion": "v1", "kind": "LimitRange", "metadata": self._metadata(ROLE), "spec": spec}
-
-    def _network(self) -> dict[str, Any]:
-        spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-        return {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": self._metadata("nothing-in-nothing-out"),
-            "spec": spec,
-        }
-
-    def _rights(self) -> list[dict[str, Any]]:
-        verbs: dict[str, list[str]] = {}
-        for verb, resource in RIGHTS:
-            verbs.setdefault(resource, []).append(verb)
-        rules = [{"apiGroups": [""], "resources": [resource], "verbs": found} for resource, found in verbs.items()]
-        role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": self._metadata(ROLE), "rules": rules}
-        binding = {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "RoleBinding",
-            "metadata": self._metadata(ROLE),
-            "subjects": [_subject(one) for one in self.subjects],
-            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": ROLE},
-        }
-        return [role, binding]
+        return {"apiVersion": "v1", "kind": "LimitRange", "metadata": _metadata(namespace), "spec": spec}
 
     def rules(self) -> Sequence[tuple[str, str]]:
-        """What a pod of this namespace must be, as CEL, and the sentence that refuses another one."""
-        one = "object.spec.containers[0]"
-        context = f"{one}.securityContext"
-        words = [repr(word) for word in manifest.COMMAND]
-        capabilities = [repr(name) for name in manifest.CAPABILITIES]
-        return (
-            (
-                "object.spec.containers.size() == 1 && !has(object.spec.initContainers) && "
-                "!has(object.spec.ephemeralContainers)",
-                "a node pod has one container",
-            ),
-            (f"{one}.image == {self.image!r}", f"only the image {self.image} runs here"),
-            (
-                f"has({one}.command) && {one}.command == [{', '.join(words)}] && has({one}.args) && "
-                f"{one}.args.all(a, a.matches('^(systemd|control-plane|--(cpus|memory|pids)=[0-9]+)$'))",
-                "only the nodes' own program runs here",
-            ),
-            (
-                "!has(object.spec.volumes) || object.spec.volumes.all(v, has(v.emptyDir))",
-                "a node pod has no volumes but those in memory",
-            ),
-            (
-                "!(has(object.spec.hostNetwork) && object.spec.hostNetwork) && "
-                "!(has(object.spec.hostPID) && object.spec.hostPID) && "
-                "!(has(object.spec.hostIPC) && object.spec.hostIPC)",
-                "a node pod has no namespace of its machine's",
-            ),
-            (
-                f"has({context}) && !(has({context}.privileged) && {context}.privileged) && "
-                f"!(has({context}.procMount) && {context}.procMount != 'Default')",
-                "a node pod is not privileged",
-            ),
-            (
-                f"!has({context}.capabilities) || !has({context}.capabilities.add) || "
-                f"{context}.capabilities.add.all(c, c in [{', '.join(capabilities)}])",
-                "a node pod has the capabilities of a node at most",
-            ),
-            (
-                "has(object.spec.automountServiceAccountToken) && !object.spec.automountServiceAccountToken",
-                "a node pod has no service account token",
-            ),
-            (
-                f"has(object.spec.activeDeadlineSeconds) && object.spec.activeDeadlineSeconds <= {self.deadline}",
-                f"a node pod ends after {self.deadline} seconds (activeDeadlineSeconds)",
-            ),
-            (
-                f"has({one}.resources.limits) && 'cpu' in {one}.resources.limits && 'memory' in {one}.resources.limits",
-                "a node pod has limits of CPU and memory",
-            ),
+        """Return the validations of a node pod: CEL expressions, each with the message of a refusal."""
+        return node_pod_policy.rules(self._node_pods())
+
+    def _node_pods(self) -> node_pod_policy.NodePodLimits:
+        return node_pod_policy.NodePodLimits(
+            image=self.image, cpus=self.cpus, memory=self.memory_limit, deadline=self.deadline
         )
 
-    def _policy(self) -> list[dict[str, Any]]:
-        here = {"matchLabels": {"kubernetes.io/metadata.name": self.name}}
-        group = "admissionregistration.k8s.io"
-        pods = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["pods"]}
-        policy = {
-            "apiVersion": f"{group}/v1",
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": self.name},
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"namespaceSelector": here, "resourceRules": [pods]},
-                "validations": [{"expression": text, "message": message} for text, message in self.rules()],
-            },
-        }
-        binding = {
-            "apiVersion": f"{group}/v1",
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": {"name": self.name},
-            "spec": {
-                "policyName": self.name,
-                "validationActions": ["Deny"],
-                "matchResources": {"namespaceSelector": here},
-            },
-        }
-        return [policy, binding]
+
+def _network(namespace: str) -> dict[str, Any]:
+    spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": _metadata(namespace, "nothing-in-nothing-out"),
+        "spec": spec,
+    }
+
+
+def _rights(namespace: str, subject: str) -> list[dict[str, Any]]:
+    verbs: dict[str, list[str]] = {}
+    for verb, resource in RIGHTS:
+        verbs.setdefault(resource, []).append(verb)
+    rules = [{"apiGroups": [""], "resources": [resource], "verbs": found} for resource, found in verbs.items()]
+    role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": _metadata(namespace), "rules": rules}
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": _metadata(namespace),
+        "subjects": [_subject(subject)],
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": ROLE},
+    }
+    return [role, binding]
+
+
+def _metadata(namespace: str, name: str = ROLE) -> dict[str, Any]:
+    return {"name": name, "namespace": namespace}
 
 
 def check_namespace(name: str) -> None:
-    """Raises: KitError: it is no name of a namespace."""
+    """Check the name of a namespace.
+
+    Raises:
+        KitError: the name is not a DNS label.
+    """
     for problem in is_dns1123_label(name):
         raise KitError(f"namespace {shortened(repr(name), 80)}: {problem}")
 
 
 def check_image(image: str) -> None:
-    """Raises: KitError: it is no reference of an image."""
+    """Check the reference of an image.
+
+    Raises:
+        KitError: the text is not such a reference.
+    """
     if not _IMAGE.fullmatch(image):
         raise KitError(f"image {shortened(repr(image), 80)}: REGISTRY/NAME:TAG is expected")
 
 
 def _subject(text: str) -> dict[str, str]:
-    """A subject of a binding.
+    """Return the subject of a RoleBinding that the text names.
 
     Raises:
-        KitError: the text names none.
+        KitError: the text has another form.
     """
     kind, _, rest = text.partition(":")
     namespace, _, name = rest.partition(":")

@@ -159,17 +159,17 @@ def test_options_of_the_recipe(note: Any) -> None:
         nodes = NodesNamespace(
             name=wished["name"],
             image=wished["node_image"],
-            learners=wished["learners"],
             nodes=wished["nodes"],
             cpus=wished["node_cpus"],
             memory=wished["memory"],
             subjects=(wished["subject"],),
+            seats=True,
         )
         limits = Limits(*(wished[name] for name in ("learners", "memory_mb", "cpus", "processes")))
         made = KubernetesRoom(limits=limits, hub=wished["hub"], image=wished["image"], nodes=nodes)
         values = yaml.load(made.files()["values.yaml"], Loader=CSafeLoader)
         override = values["singleuser"]["profileList"][1]["kubespawner_override"]
-        assert override["environment"]["KITLIB_NODES_NAMESPACE"] == wished["name"]
+        assert override["environment"]["KITLIB_NODES_NAMESPACE"] == wished["name"] + "-{userid}"
         assert override["environment"]["KITLIB_NODE_IMAGE"] == wished["node_image"]
         assert f"{values['singleuser']['image']['name']}:{values['singleuser']['image']['tag']}" == wished["image"]
         assert next(yaml.load_all(nodes.to_yaml(), Loader=CSafeLoader))["metadata"]["name"] == wished["name"]

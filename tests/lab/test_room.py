@@ -77,6 +77,28 @@ def test_a_learners_lab_obeys_the_room(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(own["progress"].entries()) == []
 
 
+def test_a_rooms_file_that_cannot_be_read_stops_no_learner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from kitlib import cli
+
+    learners, file = tmp_path / "learners", tmp_path / "room" / "room.json"
+    learners.mkdir()
+    file.parent.mkdir()
+    file.write_text('{"open": [')
+    assert room.file_of(learners) == file
+    with monkeypatch.context() as patched:
+        patched.setenv("KITLIB_ROOM", str(file))
+        assert Lab(FIRST, "simulated", progress=Progress(tmp_path)).seed is not None
+    assert cli.main(["room", str(learners)]) == 0
+    assert f"{file}: not a room's file" in capsys.readouterr().out
+    assert cli.main(["room", str(learners), "--close", "all"]) == 2
+    assert "mend or delete the file" in capsys.readouterr().err
+    file.unlink()
+    assert cli.main(["room", str(learners), "--close", "all"]) == 0
+    assert room.read(file).open == ()
+
+
 def _another() -> str:
     from kitlib.lab.submissions import course_labs
 

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from kitlib import workshop
+from kitlib.lab import room
 from kitlib.workshop import Limits
 from tests import venvs
 
@@ -49,7 +50,7 @@ class Place:
 
 
 def install(folder: Path) -> Place:
-    """The recipe, and a hub with every spawner that it knows."""
+    """The recipe, and a hub with every spawner that it knows; the room has one lab open."""
     if shutil.which("npm") is None:
         assert "workshop" not in os.environ.get("KITLIB_REQUIRE", "").split(","), "node.js and npm are needed"
         pytest.skip("no node.js on this machine")
@@ -65,6 +66,7 @@ def install(folder: Path) -> Place:
     path = os.pathsep.join([str(venv / "bin"), str(folder / "node_modules/.bin"), os.environ["PATH"]])
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KITLIB", "JUPYTER"))}
     variables |= {"PATH": path, "KITLIB_HUB_PASSWORD": PASSWORD, "KITLIB_HUB_FOLDER": str(folder / "learners")}
+    room.write(folder / "room" / room.FILE, room.Room(open=("01-make-it-guaranteed",)))  # the trainer's decisions
     return Place(folder, python, variables)
 
 

@@ -132,6 +132,7 @@ def main(hub: str, name: str, password: str, other: str, how: str = "process") -
         found["notebook seconds"] = round(time.monotonic() - began, 1)
         lab = "lab = Lab('01-make-it-guaranteed'); print(lab.check('guaranteed'))"
         found["check"] = kernel.run(f"from kitlib.lab import Lab; {lab}")
+        found["closed"] = kernel.run("Lab('02-throttled-on-an-idle-node')")
         found["pid"] = kernel.run("import os; print(os.getpid(), os.getppid())")
         found["limit"] = kernel.run(CONTAINER_LIMIT if how == "container" else LIMIT)
         found["hog"] = kernel.run(CONTAINER_HOG if how == "container" else HOG)

@@ -46,6 +46,11 @@ def test_every_cell_of_the_first_notebook_runs_and_a_lab_is_checked(found: list[
         assert one["check"][0] == "ok" and "This time 0 of 3 points" in one["check"][1], one["check"]
 
 
+def test_a_lab_that_the_trainer_closed_does_not_open(found: list[dict[str, Any]]) -> None:
+    for one in found:
+        assert one["closed"][0].startswith("KitError: lab 02-throttled-on-an-idle-node is closed"), one["closed"]
+
+
 def test_nobody_gets_into_a_neighbours_server(found: list[dict[str, Any]]) -> None:
     assert [one["neighbour"] for one in found] == [403] * 3
 

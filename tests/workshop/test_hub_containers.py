@@ -86,6 +86,7 @@ def test_a_learner_works_in_a_container_of_their_own(found: list[dict[str, Any]]
         assert set(one["cells"]) == {"ok"}, one["cells"]
         assert one["check"][0] == "ok" and "This time 0 of 3 points" in one["check"][1], one["check"]
         assert one["neighbour"] == 403
+        assert one["closed"][0].startswith("KitError: lab 02-throttled-on-an-idle-node is closed"), one["closed"]
     there = containers(client)
     assert set(there) == set(LEARNERS)
     assert all(one["Config"]["User"] == "learner" for one in there.values())

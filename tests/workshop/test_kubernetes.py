@@ -130,13 +130,18 @@ def test_learners_have_rights_only_where_they_want_real_nodes(values: Any, recip
     assert simulated["default"] and "kubespawner_override" not in simulated
     override = real["kubespawner_override"]
     assert override["environment"]["KITLIB_NODES"] == "kubernetes"
-    namespace = {one["kind"]: one for one in yaml.safe_load_all((recipe / "nodes-namespace.yaml").read_text())}
-    assert namespace["Namespace"]["metadata"]["name"] == override["environment"]["KITLIB_NODES_NAMESPACE"]
-    account = {"kind": "ServiceAccount", "namespace": "class", "name": override["service_account"]}
-    assert namespace["RoleBinding"]["subjects"] == [account]
+    assert override["environment"]["KITLIB_NODES_MACHINES"] == "required"
+    granted = list(yaml.safe_load_all((recipe / "nodes-namespace.yaml").read_text()))
+    for number in (1, 202):  # the numbers of the hub's users, which KubeSpawner fills in
+        namespace = override["environment"]["KITLIB_NODES_NAMESPACE"].format(userid=number)
+        account = {"name": override["service_account"].format(userid=number), "namespace": "class"}
+        assert [one["subjects"] for one in granted if one["kind"] == "RoleBinding"][number - 1] == [
+            {"kind": "ServiceAccount", **account}
+        ]
+        assert namespace in [one["metadata"]["name"] for one in granted if one["kind"] == "Namespace"]
+        (made,) = [one for one in granted if one["kind"] == "ServiceAccount" and one["metadata"] == account]
+        assert made["automountServiceAccountToken"] is False
     storage = {one["kind"]: one for one in yaml.safe_load_all((recipe / "storage.yaml").read_text())}
-    assert storage["ServiceAccount"]["metadata"]["name"] == override["service_account"]
-    assert storage["ServiceAccount"]["automountServiceAccountToken"] is False
     claim = values["singleuser"]["storage"]["extraVolumes"][0]["persistentVolumeClaim"]["claimName"]
     assert storage["PersistentVolumeClaim"]["metadata"]["name"] == claim
 
@@ -181,7 +186,7 @@ def test_the_table_of_sizes_is_computed(learners: int, nodes: int, machines: int
 @pytest.mark.parametrize("image", ["learner", "reg.example:5000/learner"])
 def test_an_image_without_a_tag_is_refused(image: str) -> None:
     with pytest.raises(KitError, match="NAME:TAG is expected"):
-        KubernetesRoom(limits=Limits(), image=image, nodes=NodesNamespace()).files()
+        KubernetesRoom(limits=Limits(), image=image, nodes=NodesNamespace(seats=True)).files()
 
 
 def test_neither_a_folder_nor_a_namespace_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

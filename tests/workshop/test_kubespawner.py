@@ -87,9 +87,9 @@ def test_kubespawner_creates_watches_and_deletes_a_learners_pod(
         started, stopped, left = learner(cluster, python, recipe, "real")
     assert started["phase"] == "Running" and started["poll"] is None and ADDRESS in started["where"]
     assert started["limits"] == {"cpu": "1", "memory": str(600 << 20)}  # JupyterHub's M is 2**20
-    environment = {"KITLIB_NODES": "kubernetes", "KITLIB_NODES_NAMESPACE": "kitlib-nodes", "HOME": "/home/learner"}
+    environment = {"KITLIB_NODES": "kubernetes", "KITLIB_NODES_NAMESPACE": "kitlib-nodes-1", "HOME": "/home/learner"}
     assert environment.items() <= started["environment"].items()
-    assert started["account"] == ["kitlib-learner", True]
+    assert started["account"] == ["kitlib-learner-1", True]
     assert stopped["poll"] is not None and stopped["watched"] == 0
     assert left["pods"] == 0
 
@@ -103,7 +103,9 @@ def test_the_server_in_the_pod_is_reached_through_a_port_forward(
     with Cluster.docker(1, cpus=2, memory="2Gi", control_plane="process") as cluster:
         give_addresses(monkeypatch, cluster)
         started, reached, stopped, left = learner(cluster, python, recipe, "simulated", str(programs / "kubectl"))
-    assert started["phase"] == "Running" and started["poll"] is None and started["account"] != ["kitlib-learner", True]
+    assert (
+        started["phase"] == "Running" and started["poll"] is None and started["account"] != ["kitlib-learner-1", True]
+    )
     told = {"asked": "/user/ada/api", "uid": 1000, "JUPYTERHUB_USER": "ada", "KITLIB_NODES": "simulated"}
     assert reached["answers"] == [told, told]
     assert stopped["poll"] is not None and stopped["watched"] == 0

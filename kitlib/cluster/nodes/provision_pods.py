@@ -18,7 +18,7 @@ from kitlib.cluster.nodes.provisioner import Connect, Held, Show
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.kubernetes import manifest, pods
 from kitlib.node.kubernetes.client import Api, Place
-from kitlib.node.kubernetes.manifest import PodOptions
+from kitlib.node.kubernetes.manifest import Machines, PodOptions
 from kitlib.node.kubernetes.pods import NodePod
 from kitlib.node.real import image as images
 from kitlib.node.real import reaper
@@ -46,6 +46,7 @@ class PodProvisionOptions:
     privilege: Privilege = "least"
     requests: Mapping[str, str] | None = None
     pod: Mapping[str, Any] = field(default_factory=dict)
+    machines: Machines = "preferred"
     progress: Show | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +60,7 @@ class PodProvisionOptions:
             requests=dict(manifest.REQUESTS if self.requests is None else self.requests),
             deadline=self.deadline,
             spec=self.pod,
+            machines=self.machines,
         )
 
     def provisioner(self) -> PodProvisioner:

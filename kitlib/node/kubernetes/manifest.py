@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity, QuantityError
@@ -34,7 +34,8 @@ NODE, OWNER, RUN, OWNED_BY = "kitlib.dev/node", "kitlib.dev/owner", "kitlib.dev/
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
 MACHINES = "kitlib.dev/nodes"
 """Label and taint of the machines that an administrator sets aside for node pods, which prefer them."""
-PREFERRED = {"weight": 100, "preference": {"matchExpressions": [{"key": MACHINES, "operator": "Exists"}]}}
+Machines = Literal["preferred", "required"]
+"""Whether node pods prefer or require the machines that are set aside."""
 GRACE = 1
 """Seconds that a node gets to end: it holds nothing that is worth more."""
 PLACEMENT = (
@@ -54,6 +55,8 @@ class PodOptions:
         requests: of resources, which the scheduler sets aside; limits are the machine's.
         deadline: seconds after which Kubernetes ends a node.
         spec: fields of `PLACEMENT`.
+        machines: "preferred": run on the machines that are set aside for node pods where there are any; "required":
+            run nowhere else.
 
     Raises:
         KitError: naming the argument.
@@ -64,8 +67,11 @@ class PodOptions:
     requests: Mapping[str, str] = field(default_factory=lambda: dict(REQUESTS))
     deadline: int
     spec: Mapping[str, Any] = field(default_factory=dict)
+    machines: Machines = "preferred"
 
     def __post_init__(self) -> None:
+        if self.machines not in get_args(Machines):
+            raise KitError(f"machines: must be one of {', '.join(get_args(Machines))}, got {self.machines!r}")
         if self.privilege not in ("least", "full"):
             raise KitError(f"privilege: must be one of least, full, got {self.privilege!r}")
         if not isinstance(self.deadline, int) or isinstance(self.deadline, bool) or self.deadline < 60:
@@ -196,11 +202,19 @@ def _pod(
         "hostIPC": False,
         "containers": [container],
         "tolerations": [{"key": MACHINES, "operator": "Exists"}],
-        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [PREFERRED]}},
+        "affinity": {"nodeAffinity": affinity(options.machines)},
         **({"volumes": volumes} if volumes else {}),
         **options.spec,
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def affinity(machines: Machines) -> dict[str, Any]:
+    """Return the node affinity of a node pod for the machines that are set aside."""
+    term = {"matchExpressions": [{"key": MACHINES, "operator": "Exists"}]}
+    if machines == "required":
+        return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": term}]}
 
 
 def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> dict[str, Any]:

@@ -26,11 +26,14 @@ MEMORY_MB = 600
 CPUS = 1.0
 PROCESSES = 200
 LEARNERS_FOLDER = Path(os.environ.get("KITLIB_HUB_FOLDER", "/srv/kitlib/learners"))
+ROOM_FOLDER = Path(os.environ.get("KITLIB_HUB_ROOM", LEARNERS_FOLDER.with_name("room")))
+"""What the trainer decides, in room.json: `kitlib room LEARNERS_FOLDER` writes it, learners only read it."""
 IMAGE = os.environ.get("KITLIB_HUB_IMAGE", "kitlib-learner")
 PORT = int(os.environ.get("KITLIB_HUB_PORT", "8000"))
 HUB_PORT = int(os.environ.get("KITLIB_HUB_API_PORT", "8081"))
 NETWORK = os.environ.get("KITLIB_HUB_NETWORK", "bridge")
 HOME = "/home/learner"
+ROOM_IN_CONTAINER = "/srv/kitlib/room"
 USER_ID = 1000
 """Of the user `learner` in the image."""
 
@@ -57,7 +60,7 @@ c.JupyterHub.bind_url = f"http://:{PORT}"
 c.JupyterHub.hub_bind_url = f"http://{'0.0.0.0' if bridged else '127.0.0.1'}:{HUB_PORT}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{HUB_PORT + 1}"
 c.JupyterHub.active_server_limit = LEARNERS + 2
-c.JupyterHub.concurrent_spawn_limit = 8
+c.JupyterHub.concurrent_spawn_limit = 100  # the hub's default: thirty people log in within a few seconds
 c.JupyterHub.cleanup_servers = True
 c.JupyterHub.shutdown_on_logout = True  # who leaves makes room for the next
 
@@ -77,6 +80,10 @@ c.Spawner.args = [
 c.Spawner.environment = {"KITLIB_NODES": "simulated"}  # a learner's server has no container engine
 
 
+ROOM_FOLDER.mkdir(parents=True, exist_ok=True)
+c.Spawner.environment |= {"KITLIB_ROOM": str(ROOM_FOLDER / "room.json")}
+
+
 def own_folder(user: str) -> Path:
     """The learner's folder on this host: course, notes, progress."""
     folder = LEARNERS_FOLDER / user
@@ -89,6 +96,7 @@ if spawner == "docker":
     c.DockerSpawner.image = IMAGE
     c.DockerSpawner.remove = True
     c.DockerSpawner.volumes = {str(LEARNERS_FOLDER / "{username}"): HOME}
+    c.DockerSpawner.read_only_volumes = {str(ROOM_FOLDER): ROOM_IN_CONTAINER}
     c.DockerSpawner.notebook_dir = HOME
     c.DockerSpawner.cmd = ["start-learner"]
     c.DockerSpawner.extra_host_config = {
@@ -97,7 +105,7 @@ if spawner == "docker":
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
     }
-    c.Spawner.environment |= {"KITLIB_PROGRESS": HOME, "HOME": HOME}
+    c.Spawner.environment |= {"KITLIB_PROGRESS": HOME, "HOME": HOME, "KITLIB_ROOM": f"{ROOM_IN_CONTAINER}/room.json"}
 
     def give_folder(spawner) -> None:
         """A folder that the image's user may write."""
@@ -132,7 +140,11 @@ elif spawner == "systemd":
     c.SystemdSpawner.unit_name_template = "kitlib-{USERNAME}"
     c.SystemdSpawner.isolate_tmp = True
     c.SystemdSpawner.disable_user_sudo = True
-    c.SystemdSpawner.unit_extra_properties = {"TasksMax": str(PROCESSES), "MemorySwapMax": "0"}
+    c.SystemdSpawner.unit_extra_properties = {
+        "TasksMax": str(PROCESSES),
+        "MemorySwapMax": "0",
+        "BindReadOnlyPaths": str(ROOM_FOLDER),
+    }
     c.Spawner.cmd = [shutil.which("start-learner") or str(Path(__file__).with_name("start-learner"))]
     # a dynamic user's home is its state directory, /var/lib/private/NAME, kept from one start to the next
     c.Spawner.environment |= {"KITLIB_PROGRESS_IN_HOME": "1"}

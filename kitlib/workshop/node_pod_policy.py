@@ -1,0 +1,362 @@
+"""The admission policies of a namespace for node pods: exactly the kit's own pods, and no way into them but attach.
+
+A node's pod has CAP_SYS_ADMIN. One more field is enough to run another program with it (a lifecycle hook, a probe, an
+environment variable of the interpreter) or to run it on any machine (`nodeName`, a toleration, a priority class). So
+the policy describes the pod that `kitlib.node.kubernetes.manifest` makes, key by key. A field not described is
+refused, those of later releases included, and fields that the API server fills in (defaults, the plugins
+ServiceAccount, Priority and DefaultTolerationSeconds) may have only the value that it fills in.
+
+    create   the shape of the pod
+    update   nothing changes, unless a kubelet, a controller of kube-system or an administrator asks
+    connect  attach to the node's own container; no exec, port forward or proxy; no ephemeral container, resize, binding
+
+Source: admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy (1.30); core/v1 defaults.go SetDefaults_Pod and
+SetDefaults_PodSpec; plugin/pkg/admission/{serviceaccount,priority,defaulttolerationseconds}; registry/core/pod/rest
+(the object of a CONNECT request is its options, such as PodExecOptions, and carries no pod).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.node.kubernetes import manifest
+from kitlib.workshop.cel_shape import Either, Exactly, Items, Keys, OneOf, Where, literal
+
+GROUP = "admissionregistration.k8s.io"
+ADMINISTRATORS = "('system:masters' in request.userInfo.groups)"
+MACHINERY = (
+    f"{ADMINISTRATORS} || ('system:nodes' in request.userInfo.groups) || "
+    "('system:serviceaccounts:kube-system' in request.userInfo.groups) || "
+    "request.userInfo.username.startsWith('system:kube-')"
+)
+"""Requests of administrators and of the cluster's own components, as CEL."""
+_TEXT = Where("{it}.size() <= 253")
+_NOT = OneOf((False,))
+_DEFAULT_TOLERATIONS = [
+    {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for name in ("not-ready", "unreachable")
+]
+"""Those that DefaultTolerationSeconds adds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodePodLimits:
+    """The numbers of a node's pod.
+
+    Attributes:
+        image: the only image.
+        cpus: the largest CPU limit, in cores.
+        memory: the largest memory limit, in bytes.
+        deadline: the largest `activeDeadlineSeconds`, in seconds.
+    """
+
+    image: str
+    cpus: int
+    memory: int
+    deadline: int
+
+
+def rules(limits: NodePodLimits) -> Sequence[tuple[str, str]]:
+    """Return the validations of a new pod: CEL expressions over `object`, each with the message of a refusal."""
+    return tuple(_validations(limits))
+
+
+def _validations(limits: NodePodLimits) -> Iterator[tuple[str, str]]:
+    # The parts with many fields are spelled out one by one: a refusal then names the field.
+    for path, shape in (
+        ("metadata", _METADATA),
+        ("spec", _spec(limits)),
+        (_CONTAINER, _container(limits)),
+    ):
+        yield shape.only(f"object.{path}"), f"{path}: only {_list(shape)} may be set"
+        for key in (*shape.required, *shape.optional):
+            if shape.expects(key) != _ANY:
+                field = f"{path}.{key}"
+                meaning = _meaning(field, limits)
+                yield shape.one(f"object.{path}", key), f"{field}: {meaning}"
+    yield from _by_kind_of_pod()
+
+
+def _by_kind_of_pod() -> Iterator[tuple[str, str]]:
+    """Yield the rules in which a node and a control plane differ; their arguments tell them apart."""
+    path, name = f"object.{_CONTAINER}", _CONTAINER
+    node = f"{path}.args != ['control-plane']"
+    yield (
+        f"{node} ? ({_NODE_CONTEXT.cel(path + '.securityContext')}) : "
+        f"({_CONTROL_CONTEXT.cel(path + '.securityContext')})",
+        f"{name}.securityContext: a node has the capabilities {', '.join(manifest.CAPABILITIES)} at most and is not "
+        "privileged; a control plane has none",
+    )
+    yield (
+        f"{node} ? !has({path}.env) : {path}.env == {literal(_CONTROL_ENVIRONMENT)}",
+        f"{name}.env: a node has no environment variables, a control plane only OPENBLAS_NUM_THREADS",
+    )
+
+
+_WORDS = "^(systemd|--(cpus|memory|pids)=[0-9]{1,18})$"
+"""The arguments of a node's program, a pattern."""
+_ANY = Where("true")
+"""A value that the server sets, or that another rule describes."""
+_CONTAINER = "spec.containers[0]"
+_METADATA = Keys(
+    {
+        "name": _TEXT,
+        "labels": Keys(
+            {
+                "app.kubernetes.io/name": Exactly("kitlib-node"),
+                manifest.NODE: _TEXT,
+                manifest.OWNER: _TEXT,
+            },
+            {manifest.RUN: _TEXT},
+        ),
+        "annotations": Keys({manifest.OWNED_BY: _TEXT}),
+    },
+    {
+        "namespace": _TEXT,
+        "ownerReferences": Items(
+            Keys(
+                {
+                    "apiVersion": Exactly("v1"),
+                    "kind": Exactly("Pod"),
+                    "name": _TEXT,
+                    "uid": _TEXT,
+                }
+            ),
+            1,
+        ),
+        **dict.fromkeys(("uid", "creationTimestamp", "generation", "managedFields"), _ANY),
+    },
+)
+_CONTROL_ENVIRONMENT = [{"name": "OPENBLAS_NUM_THREADS", "value": "1"}]
+_CAPABILITIES = Keys(
+    {"drop": Exactly(["ALL"]), "add": Where(f"{{it}}.all(name, name in {literal(list(manifest.CAPABILITIES))})")}
+)
+_NODE_CONTEXT = Keys(
+    {
+        "privileged": Exactly(False),
+        "capabilities": _CAPABILITIES,
+        "seccompProfile": Exactly({"type": "Unconfined"}),
+        "appArmorProfile": Exactly({"type": "Unconfined"}),
+        "readOnlyRootFilesystem": Exactly(True),
+        "runAsUser": Exactly(0),
+        "runAsNonRoot": Exactly(False),
+    }
+)
+_CONTROL_CONTEXT = Keys(
+    {
+        "allowPrivilegeEscalation": Exactly(False),
+        "capabilities": Exactly({"drop": ["ALL"]}),
+        "readOnlyRootFilesystem": Exactly(True),
+        "runAsUser": Exactly(65534),
+        "runAsGroup": Exactly(65534),
+        "runAsNonRoot": Exactly(True),
+        "seccompProfile": Exactly({"type": "RuntimeDefault"}),
+    }
+)
+
+
+def _at_most(most: str) -> Where:
+    return Where(f"quantity(string({{it}})).compareTo(quantity({literal(most)})) <= 0")
+
+
+def _spec(limits: NodePodLimits) -> Keys:
+    volume = Keys(
+        {
+            "name": OneOf(("run", "tmp")),
+            "emptyDir": Keys({"medium": Exactly("Memory"), "sizeLimit": _at_most(str(limits.memory))}),
+        }
+    )
+    tolerations = [{"key": manifest.MACHINES, "operator": "Exists"}, *_DEFAULT_TOLERATIONS]
+    return Keys(
+        {
+            "containers": Where("{it}.size() == 1"),
+            "restartPolicy": Exactly("Never"),
+            "activeDeadlineSeconds": Where(f"{{it}} >= 1 && {{it}} <= {limits.deadline}"),
+            "terminationGracePeriodSeconds": Exactly(manifest.GRACE),
+            "automountServiceAccountToken": Exactly(False),
+            "enableServiceLinks": Exactly(False),
+            "affinity": Exactly({"nodeAffinity": manifest.affinity("required")}),
+        },
+        {
+            "volumes": Items(volume, 2),
+            "tolerations": Where(f"{{it}}.all(one, one in {literal(tolerations)})"),
+            "hostNetwork": _NOT,
+            "hostPID": _NOT,
+            "hostIPC": _NOT,
+            "schedulerName": Exactly("default-scheduler"),
+            "dnsPolicy": Exactly("ClusterFirst"),
+            "securityContext": Where("{it}.size() == 0"),
+            "serviceAccountName": Exactly("default"),
+            "serviceAccount": Exactly("default"),
+            "priority": Exactly(0),
+            "preemptionPolicy": Exactly("PreemptLowerPriority"),
+            "imagePullSecrets": Items(Keys({"name": _TEXT}), 4),
+        },
+    )
+
+
+def _container(limits: NodePodLimits) -> Keys:
+    amounts = Keys({"cpu": _at_most(str(limits.cpus)), "memory": _at_most(str(limits.memory))})
+    mounts = [{"name": "run", "mountPath": "/run"}, {"name": "tmp", "mountPath": "/tmp"}]
+    return Keys(
+        {
+            "name": Exactly(manifest.CONTAINER),
+            "image": Exactly(limits.image),
+            "command": Exactly(list(manifest.COMMAND)),
+            "args": Either(
+                (
+                    Exactly(["control-plane"]),
+                    Where(f"{{it}}.size() <= 4 && {{it}}.all(word, word.matches({literal(_WORDS)}))"),
+                )
+            ),
+            "resources": Keys({"limits": amounts, "requests": amounts}),
+            "securityContext": _ANY,  # by kind of pod
+            "stdin": Exactly(True),
+            "stdinOnce": Exactly(True),
+        },
+        {
+            "env": _ANY,  # by kind of pod
+            "imagePullPolicy": OneOf(("IfNotPresent", "Always")),
+            "volumeMounts": Where(f"{{it}}.all(mount, mount in {literal(mounts)})"),
+            "terminationMessagePath": Exactly("/dev/termination-log"),
+            "terminationMessagePolicy": Exactly("File"),
+        },
+    )
+
+
+_MEANING = {
+    "metadata.labels": "only the labels of a node pod",
+    "metadata.annotations": "only the annotation of a node pod",
+    "metadata.ownerReferences": "at most the pod of the notebook",
+    "spec.containers": "a node pod has one container",
+    "spec.restartPolicy": "a node pod is not restarted (Never)",
+    "spec.terminationGracePeriodSeconds": f"must be {manifest.GRACE}",
+    "spec.automountServiceAccountToken": "a node pod has no service account token (false)",
+    "spec.enableServiceLinks": "must be false",
+    "spec.affinity": f"a node pod requires a machine with the label {manifest.MACHINES} (machines='required')",
+    "spec.tolerations": f"a node pod tolerates {manifest.MACHINES} and the default tolerations, nothing else",
+    "spec.volumes": "a node pod has no volumes but `run` and `tmp` in memory",
+    "spec.hostNetwork": "a node pod has its own network namespace",
+    "spec.hostPID": "a node pod has its own PID namespace",
+    "spec.hostIPC": "a node pod has its own IPC namespace",
+    "spec.priority": "a node pod has the priority 0",
+    "spec.serviceAccountName": "a node pod has the service account `default`",
+    f"{_CONTAINER}.command": "only the nodes' own program runs here",
+    f"{_CONTAINER}.args": "only the arguments of the nodes' own program",
+    f"{_CONTAINER}.volumeMounts": "only /run and /tmp in memory",
+}
+
+
+def _meaning(field: str, limits: NodePodLimits) -> str:
+    if field == f"{_CONTAINER}.image":
+        return f"only the image {limits.image} runs here"
+    if field == "spec.activeDeadlineSeconds":
+        return f"a node pod ends after {limits.deadline} seconds at the latest"
+    if field == f"{_CONTAINER}.resources":
+        return f"limits and requests of CPU and memory, at most {limits.cpus} and {limits.memory}"
+    return _MEANING.get(field, "not as in a node pod")
+
+
+def _list(shape: Keys) -> str:
+    return ", ".join((*shape.required, *shape.optional))
+
+
+def policies(name: str, limits: NodePodLimits, selector: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the policies and their bindings, as manifests.
+
+    Args:
+        name: the name of the first policy; the others begin with it.
+        limits: the numbers of a node's pod.
+        selector: the label selector of the namespaces to which the policies apply.
+    """
+    made: list[dict[str, Any]] = []
+    made += _policy(name, selector, ["CREATE"], ["pods"], rules(limits))
+    unchanged = " && ".join(
+        _same(part) for part in ("metadata.labels", "metadata.annotations", "metadata.finalizers", "spec")
+    )
+    made += _policy(
+        f"{name}-update",
+        selector,
+        ["UPDATE"],
+        ["pods"],
+        [
+            (f"({MACHINERY}) || ({unchanged})", "a node pod does not change"),
+            # a webhook or an administrator must not turn a node pod into another program either
+            (_same("spec.containers"), "the container of a node pod does not change"),
+        ],
+    )
+    attach = (
+        "request.subResource == 'attach' && (!has(object.container) || object.container in ['', 'node']) && "
+        "!(has(object.tty) && object.tty)"
+    )
+    made += _policy(
+        f"{name}-connect",
+        selector,
+        ["CONNECT"],
+        ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy"],
+        [
+            (
+                f"{ADMINISTRATORS} || ({attach})",
+                "a node pod is reached by attach to its container `node`, without a terminal; there is no exec, "
+                "port forward or proxy",
+            )
+        ],
+    )
+    made += _policy(
+        f"{name}-subresources",
+        selector,
+        ["CREATE", "UPDATE"],
+        ["pods/ephemeralcontainers", "pods/resize", "pods/binding", "bindings"],
+        [
+            (
+                f"object.kind == 'Binding' ? ({MACHINERY}) : {ADMINISTRATORS}",
+                "a node pod has no ephemeral containers, keeps its size, and is placed by the scheduler",
+            )
+        ],
+    )
+    return made
+
+
+def _same(part: str) -> str:
+    """Return the expression that is true where a part of the object is what it was before."""
+    new, old = f"object.{part}", f"oldObject.{part}"
+    return f"(has({new}) == has({old}) && (!has({new}) || {new} == {old}))"
+
+
+def _policy(
+    name: str,
+    selector: dict[str, Any],
+    operations: Sequence[str],
+    resources: Sequence[str],
+    validations: Sequence[tuple[str, str]],
+) -> list[dict[str, Any]]:
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": list(operations),
+        "resources": list(resources),
+        "scope": "Namespaced",
+    }
+    policy = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"namespaceSelector": selector, "resourceRules": [rule]},
+            "validations": [{"expression": text, "message": message} for text, message in validations],
+        },
+    }
+    binding = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {
+            "policyName": name,
+            "validationActions": ["Deny"],
+            "matchResources": {"namespaceSelector": selector},
+        },
+    }
+    return [policy, binding]
