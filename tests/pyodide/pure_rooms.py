@@ -13,18 +13,18 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-ROOMS = ("api", "apiserver.validation", "cel", "kubelet", "scheduler", "node.simulated")
 
+def imports(*, numpy: bool = True) -> dict[str, Any]:
+    """Every module of the pure rooms; without numpy those that need none."""
+    from tests.rooms import KITLIB, USES_NUMPY, pure_files
+    from tests.rooms import pure_rooms as rooms
 
-def imports(rooms: tuple[str, ...] = ROOMS) -> dict[str, Any]:
-    """Every module of the rooms."""
-    import kitlib
-
-    home = Path(kitlib.__file__).parent
     names = []
-    for room in rooms:
-        for path in sorted((home / room.replace(".", "/")).rglob("*.py")):
-            names.append(".".join(("kitlib", *path.relative_to(home).with_suffix("").parts)).removesuffix(".__init__"))
+    for room in rooms():
+        if numpy or room not in USES_NUMPY:
+            for path in pure_files(room):
+                name = ".".join(("kitlib", *path.relative_to(KITLIB).with_suffix("").parts))
+                names.append(name.removesuffix(".__init__"))
     for name in names:
         importlib.import_module(name)
     return {"modules": len(names)}

@@ -53,9 +53,10 @@ def sources() -> Iterator[tuple[str, Path]]:
     """Every file of the kit that an image carries: its name there, and where it stands here."""
     yield "kitlib/__init__.py", PACKAGE / "__init__.py"
     for package in PACKAGES:
-        for path in sorted((PACKAGE / package).rglob("*.py")):
+        for path in sorted((PACKAGE / package).rglob("*")):
             name = path.relative_to(PACKAGE)
-            if not any(name.is_relative_to(part) for part in _LEFT_OUT):
+            code = "__pycache__" not in name.parts and not any(name.is_relative_to(part) for part in _LEFT_OUT)
+            if code and path.is_file():
                 yield f"kitlib/{name.as_posix()}", path
 
 
