@@ -58,6 +58,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "PodLevelResourceManagers": ((36, _OFF),),
     "PodLevelResources": ((32, _OFF), (34, _ON)),
     "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
+    "PodTopologyLabelsAdmission": ((33, _OFF), (35, _ON)),
     "QOSReserved": ((23, _OFF),),
     "ReadWriteOncePod": ((22, _OFF), (27, _ON)),
     "RecursiveReadOnlyMounts": ((30, _OFF), (31, _ON)),

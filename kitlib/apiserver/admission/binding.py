@@ -8,27 +8,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kitlib.api.core import Pod
-from kitlib.api.errors import Forbidden
+from kitlib.api.errors import Conflict
+from kitlib.api.meta import Condition, ObjectMeta, put_condition
 from kitlib.api.pod_subresources import binding_of
 
 if TYPE_CHECKING:
     from kitlib.apiserver.admission.apiserver import APIServer
 
 
-def bind(api: APIServer, name: str, namespace: str, node: str) -> Pod:
+def bind(api: APIServer, name: str, namespace: str, node: str, given: ObjectMeta | None = None) -> Pod:
     """Give a pod its node.
+
+    Args:
+        given: the Binding's metadata: labels and annotations that the pod gets, and the UID that it must have.
 
     Raises:
         NotFound: where the pod is gone.
-        Forbidden: where it has a node already, or gates.
+        Conflict: where it has a node already, or gates, or is being deleted, or is another one than `given` names.
         PolicyDenied: a policy about `pods/binding` denies it.
     """
+    given = given or ObjectMeta()
     pod: Pod = api.store.get(Pod, name, namespace)
     api.ask_policies(binding_of(name, namespace, node), None, "binding", pod)
-    if pod.spec.node_name:
-        raise Forbidden("pods/binding", name, f"pod {name} is already assigned to node {pod.spec.node_name!r}")
-    if pod.spec.scheduling_gates:
-        raise Forbidden("pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
+    if given.uid and given.uid != pod.metadata.uid:
+        detail = f"Precondition failed: UID in precondition: {given.uid}, UID in object meta: {pod.metadata.uid}"
+        raise Conflict("pods", name, detail)
+    problem = ""
+    if pod.metadata.deletion_timestamp is not None:
+        problem = f"pod {name} is being deleted, cannot be assigned to a host"
+    elif pod.spec.node_name:
+        problem = f'pod {name} is already assigned to node "{pod.spec.node_name}"'
+    elif pod.spec.scheduling_gates:
+        problem = f"pod {name} has non-empty .spec.schedulingGates"
+    if problem:
+        raise Conflict("pods/binding", name, problem)
     pod.spec.node_name = node
     pod.status.nominated_node_name = ""
+    pod.metadata.annotations = {**pod.metadata.annotations, **given.annotations}
+    if api.release.enabled("PodTopologyLabelsAdmission"):
+        pod.metadata.labels = {**pod.metadata.labels, **given.labels}
+    scheduled = Condition(type="PodScheduled", status="True")
+    pod.status.conditions = put_condition(pod.status.conditions, scheduled, api.store.now())
     return api.store.update(pod, same_generation=True)

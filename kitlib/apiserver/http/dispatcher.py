@@ -163,6 +163,13 @@ class Dispatcher:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         if target.subresource:
             return self._subresource(served, target, request)
+        if served.kind == "Binding":
+            if request.method != "POST" or target.name:
+                raise StatusError(
+                    405, "the server does not allow this method on the requested resource", "MethodNotAllowed"
+                )
+            code, body = self.subresources.bind_by_name(target, request)
+            return _json(code, body)
         return self._resource(served, target, request)
 
     # Paths that are no resources.

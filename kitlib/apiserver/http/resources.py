@@ -6,12 +6,14 @@ Source: discovery documents and Tables of kube-apiserver 1.36 (`resources.json` 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources as package_data
 from typing import Any, NamedTuple
 
 from kitlib.api.release import Release
+from kitlib.api.scale import ScalePaths
 from kitlib.apiserver.store.kinds import GATED
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -52,6 +54,8 @@ class APIResource(NamedTuple):
     columns: tuple[Column, ...]
     subresources: tuple[Subresource, ...] = ()
     schema: Mapping[str, Any] | None = None
+    scale: ScalePaths | None = None
+    selectable: tuple[str, ...] = ()
 
     @property
     def group_version(self) -> str:
@@ -143,9 +147,10 @@ def built_in() -> tuple[APIResource, ...]:
         )
         if row["group"] == "autoscaling":
             found.append(found[-1]._replace(version="v1"))
-    return (*found, *_METRICS)
+    return (*found, _BINDINGS, *_METRICS)
 
 
+_BINDINGS = APIResource("", "v1", "bindings", "binding", "Binding", (), (), True, ("create",), ())
 _METRICS = (
     APIResource("metrics.k8s.io", "v1beta1", "nodes", "", "NodeMetrics", (), (), False, ("get", "list"), ()),
     APIResource("metrics.k8s.io", "v1beta1", "pods", "", "PodMetrics", (), (), True, ("get", "list"), ()),
@@ -205,6 +210,8 @@ def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
             tuple(columns),
             tuple(below),
             (version.get("schema") or {}).get("openAPIV3Schema") or {},
+            ScalePaths.of(subresources["scale"] or {}) if "scale" in subresources else None,
+            tuple(str(one.get("jsonPath")).removeprefix(".") for one in version.get("selectableFields") or ()),
         )
 
 
@@ -228,8 +235,24 @@ class ResourceTable:
         return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)
 
     def group_versions(self) -> list[tuple[str, str]]:
-        """Every group and version that is served, in order of first appearance; the core group first."""
+        """Every group and version that is served: groups as they first appear, the core group first; versions by rank.
+
+        Source: apimachinery version.CompareKubeAwareVersionStrings (customresource_discovery_controller.go).
+        """
         seen = dict.fromkeys((r.group, r.version) for r in self.resources)
         for one in (("authentication.k8s.io", "v1"), ("authorization.k8s.io", "v1")):
             seen.setdefault(one)
-        return list(seen)
+        places = {group: i for i, group in enumerate(dict.fromkeys(group for group, _ in seen))}
+        return sorted(seen, key=lambda one: (places[one[0]], *version_rank(one[1])))
+
+
+_VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
+
+
+def version_rank(version: str) -> tuple[int, int, int, str]:
+    """Return what a version is sorted by: stable before beta before alpha, higher numbers first, then other names."""
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return 3, 0, 0, version
+    major, stage, minor = found.groups()
+    return {None: 0, "beta": 1, "alpha": 2}[stage], -int(major), -int(minor or 0), ""

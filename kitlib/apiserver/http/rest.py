@@ -130,7 +130,8 @@ class Rest:
         if request.get("labelSelector"):
             tests.append(label_selector(request.get("labelSelector")))
         if request.get("fieldSelector"):
-            tests.append(field_selector(request.get("fieldSelector"), served.group, served.plural))
+            wanted, custom = request.get("fieldSelector"), served.selectable
+            tests.append(field_selector(wanted, served.group, served.plural, custom=custom))
         return lambda obj: all(test(obj) for test in tests)
 
     def wire(self, served: APIResource, obj: Any) -> Object:

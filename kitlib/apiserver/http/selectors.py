@@ -113,6 +113,8 @@ _FIELDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "nodes"): ("spec.unschedulable",),
     ("", "namespaces"): ("status.phase",),
     ("", "secrets"): ("type",),
+    ("", "services"): ("spec.clusterIP", "spec.type"),
+    ("certificates.k8s.io", "certificatesigningrequests"): ("spec.signerName",),
     ("", "replicationcontrollers"): ("status.replicas",),
     ("apps", "replicasets"): ("status.replicas",),
     ("batch", "jobs"): ("status.successful",),

@@ -8,8 +8,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
-from kitlib.api.scale import scale_of
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.scale import ScalePaths, scale_of
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.service_account_token import Subject, issue
 from kitlib.apiserver.admission.binding import bind
@@ -69,7 +71,8 @@ class Subresources:
 
     def _scale(self, served: APIResource, target: Target, request: Request) -> Result:
         live = self._rest.get(served, target.namespace, target.name)
-        scale = to_dict(scale_of(from_dict(live)))
+        paths = served.scale or ScalePaths()
+        scale = self._scale_of(served, live)
         if request.method == "GET":
             return 200, scale
         if request.method == "PUT":
@@ -84,19 +87,40 @@ class Subresources:
         if replicas < 0:
             why = f"spec.replicas: Invalid value: {replicas}: must be greater than or equal to 0"
             raise StatusError(422, f'Scale.autoscaling "{target.name}" is invalid: {why}', "Invalid")
-        live["spec"] = {**live.get("spec", {}), "replicas": replicas}
-        made = self._rest.store_changed(served, live, "scale", request)
-        return 200, to_dict(scale_of(from_dict(made)))
+        changed = paths.with_replicas(live, replicas)
+        return 200, self._scale_of(served, self._rest.store_changed(served, changed, "scale", request))
+
+    def _scale_of(self, served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
+        """Source: apiextensions-apiserver registry/customresource/etcd.go ScaleREST.Get."""
+        if served.scale is None:
+            return to_dict(scale_of(from_dict(obj)))
+        made = served.scale.scale_of(obj)
+        if made is None:
+            why = f"the spec replicas field {served.scale.spec_replicas!r} does not exist"
+            raise StatusError(500, f"Internal error occurred: {why}".replace("'", '"'), "InternalError")
+        return to_dict(made)
 
     # Pods.
 
+    def bind_by_name(self, target: Target, request: Request) -> Result:
+        """Bind the pod that a Binding names: a POST to `bindings`. Source: LegacyBindingREST.Create."""
+        name = mapping(object_body(request, "Binding"), "metadata").get("name")
+        if not isinstance(name, str) or not name:
+            raise StatusError(400, "name is required", "BadRequest")
+        pods = self._rest.resources.find("", "v1", "pods")
+        assert pods is not None
+        return self._bind(pods, target._replace(name=name), request)
+
     def _bind(self, served: APIResource, target: Target, request: Request) -> Result:
-        node = mapping(object_body(request, "Binding"), "target").get("name")
+        self._rest.get(served, target.namespace, target.name)
+        body = object_body(request, "Binding")
+        node = mapping(body, "target").get("name")
         if not isinstance(node, str) or not node:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
         if not request.dry_run:
             with self._rest.errors(served, target.name):
-                bind(self._rest.cluster.api, target.name, target.namespace, node)
+                given = convert({k: v for k, v in mapping(body, "metadata").items() if v is not None}, ObjectMeta)
+                bind(self._rest.cluster.api, target.name, target.namespace, node, given)
             self._rest.cluster.settle()
         return 201, success()
 

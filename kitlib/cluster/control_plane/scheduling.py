@@ -213,11 +213,7 @@ class ClusterScheduler:
     # What the loop asks for.
 
     def bind(self, pod: Pod, node: str) -> None:
-        bound = binding.bind(self._api, pod.name, pod.namespace, node)
-        conditions = [c for c in bound.status.conditions if c.type != "PodScheduled"]
-        scheduled = Condition(type="PodScheduled", status="True", last_transition_time=self._api.store.now())
-        bound.status.conditions = [*conditions, scheduled]
-        self._api.update_status(bound)
+        binding.bind(self._api, pod.name, pod.namespace, node)
 
     def patch_pod_status(self, pod: Pod, condition: Condition | None, nominated_node_name: str) -> None:
         changed = deepcopy(pod)
