@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from kitlib import __version__
+from kitlib.commands import arguments, streams
 
 COMMANDS = (
     "demo",
@@ -38,7 +39,7 @@ COMMANDS = (
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    made = argparse.ArgumentParser(
+    made = arguments.Parser(
         prog="kitlib",
         description="Learn how Kubernetes enforces resources and how its scheduler decides.",
         epilog="kitlib COMMAND --help says more about a command.",
@@ -50,32 +51,48 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: without the program's name; None = those of the process.
+        given: the arguments without the program's name; None = those of the process.
 
     Returns:
         The exit code.
     """
-    from kitlib.api.errors import KitError
-
-    made = parser()
-    options = made.parse_args(arguments)
-    if not hasattr(options, "run"):
-        made.print_help()
-        return 2
     try:
-        return int(options.run(options) or 0)
-    except KitError as error:
-        sys.stderr.write(f"kitlib: {error}\n")
-        return 2
+        streams.prepare()
+        made = parser()
+        try:
+            options = made.parse_args(given)
+        except SystemExit as ended:  # of --help, --version or wrong usage, which has been said
+            return int(ended.code or 0)
+        if not hasattr(options, "run"):
+            made.print_help()
+            return 2
+        return _run(options)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader (head, less) has gone: nobody to tell
         sys.stderr.close()
         return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from kitlib.api.errors import KitError
+
+    try:
+        return int(options.run(options) or 0)
+    except KitError as error:
+        sys.stderr.write(f"kitlib: {error}\n")
+        return 2
+    except (BrokenPipeError, InterruptedError):
+        raise
+    except OSError as error:  # a file or folder that a command could not use
+        if not error.filename:
+            raise
+        sys.stderr.write(f"kitlib: {arguments.one_line(str(error.filename))}: {error.strerror or error}\n")
+        return 2
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 
 T = TypeVar("T", bound=KubeObject)
+COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json"
+"""What prints all that an answer takes into account; the same in every document and message of the kit."""
 
 
 @dataclass
@@ -115,7 +117,7 @@ class Dump:
             merge_label_keys(pod, followed)
         made = cls(objects, followed, profile, listed=listed)
         if not made.nodes:
-            raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
+            raise KitError(f"there is no Node in it: {COMMAND} prints what is needed")
         made._leave_out_volumes()
         made._leave_out_claims()
         return made

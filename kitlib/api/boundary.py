@@ -107,7 +107,7 @@ def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:
     except msgspec.DecodeError as error:
         raise ManifestError(f"not JSON: {error}", file=file, document=document) from None
     except UnicodeDecodeError as error:
-        raise ManifestError(f"not text: {error}", file=file, document=document) from None
+        raise ManifestError(not_utf8(error), file=file, document=document) from None
     except RecursionError:
         raise ManifestError(f"more than {MAX_DEPTH} levels", file=file, document=document) from None
     except _Refused as error:
@@ -115,6 +115,11 @@ def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:
     if "\\u" in (text if isinstance(text, str) else text.decode("utf-8")):  # only escapes can write what is refused
         check_data(data, file=file, document=document)
     return data
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Say which byte of a text is not UTF-8, and where it stands."""
+    return f"not text in UTF-8: byte 0x{error.object[error.start]:02x} at position {error.start}"
 
 
 class _Refused(Exception):

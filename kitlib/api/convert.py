@@ -7,6 +7,7 @@ threads that meet a class for the first time end Python. So a class is met by on
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,6 +15,17 @@ from typing import Any, TypeVar
 import msgspec
 
 T = TypeVar("T")
+_EXPECTED = re.compile(r"Expected `([^`]+)`(.*?)(?:, got `([^`]+)`)?$", re.DOTALL)
+_WORDS = {
+    "object": "fields with values",
+    "array": "a list",
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+}
+"""msgspec's names of types -> what a user writes."""
 Hook = Callable[[type, Any], Any]
 
 _met: set[Any] = set()
@@ -43,6 +55,17 @@ def convert(data: Any, type_: type[T], dec_hook: Hook | None = None) -> T:
     """
     meet(type_, dec_hook)
     return msgspec.convert(data, type_, dec_hook=dec_hook)
+
+
+def in_words(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the path of the field that does not fit ("" = the whole), and what is wrong with it, for a user's eyes."""
+    text, _, where = str(error).partition(" - at `$")
+    found = _EXPECTED.match(text)
+    if found is None:
+        return where.rstrip("`").lstrip("."), text.replace("`", "'")
+    wanted = " or ".join(_WORDS.get(one.strip(), one.strip()) for one in found[1].split("|"))
+    got = f", got {_WORDS.get(found[3], found[3])}" if found[3] else ""
+    return where.rstrip("`").lstrip("."), f"must be {wanted}{found[2].replace('`', chr(39))}{got}"
 
 
 def decoder(type_: type[T]) -> msgspec.json.Decoder[T]:

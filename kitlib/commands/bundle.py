@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import file_named
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -16,7 +18,7 @@ def add(commands: Any) -> None:
         "where a container engine answers that has it. There: unpack it and run python3 install.py. It fits this "
         "machine's platform and Python version.",
     )
-    made.add_argument("output", type=Path, help="the archive: NAME.tar.gz or NAME.tar")
+    made.add_argument("output", type=file_named(".tar.gz", ".tgz", ".tar"), help="the archive: NAME.tar.gz or NAME.tar")
     image = made.add_mutually_exclusive_group()
     image.add_argument("--image", type=Path, help="a node image saved with kitlib image save")
     image.add_argument("--no-image", action="store_true", help="leave the node image out")

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import file_named
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -23,7 +25,7 @@ def add(commands: Any) -> None:
     sign.add_argument("--issuer", default="", help="who confirms it, as it is printed")
     sign.add_argument("--key", type=Path, required=True, help="the instructor's private key")
     sign.add_argument("--lab", default="16-capstone", help="which lab (default: the capstone)")
-    sign.add_argument("-o", "--output", type=Path, default=Path("certificate.html"), help="the page")
+    sign.add_argument("-o", "--output", type=file_named(".html"), default=Path("certificate.html"), help="the page")
     sign.set_defaults(run=run_sign)
     verify = parts.add_parser("verify", help="check who signed a certificate")
     verify.add_argument("file", type=Path, help="the page")

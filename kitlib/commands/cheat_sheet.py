@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import file_named
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -13,7 +15,7 @@ def add(commands: Any) -> None:
         help="write the map and cheat sheet, one page to print",
         description="Field, file, who enforces it, what you see: one A4 page, its values computed now.",
     )
-    made.add_argument("-o", "--output", type=Path, default=Path("cheat-sheet.html"), help="the page")
+    made.add_argument("-o", "--output", type=file_named(".html"), default=Path("cheat-sheet.html"), help="the page")
     made.set_defaults(run=run)
 
 

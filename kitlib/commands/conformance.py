@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+from kitlib.commands.arguments import whole
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -18,17 +20,12 @@ def add(commands: Any) -> None:
     made.add_argument("files", nargs="+", metavar="FILE", help="a file of cases; its name says what kind it is")
     made.add_argument("--kind", default="", help="the kind of all files, where the names do not say it")
     made.add_argument("--no-batches", action="store_true", help="the scheduler places like pods one by one")
-    made.add_argument("--every", type=_positive, default=1, metavar="N", help="check every Nth case only (default 1)")
-    made.add_argument("--differences", type=int, default=5, metavar="N", help="how many to show of a file (default 5)")
+    made.add_argument("--every", type=whole(1), default=1, metavar="N", help="check every Nth case only (default 1)")
+    made.add_argument(
+        "--differences", type=whole(0), default=5, metavar="N", help="how many to show of a file (default 5)"
+    )
     made.add_argument("--json", action="store_true", help="print the results as JSON")
     made.set_defaults(run=run)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
         "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula, writes "
         "them to the simulated kernel, and reads them back. Exit code 1: something was read back otherwise.",
     )
-    made.add_argument("--cgroup-version", type=int, choices=(1, 2), default=1, help="default: 1, as in the example")
+    made.add_argument("--cgroup-version", type=int, choices=(1, 2), default=2, help="default: 2; 1 for the older hosts")
     made.add_argument("--driver", choices=("systemd", "cgroupfs"), default="systemd", help="default: systemd")
     made.add_argument("--controller", default="", help="only this tree: cpu, memory, pids (default: cpu and memory)")
     made.add_argument("--all", action="store_true", help="show the pods of kube-system too")
@@ -95,3 +95,5 @@ def _show(tree: CgroupTree, observed: CgroupTree, controller: str, *, hidden: bo
         out.print()
     if hidden:
         out.print("[dim]The pods of kube-system are counted, but not shown: kitlib demo --all shows them.[/]")
+    if tree.version == 2:
+        out.print("[dim]On a host with cgroup v1: kitlib demo --cgroup-version 1.[/]")

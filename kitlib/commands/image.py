@@ -15,6 +15,8 @@ import sys
 import time
 from typing import Any
 
+from kitlib.commands.arguments import file_named
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -35,7 +37,7 @@ def add(commands: Any) -> None:
     building.add_argument("--quiet", action="store_true", help="do not show what the engine says")
     building.set_defaults(run=build)
     saving = does.add_parser("save", help="write it to a file")
-    saving.add_argument("file")
+    saving.add_argument("file", type=file_named(".tar"), help="NAME.tar")
     saving.set_defaults(run=save)
     loading = does.add_parser("load", help="read it from such a file")
     loading.add_argument("file")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from kitlib.commands.arguments import port
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -33,7 +35,7 @@ def add(commands: Any) -> None:
         help="JupyterLab (default), Notebook 7, or Voilà: pages without code",
     )
     made.add_argument("--no-browser", action="store_true", help="start the server, open no browser")
-    made.add_argument("--port", type=int, help="of the server")
+    made.add_argument("--port", type=port, help="of the server (default: 8888, or the next free one)")
     made.add_argument("--lab-seed", metavar="N", help="the variant of every lab (default: each learner's own)")
     made.add_argument("--copy-only", action="store_true", help="make the folder and stop")
     made.set_defaults(run=run)
@@ -43,10 +45,12 @@ def run(options: argparse.Namespace) -> int:
     import os
 
     from kitlib.lab import launch
+    from kitlib.lab.share import state_in
     from kitlib.lab.variant import check_seed
 
-    link = options.folder if "#kitlib=" in options.folder else ""
+    link = options.folder if "://" in options.folder or options.folder.startswith("#") else ""
     if link:
+        state_in(link)
         options.folder = "kitlib-course"
     if options.lab_seed is not None:
         os.environ["KITLIB_LAB_SEED"] = str(check_seed(options.lab_seed, "--lab-seed"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
+
+from kitlib.commands.arguments import file_named, whole
 
 
 def add(commands: Any) -> None:
@@ -16,9 +17,11 @@ def add(commands: Any) -> None:
         "or write it to a file: .csv, or .html for a page.",
     )
     made.add_argument("folder", help="where the progress files are")
-    made.add_argument("-o", "--output", type=Path, help="write to this file: .csv or .html")
+    made.add_argument("-o", "--output", type=file_named(".csv", ".html"), help="write to this file: .csv or .html")
     made.add_argument("--recheck", action="store_true", help="replay every check here; count what that confirms")
-    made.add_argument("--workers", type=int, metavar="N", help="processes (default: as many as there are processors)")
+    made.add_argument(
+        "--workers", type=whole(0), metavar="N", help="processes (default: as many as there are processors)"
+    )
     made.set_defaults(run=run)
 
 
@@ -34,10 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         print(report.to_csv(rows), end="")
         return 0
-    kind = options.output.suffix
-    if kind not in (".csv", ".html"):
-        raise KitError(f"{options.output}: a name ending in .csv or .html is expected")
-    text = report.to_html(rows) if kind == ".html" else report.to_csv(rows)
+    text = report.to_html(rows) if options.output.suffix == ".html" else report.to_csv(rows)
     try:
         write_whole(options.output, text)
     except OSError as error:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import file_named, number
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -33,8 +35,10 @@ def add(commands: Any) -> None:
         help="the room's file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, else "
         "FOLDER/room.json)",
     )
-    made.add_argument("--watch", type=float, metavar="SECONDS", help="show it again and again, until Ctrl-C")
-    made.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a page (.html) that reads itself again")
+    made.add_argument("--watch", type=number(1), metavar="SECONDS", help="show it again and again, until Ctrl-C")
+    made.add_argument(
+        "-o", "--output", type=file_named(".html"), metavar="FILE", help="write a page (.html) that reads itself again"
+    )
     made.set_defaults(run=run)
 
 
@@ -55,10 +59,6 @@ def run(options: argparse.Namespace) -> int:
         decided = decided.opened(_named(options.open, course)) if options.open else decided
         decided = decided.seeded(_seeds(options.seed, course))
         room.write(file, decided)
-    if options.watch is not None and options.watch < 1:
-        raise KitError(f"--watch: must be at least 1 second, got {options.watch:g}")
-    if options.output is not None and options.output.suffix != ".html":
-        raise KitError(f"{options.output}: a name ending in .html is expected")
     try:
         while True:
             seats = view.seats()

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import file_named, number, whole
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -19,14 +21,23 @@ def add(commands: Any) -> None:
         "a point ended in an error; 2: the file could not be read.",
     )
     made.add_argument("file", type=Path, help="the sweep; kitlib/docs/sweeps.md shows one")
-    made.add_argument("-o", "--output", type=Path, help="write every row to this file: .csv, or .html with the picture")
+    made.add_argument(
+        "-o",
+        "--output",
+        type=file_named(".csv", ".html"),
+        help="write every row to this file: .csv, or .html with the picture",
+    )
     made.add_argument(
         "--results", type=Path, metavar="FILE", help="keep rows here as they come; go on from it when it is there"
     )
     made.add_argument("--retry-errors", action="store_true", help="compute points again whose kept row is an error")
-    made.add_argument("--workers", type=int, metavar="N", help="processes (0 = none, default: as many as processors)")
+    made.add_argument(
+        "--workers", type=whole(0), metavar="N", help="processes (0 = none, default: as many as processors)"
+    )
     made.add_argument("--client", metavar="ADDRESS", help="a Dask scheduler, in place of processes")
-    made.add_argument("--timeout", type=float, metavar="SECONDS", help="that a point may take (default: no limit)")
+    made.add_argument(
+        "--timeout", type=number(0, above=True), metavar="SECONDS", help="that a point may take (default: no limit)"
+    )
     made.set_defaults(run=run)
 
 
@@ -36,8 +47,6 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.study.sweeps.definition import Definition
 
     definition = Definition.read(options.file)
-    if options.output is not None and options.output.suffix not in (".csv", ".html"):
-        raise KitError(f"{options.output}: a name ending in .csv or .html is expected")
     found = definition.sweep().run(
         workers=options.workers,
         client=options.client,

@@ -11,6 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import number, port_or_any, whole
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -27,7 +29,7 @@ def add(commands: Any) -> None:
         default="simulated",
         help="default: simulated; kubernetes: nodes are pods of the kubeconfig's cluster (KITLIB_NODE_IMAGE)",
     )
-    made.add_argument("--nodes", type=int, default=3, help="how many (default: 3)")
+    made.add_argument("--nodes", type=whole(0), default=3, help="how many (default: 3)")
     made.add_argument("--release", default="", help="the Kubernetes release to follow (default: the newest)")
     made.add_argument("--kubeconfig", default="", metavar="FILE", help="where to write it (default: a file of its own)")
     made.add_argument("--merge", action="store_true", help="add the cluster to the user's own kubeconfig too")
@@ -36,23 +38,22 @@ def add(commands: Any) -> None:
         action="store_true",
         help="add a second user who may only read: context kitlib-viewer, by the ClusterRole 'view' of the cluster",
     )
-    made.add_argument("--port", type=int, default=0, help="default: a free one")
-    made.add_argument("--pace", type=float, default=1.0, help="virtual seconds a second, simulated nodes (default: 1)")
+    made.add_argument("--port", type=port_or_any, default=0, help="1 to 65535 (default: a free one)")
+    made.add_argument(
+        "--pace", type=number(0), default=1.0, help="virtual seconds a second, simulated nodes (default: 1)"
+    )
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from kitlib.api.errors import KitError
     from kitlib.apiserver.http.credentials import remove_dead_context
     from kitlib.apiserver.http.server import APIService
 
-    if options.nodes < 0:
-        raise KitError(f"--nodes: must be a non-negative number, got {options.nodes}")
     if remove_dead_context(_users_own(), "kitlib"):
         print(f"removed the context of a cluster that has gone from {_users_own()}")
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: ended.set())
     with tempfile.TemporaryDirectory(prefix="kitlib-up-") as folder, _cluster(options) as cluster:
         path = Path(options.kubeconfig or os.path.join(folder, "kubeconfig")).absolute()
         with APIService(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:

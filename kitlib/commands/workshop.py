@@ -11,6 +11,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import number, whole
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -20,10 +22,10 @@ def add(commands: Any) -> None:
         "learner, the Dockerfile of the learners' image and the kit's wheel. Files that you have changed are kept.",
     )
     made.add_argument("folder", type=Path, nargs="?", help="where the files go")
-    made.add_argument("--learners", type=int, default=30, help="servers at once (default: 30)")
-    made.add_argument("--memory", type=int, default=600, metavar="MB", help="for each learner (default: 600)")
-    made.add_argument("--cpus", type=float, default=1.0, help="that one learner may use (default: 1)")
-    made.add_argument("--processes", type=int, default=200, help="that one learner may have (default: 200)")
+    made.add_argument("--learners", type=whole(1), default=30, help="servers at once (default: 30)")
+    made.add_argument("--memory", type=whole(1), default=600, metavar="MB", help="for each learner (default: 600)")
+    made.add_argument("--cpus", type=number(0, above=True), default=1.0, help="that one learner may use (default: 1)")
+    made.add_argument("--processes", type=whole(1), default=200, help="that one learner may have (default: 200)")
     made.add_argument("--no-wheel", action="store_true", help="leave the kit's wheel out")
     made.add_argument(
         "--wheels",
@@ -38,8 +40,8 @@ def add(commands: Any) -> None:
         metavar="NAME",
         help="of real nodes' pods (default: kitlib-nodes); without FOLDER its manifest is printed",
     )
-    made.add_argument("--nodes", type=int, default=3, help="real nodes of each learner (default: 3)")
-    made.add_argument("--node-cpus", type=int, default=4, metavar="N", help="of a real node (default: 4)")
+    made.add_argument("--nodes", type=whole(0), default=3, help="real nodes of each learner (default: 3)")
+    made.add_argument("--node-cpus", type=whole(1), default=4, metavar="N", help="of a real node (default: 4)")
     made.add_argument("--node-memory", default="8Gi", metavar="SIZE", help="of a real node (default: 8Gi)")
     made.add_argument("--node-image", default="registry.example/kitlib-node:1", metavar="IMAGE", help="of real nodes")
     made.add_argument(

@@ -30,6 +30,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from kitlib.api.boundary import not_utf8
 from kitlib.api.errors import KitError
 
 _NOT_KINDS = ("runner",)
@@ -138,6 +139,8 @@ def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     yield number, case
     except (OSError, EOFError) as error:
         raise KitError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    except UnicodeDecodeError as error:
+        raise KitError(f"{path}: {not_utf8(error)}") from error
     except ValueError as error:
         raise KitError(f"{path}: not JSON Lines: {error}") from error
 
@@ -154,6 +157,7 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
         KitError: the file cannot be read, or its kind is unknown.
     """
     file = Path(path)
+    _check_readable(file)
     wanted = kind or kind_of(file)
     if wanted not in kinds():
         raise KitError(f"kind {wanted!r}: valid values: {', '.join(sorted(kinds()))}")
@@ -178,6 +182,15 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
     if not result.passed + result.failed:
         raise KitError(f"{file}: no cases in it")
     return result
+
+
+def _check_readable(file: Path) -> None:
+    """A missing file is named as such before its name is asked for the kind of its cases."""
+    try:
+        with open(file, "rb"):
+            pass
+    except OSError as error:
+        raise KitError(f"{file}: {error.strerror or error}") from error
 
 
 def run(paths: Iterable[str | Path], kind: str = "") -> list[FileResult]:

@@ -79,6 +79,8 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
         KitError: a package cannot be downloaded, the image is not there, the archive cannot be written.
     """
     target = Path(output)
+    if not target.name.endswith((".tar.gz", ".tgz", ".tar")):
+        raise KitError(f"{target}: a name ending in .tar.gz, .tgz or .tar is expected")
     if image is not None and not Path(image).is_file():
         raise KitError(f"{image}: no such image; make one with kitlib image save")
     try:
@@ -87,7 +89,7 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
             count = _collect(root, extras)
             if image is not None:
                 shutil.copyfile(image, root / "node-image.tar")
-            packed = target.suffix in (".gz", ".tgz")
+            packed = target.suffix != ".tar"
             with replacing(target) as unfinished, tarfile.open(unfinished, "w:gz" if packed else "w") as archive:
                 archive.add(root, arcname=root.name)
     except OSError as error:

@@ -21,7 +21,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from kitlib.api.convert import convert
+from kitlib.api.boundary import not_utf8
+from kitlib.api.convert import convert, in_words
 from kitlib.api.errors import KitError
 from kitlib.lab.answers import Answers
 from kitlib.lab.checks import Checks
@@ -166,8 +167,13 @@ class LabFolder:
             definition = convert(read, Definition)
         except OSError as error:
             raise KitError(f"{file}: {error.strerror or error}") from error
-        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        except UnicodeDecodeError as error:
+            raise KitError(f"{file}: {not_utf8(error)}") from error
+        except tomllib.TOMLDecodeError as error:
             raise KitError(f"{file}: {error}") from error
+        except msgspec.ValidationError as error:
+            place, problem = in_words(error)
+            raise KitError(f"{file}: {place or 'the file'}: {problem}") from error
         return cls(folder, folder.name, definition, seed, variant)
 
     def cluster(self, ground: Ground = SIMULATED, *, real: bool = False) -> dict[str, Any]:

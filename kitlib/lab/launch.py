@@ -235,6 +235,8 @@ def launch(
     """
     import importlib.util
 
+    if port is not None and not 1 <= port <= 65535:
+        raise KitError(f"port: must be a number from 1 to 65535, got {port!r}")
     program = APPS[app]
     if importlib.util.find_spec(program.package or program.module) is None:
         raise KitError(f"{program.title} is not installed: {program.install}")

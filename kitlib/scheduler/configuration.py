@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kitlib.api.convert import convert
+from kitlib.api.convert import convert, in_words
 from kitlib.api.errors import KitError, shortened
 
 
@@ -57,6 +57,5 @@ def check_configuration(data: Any) -> None:
     try:
         convert(data, ConfigurationShape)
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        place = where.rstrip("`").lstrip(".")
+        place, problem = in_words(error)
         raise KitError(f"{place or 'KubeSchedulerConfiguration'}: {shortened(problem, 300)}") from None

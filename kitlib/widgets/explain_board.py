@@ -15,7 +15,7 @@ from typing import Any
 
 import ipywidgets as ipw
 
-from kitlib.advisor.dump import Dump
+from kitlib.advisor.dump import COMMAND, Dump
 from kitlib.advisor.redact import Redactor
 from kitlib.advisor.remedies import remedies
 from kitlib.api.errors import KitError
@@ -29,8 +29,6 @@ from kitlib.views.board import HELP, decision_board
 from kitlib.views.decision import shown_nodes
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.grid import Grid
-
-COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o yaml"
 
 
 class ExplainBoard(KitWidget):

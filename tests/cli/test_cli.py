@@ -14,10 +14,7 @@ from kitlib import cli
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = cli.main(arguments)
-    except SystemExit as ended:
-        code = int(ended.code or 0)
+    code = cli.main(arguments)
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -38,7 +35,9 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 def test_no_command_and_an_unknown_one_are_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys)[0] == 2
     code, _, err = run(capsys, "dmeo")
-    assert code == 2 and "invalid choice: 'dmeo'" in err
+    assert code == 2 and "invalid choice: 'dmeo' (did you mean demo?)" in err and "\n" not in err.rstrip()
+    assert "did you mean --controller?" in run(capsys, "demo", "--controler", "cpu")[2]
+    assert "valid values: systemd, cgroupfs" in run(capsys, "demo", "--driver", "x")[2]
 
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,8 +46,9 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "--version")[1] == f"kitlib {__version__}\n"
 
 
-def test_it_runs_as_a_module_and_ends_with_the_commands_code() -> None:
-    command = [sys.executable, "-m", "kitlib.cli", "conformance", "/no/such/quantity.jsonl"]
+@pytest.mark.parametrize("module", ["kitlib", "kitlib.cli"])
+def test_it_runs_as_a_module_and_ends_with_the_commands_code(module: str) -> None:
+    command = [sys.executable, "-m", module, "conformance", "/no/such/quantity.jsonl"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and done.stderr == "kitlib: /no/such/quantity.jsonl: No such file or directory\n"
 

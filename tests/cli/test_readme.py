@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kitlib import cli
+from kitlib.advisor.dump import COMMAND
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "kitlib" / "docs"
@@ -53,3 +54,12 @@ def test_every_lab_is_listed_with_its_title_and_time() -> None:
 def test_every_file_that_is_linked_is_there(page: Path) -> None:
     linked = [m[1].split("#")[0] for m in re.finditer(r"\]\(([^)#]+)\)", page.read_text()) if "://" not in m[1]]
     assert not [name for name in linked if not (page.parent / name).exists()]
+
+
+def test_one_command_for_a_dump_is_documented_everywhere() -> None:
+    places = [*PAGES, *(ROOT / "kitlib").rglob("*.py"), *(ROOT / "notebooks").glob("*.ipynb")]
+    texts = {path: path.read_text(encoding="utf-8") for path in places}
+    found = {path: set(re.findall(r"kubectl get nodes,pods\S* -A -o \w+", text)) for path, text in texts.items()}
+    shown = {path for path, commands in found.items() if commands}
+    assert {"README.md", "pending.md", "explain.py", "17-explain-your-own-cluster.ipynb"} <= {p.name for p in shown}
+    assert {command for commands in found.values() for command in commands} == {COMMAND}

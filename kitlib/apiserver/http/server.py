@@ -79,6 +79,8 @@ class APIService:
     ) -> None:
         if not 0 <= pace <= FASTEST:
             raise KitError(f"pace: must be a number from 0 to {FASTEST}, got {pace!r}")
+        if not 0 <= port <= 65535:  # the sockets below would take the rest of a division
+            raise KitError(f"port: must be a number from 1 to 65535, or 0 for a free one, got {port!r}")
         self.cluster, self.pace = cluster, pace
         self._certificate, self.users = new_certificate(), Users(self._exists, cluster.now)
         self.token = self.users.add(ADMINISTRATOR)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import whole
 from kitlib.commands.bench.figures import Figure
 
 RUNS = 3
@@ -32,13 +33,13 @@ def add(commands: Any) -> None:
         "sweep: scenarios in one process and in two, which must find the same (not on one core).",
     )
     made.add_argument("what", choices=MEASURED, help="what to measure")
-    made.add_argument("--pods", type=int, help="how many pods (enforcement: 10000, scale: 100000, …)")
+    made.add_argument("--pods", type=whole(1), help="how many pods (enforcement: 10000, scale: 100000, …)")
     made.add_argument(
-        "--nodes", type=int, action="append", help="scheduler: how many nodes (may be given several times)"
+        "--nodes", type=whole(1), action="append", help="scheduler: how many nodes (may be given several times)"
     )
     made.add_argument("--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt or mixed")
-    made.add_argument("--points", type=int, default=10_000, help="sweep: how many scenarios (default 10000)")
-    made.add_argument("--runs", type=int, default=RUNS, help=f"how many runs (default {RUNS})")
+    made.add_argument("--points", type=whole(1), default=10_000, help="sweep: how many scenarios (default 10000)")
+    made.add_argument("--runs", type=whole(1), default=RUNS, help=f"how many runs (default {RUNS})")
     made.add_argument("--json", action="store_true", help="print the figures as JSON")
     made.add_argument(
         "--compare",

@@ -234,13 +234,13 @@ def container(
     asked = memory.value() if memory is not None else 0
     if resources.cpu_quota > 0 and limit is not None:
         arithmetic = partial(formula.quota, limit.milli_value(), resources.cpu_period, version)
-        quota = Reason("limited to {0} of CPU", limit, source=_QUOTA, formula=arithmetic)
+        quota = Reason("limited to {0}m of CPU", limit.milli_value(), source=_QUOTA, formula=arithmetic)
     else:
         quota = Reason("no limit of CPU: the period is written all the same", source=source)
     made = {
         "cpu": Reason(
             "requests {0} of CPU",
-            request if request is not None else "nothing",
+            f"{milli}m" if request is not None else "nothing",
             source=source,
             formula=partial(formula.shares, milli, version, curve=runtime.weight_formula != "linear"),
         ),

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from kitlib.api.convert import convert
+from kitlib.api.boundary import not_utf8
+from kitlib.api.convert import convert, in_words
 from kitlib.api.errors import KitError, shortened
 from kitlib.api.serialize import load_data
 from kitlib.study.sweeps.sweep import Sweep
@@ -53,14 +54,18 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise KitError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        except OSError as error:
+            raise KitError(f"{path}: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            raise KitError(f"{path}: {not_utf8(error)}") from None
+        data = load_data(text, path.name)
+        if data is None:
+            raise KitError(f"{path}: the file is empty; a sweep has scenario, grid and metric (kitlib/docs/sweeps.md)")
         try:
-            found = convert(load_data(text, path.name), cls)
+            found = convert(data, cls)
         except msgspec.ValidationError as error:
-            problem, _, where = str(error).partition(" - at `$")
-            place = where.rstrip("`").lstrip(".") or "the file"
-            raise KitError(f"{path}: {place}: {shortened(problem, 300)}") from None
+            place, problem = in_words(error)
+            raise KitError(f"{path}: {place or 'the file'}: {shortened(problem, 300)}") from None
         metrics = found.metric if isinstance(found.metric, list) else [found.metric]
         metrics = [*found.metric.values()] if isinstance(found.metric, dict) else metrics
         for one in (found.scenario, *metrics):

@@ -1,0 +1,106 @@
+"""Arguments of the commands: one line for what is wrong with one, with what it should have been.
+
+argparse prints its usage before each error, and lists all choices where a letter was wrong. Here an error is one line
+that names the argument, what was given, and the nearest valid value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+_CHOICE = re.compile(r"(argument .*?): invalid choice: (.+) \(choose from (.+)\)$", re.DOTALL)
+_UNKNOWN = re.compile(r"unrecognized arguments: (.+)$", re.DOTALL)
+_FEW = 10
+"""So many valid values are listed; of more, only the nearest is named."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and which knows the nearest option and value."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        # argparse hands what a command does not know up to the whole program, which does not know the command's options
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {one_line(self._in_words(message))} ({self.prog} --help)\n")
+
+    def _in_words(self, message: str) -> str:
+        if choice := _CHOICE.match(message):
+            given = choice[2].strip("'\"")
+            valid = [one.strip(" '\"") for one in choice[3].split(",")]
+            text = f"{choice[1]}: invalid choice: {choice[2]}"
+            nearest = nearest_of(given, valid)
+            return text + nearest + (f"; valid values: {', '.join(valid)}" if len(valid) <= _FEW or not nearest else "")
+        if unknown := _UNKNOWN.match(message):
+            options = [name for action in self._actions for name in action.option_strings]
+            return message + nearest_of(unknown[1].split()[0].partition("=")[0], options)
+        return message
+
+
+def nearest_of(given: str, valid: Sequence[str]) -> str:
+    """` (did you mean X?)`, or "" where no valid value is near."""
+    near = difflib.get_close_matches(given, valid, 1, 0.6)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and other control characters, which a file name or an argument may bring."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A converter to a whole number from `least` to `most`; None = no upper bound."""
+    meant = f"a whole number from {least} to {most}" if most is not None else f"a whole number, {least} or more"
+
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least or (most is not None and number > most):
+            raise argparse.ArgumentTypeError(f"must be {meant}, got {text!r}")
+        return number
+
+    return convert
+
+
+def number(least: float, *, above: bool = False) -> Callable[[str], float]:
+    """A converter to a finite number, at least `least`; or larger than it, with `above`."""
+    meant = f"a number larger than {least:g}" if above else f"a number, {least:g} or more"
+
+    def convert(text: str) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not math.isfinite(found) or found < least or (above and found == least):
+            raise argparse.ArgumentTypeError(f"must be {meant}, got {text!r}")
+        return found
+
+    return convert
+
+
+port = whole(1, 65535)
+port_or_any = whole(0, 65535)
+"""0 = a free one."""
+
+
+def file_named(*endings: str) -> Callable[[str], Path]:
+    """A converter to a path whose name tells its format."""
+
+    def convert(text: str) -> Path:
+        path = Path(text)
+        if not any(path.name.endswith(ending) and path.name != ending for ending in endings):
+            raise argparse.ArgumentTypeError(f"a name ending in {' or '.join(endings)} is expected, got {text!r}")
+        return path
+
+    return convert

@@ -1,0 +1,83 @@
+"""What a command prints, on a terminal, pipe or file of any encoding.
+
+Windows writes pipes and files in the code page of the country (cp1252, cp437, cp932), and a POSIX locale means ASCII.
+What such an encoding does not have is replaced by the nearest plain characters, never an error in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import unicodedata
+
+HANDLER = "kitlib.plain"
+"""Name of the error handler of these streams."""
+PLAIN = {
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "×": "x",
+    "·": "*",
+    "•": "*",
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "↑": "^",
+    "↓": "v",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "≈": "~",
+    "✓": "ok",
+    "✗": "x",
+    "■": "#",
+    "█": "#",
+    "▓": "#",
+    "▒": "=",
+    "░": "-",
+    "“": '"',
+    "”": '"',
+    "„": '"',
+    "’": "'",
+    "‘": "'",
+    "µ": "u",
+    "ß": "ss",
+    "├": "|",
+    "└": "`",
+    "│": "|",
+    "─": "-",
+    "━": "-",
+    "╸": "-",
+    "╺": "-",
+}
+"""Characters of the kit's texts -> how they look where there is nothing but ASCII."""
+
+
+def replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write in plain characters what the encoding does not have, and the bytes of a file name as they were.
+
+    Source: codecs.register_error; PEP 383 for undecodable bytes of file names.
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    if all("\udc80" <= one <= "\udcff" for one in bad):
+        return bytes(ord(one) - 0xDC00 for one in bad), error.end
+    return "".join(map(_plain, bad)), error.end
+
+
+def _plain(character: str) -> str:
+    known = PLAIN.get(character)
+    if known is not None:
+        return known
+    without_accents = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return without_accents or "?"
+
+
+def prepare() -> None:
+    """Let this process's output and errors be written in any encoding."""
+    codecs.register_error(HANDLER, replaced)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)  # a notebook's stream has none, and takes everything
+        if reconfigure is not None:
+            reconfigure(errors=HANDLER)
