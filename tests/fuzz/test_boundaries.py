@@ -16,7 +16,7 @@ from kitlib.cel import device_selectors
 from kitlib.cluster.control_plane.scheduling import profiles
 from kitlib.kubelet.app.read import read_settings
 from kitlib.node.common.workload import declared_workload
-from kitlib.node.simulated.commands import command_workload
+from kitlib.node.simulated.commands import behaviour
 from kitlib.scheduler.extender import Extender
 from tests.fuzz import samples
 from tests.fuzz.mutate import Mutator, fuzz, part, share, words
@@ -93,5 +93,5 @@ def test_declared_workloads(note: Any) -> None:
 
 
 def test_commands(note: Any) -> None:
-    note(fuzz(lambda m: ["sh", "-c", words(samples.COMMANDS, m)], command_workload, (), part(2)))
-    note(fuzz(lambda m: words(samples.COMMANDS, m).split(" "), command_workload, (), part(2)))
+    note(fuzz(lambda m: ("sh", "-c", words(samples.COMMANDS, m)), behaviour, (), part(2)))
+    note(fuzz(lambda m: tuple(words(samples.COMMANDS, m).split(" ")), behaviour, (), part(2)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from kitlib.api.clock import EPOCH
-from kitlib.api.core import Pod
+from kitlib.api.core import Container, Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
+from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.base import NodeBase
@@ -25,11 +27,14 @@ from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.timeline import Entry
 from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
+from kitlib.node.common.workload import IDLE_MEMORY
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.commands import ways_out
 from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.network import PodNetwork, node_network
 from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
+from kitlib.node.simulated.shell.machine import Data
 from kitlib.node.simulated.system import SimulatedSystem
 
 SIGNALS: Final = (2, 9, 15)
@@ -65,7 +70,8 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self._reports, self._tokens = StoreReports(plan.name, EPOCH), ProjectedTokens()
         self.followed = []
         self.network = node_network(number, self.config.settings.max_pods)
-        self.runtime = SimulatedRuntime(self.kernel, plan.images, PodNetwork(self.network.pods))
+        self._noted: set[tuple[str, str]] = set()
+        self.runtime = SimulatedRuntime(self.kernel, plan.images, PodNetwork(self.network.pods), self._note_program)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
             self.config,
@@ -85,6 +91,18 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.kubelet.sync(pods)
         self._report_system_ooms()
         self.end_streams()
+
+    def _note_program(self, pod: Pod, container: Container, text: str) -> None:
+        """Say once that a container's program is not known; of an image without a command only the timeline tells."""
+        if (pod.metadata.uid, container.name) in self._noted:
+            return
+        self._noted.add((pod.metadata.uid, container.name))
+        self.kubelet.timeline.note("runtime", "not simulating", f"{pod.key}/{container.name}", text, "StartContainer")
+        if container.command or container.args:
+            message = (
+                f"{text}. It uses {IDLE_MEMORY // 2**20}Mi and no CPU until it is stopped; {ways_out(container.name)}"
+            )
+            self._reports.event(pod, "Warning", "ProgramNotSimulated", message, field_path(pod, container))
 
     @property
     def cgroupfs(self) -> SimulatedCgroupFS:
@@ -219,6 +237,16 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
         env = self.runtime.environment(state.id)
         return mounted(state.container, lambda name: self.runtime.volume(of_pod, name), env)
+
+    def made_files(self, pod: str, container: str = "", namespace: str = "default") -> Mapping[str, Data | None]:
+        """Path -> content of the files that a container's own command has made so far; None = removed."""
+        state = self._running(pod, container, namespace)
+        of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
+        return self.runtime.made_files(of_pod, state.container, state.id, self.kernel.now - state.since)
+
+    def written_files(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, Data | None]:
+        """Path -> content of the files that commands in a container have written."""
+        return self.runtime.written_files(self._running(pod, container, namespace).id)
 
     def pressure(self, resource: str) -> str:
         """What /proc/pressure/RESOURCE shows of the whole machine: cpu, memory or io; there on v1 too.

@@ -1,20 +1,27 @@
-"""What `kubectl exec` finds in a simulated container: its cgroup files, /proc, its environment, a small shell.
+"""What `kubectl exec` finds in a simulated container: its cgroup files, /proc, its environment, and a shell.
 
-A simulated container runs no programs. The shell knows the commands that one uses to look around in a container; every
-other one is "not found". Files are those that a container sees with a cgroup namespace of its own.
+The shell and its programs are those of containers' own commands (`kitlib.node.simulated.shell`, `programs`); a program
+that is not known is "not found". Files are those that a container sees with a cgroup namespace of its own.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.pods.volume_files import Files
+from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
+from kitlib.node.simulated.programs import catalogue
+from kitlib.node.simulated.shell.interpreter import Shell
+from kitlib.node.simulated.shell.machine import Data, Ended, Forever, Machine, ProgramError
+from kitlib.node.simulated.shell.machine import Result as ProgramResult
 
 PROMPT = "/ # "
 _CGROUP = "/sys/fs/cgroup"
+_SHOWN = (
+    "cat, cp, dd, echo, env, grep, head, hostname, id, ls, nproc, printenv, printf, pwd, rm, sh, tail, test, touch, wc"
+)
 
 
 class CgroupFiles(Protocol):
@@ -34,6 +41,10 @@ class ExecNode(Protocol):
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]: ...
     def pressure(self, resource: str) -> str: ...
     def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files: ...
+    def made_files(self, pod: str, container: str = "", namespace: str = "default") -> Mapping[str, Data | None]: ...
+    def written_files(
+        self, pod: str, container: str = "", namespace: str = "default"
+    ) -> MutableMapping[str, Data | None]: ...
 
 
 class Result(NamedTuple):
@@ -44,11 +55,11 @@ class Result(NamedTuple):
     code: int
 
 
-class ContainerShell:
-    """A container as a shell in it sees it.
+class ContainerFiles:
+    """Implements `kitlib.node.simulated.container_machine.View`: a container's files as the node shows them.
 
     Args:
-        node: where it runs.
+        node: that it runs on.
         namespace: of its pod.
         pod: its pod's name, which is its host name.
         container: its name; "" = the only one.
@@ -56,93 +67,39 @@ class ContainerShell:
 
     def __init__(self, node: ExecNode, namespace: str, pod: str, container: str) -> None:
         self._node, self._namespace, self._pod, self._container = node, namespace, pod, container
-        self._commands: dict[str, Callable[[Sequence[str]], Result]] = {
-            "cat": self._cat,
-            "echo": lambda words: Result(" ".join(words) + "\n", "", 0),
-            "env": lambda words: Result(self._proc()["environ"], "", 0),
-            "printenv": self._printenv,
-            "false": lambda words: Result("", "", 1),
-            "true": lambda words: Result("", "", 0),
-            "hostname": lambda words: Result(f"{self._pod}\n", "", 0),
-            "id": lambda words: Result("uid=0(root) gid=0(root)\n", "", 0),
-            "ls": self._ls,
-            "nproc": lambda words: Result(f"{_count(self._proc()['Cpus_allowed_list'])}\n", "", 0),
-            "pwd": lambda words: Result("/\n", "", 0),
-        }
 
-    def run(self, words: Sequence[str]) -> Result:
-        """Run one command, as `kubectl exec POD -- COMMAND` does."""
-        if not words:
-            return Result("", "", 0)
-        name, rest = words[0].rpartition("/")[2], list(words[1:])
-        if name in ("sh", "bash", "ash"):
-            return self._script(rest[1]) if rest[:1] == ["-c"] and len(rest) > 1 else Result("", "", 0)
-        command = self._commands.get(name)
-        if command is None:
-            known = ", ".join(sorted([*self._commands, "sh"]))
-            return Result(
-                "", f"{words[0]}: not found (a simulated container runs no programs; it knows {known})\n", 127
-            )
-        try:
-            return command(rest)
-        except KitError as error:
-            return Result("", f"{name}: {error}\n", 1)
-
-    def line(self, text: str) -> Result:
-        """One line of an interactive shell."""
-        return self._script(text)
-
-    def _script(self, text: str) -> Result:
-        """Commands joined by `;`, `&&` and `||`; each works on what the one before it returned."""
-        try:
-            lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>")
-            lexer.whitespace_split = True
-            words = list(lexer)
-        except ValueError as error:
-            return Result("", f"sh: syntax error: {error}\n", 2)
-        out, err, code, skip = "", "", 0, False
-        current: list[str] = []
-        for word in [*words, ";"]:
-            if word not in (";", "&&", "||"):
-                current.append(word)
-                continue
-            if current and not skip:
-                if any(set(one) <= set("<>|&") for one in current):
-                    result = Result("", "sh: redirections and pipes are not simulated\n", 2)
-                elif current[0] == "exit":
-                    return Result(out, err, int(current[1]) if current[1:] and current[1].isdigit() else code)
-                else:
-                    result = self.run(current)
-                out, err, code = out + result.stdout, err + result.stderr, result.code
-            current = []
-            skip = (word == "&&" and code != 0) or (word == "||" and code == 0)
-        return Result(out, err, code)
-
-    # Files.
-
-    def _proc(self) -> dict[str, str]:
+    def proc(self) -> dict[str, str]:
+        """Return what /proc/1 says of the container's process."""
         return self._node.proc(self._pod, self._container, self._namespace)
 
     def _cgroup(self) -> str:
-        return self._proc()["cgroup"].splitlines()[0].split(":", 2)[2]
+        return self.proc()["cgroup"].splitlines()[0].split(":", 2)[2]
 
-    def _file(self, path: str) -> str:
+    def text(self, path: str) -> str | None:
+        """Return a file's content; None where there is no such file."""
         if path in ("/proc/self/cgroup", "/proc/1/cgroup"):
-            return "".join(f"{line.rsplit(':', 1)[0]}:/\n" for line in self._proc()["cgroup"].splitlines())
+            return "".join(f"{line.rsplit(':', 1)[0]}:/\n" for line in self.proc()["cgroup"].splitlines())
         for name in ("oom_score", "oom_score_adj"):
             if path in (f"/proc/self/{name}", f"/proc/1/{name}"):
-                return f"{self._proc()[name].strip()}\n"
+                return f"{self.proc()[name].strip()}\n"
+        if path == "/proc/self/nproc":
+            return f"{_count(self.proc()['Cpus_allowed_list'])}\n"
         if path.startswith("/proc/pressure/"):
-            return self._node.pressure(path.removeprefix("/proc/pressure/"))
+            try:
+                return self._node.pressure(path.removeprefix("/proc/pressure/"))
+            except KitError:
+                return None
         if path == "/etc/hostname":
             return f"{self._pod}\n"
         mounted = self._mounted().get(path)
         if mounted is not None:
             return mounted.data.decode(errors="replace")
         file = self._cgroup_file(path)
-        if file is None:
-            raise KitError(f"can't open '{path}': No such file or directory")
-        return f"{self._node.cgroupfs.read(self._cgroup(), file).rstrip()}\n"
+        return None if file is None else f"{self._node.cgroupfs.read(self._cgroup(), file).rstrip()}\n"
+
+    def has(self, path: str) -> bool:
+        """Nothing is taken to be there that is not known."""
+        return False
 
     def _cgroup_file(self, path: str) -> str | None:
         if not path.startswith(f"{_CGROUP}/"):
@@ -157,17 +114,8 @@ class ContainerShell:
     def _mounted(self) -> Files:
         return self._node.volume_files(self._pod, self._container, self._namespace)
 
-    def _cat(self, words: Sequence[str]) -> Result:
-        out, err = "", ""
-        for path in words:
-            try:
-                out += self._file(path)
-            except KitError as error:
-                err += f"cat: {error}\n"
-        return Result(out, err, 1 if err else 0)
-
-    def _ls(self, words: Sequence[str]) -> Result:
-        path = next((word for word in words if not word.startswith("-")), "/").rstrip("/") or "/"
+    def names(self, path: str) -> list[str] | None:
+        """Return the names in a directory; None where there is no such directory."""
         files = sorted(self._node.cgroupfs.files(self._cgroup()))
         controllers = sorted(
             {file.partition(".")[0] for file in files if "." in file and not file.startswith("cgroup.")}
@@ -185,18 +133,64 @@ class ContainerShell:
                 if name not in names:
                     names.append(name)
                     names.sort()
-        if path in self._mounted():
-            return Result(f"{path}\n", "", 0)
-        if path not in known:
-            return Result("", f"ls: {path}: No such file or directory\n", 1)
-        return Result("".join(f"{name}\n" for name in known[path]), "", 0)
+        return known.get(path)
 
-    def _printenv(self, words: Sequence[str]) -> Result:
-        found = dict(line.split("=", 1) for line in self._proc()["environ"].splitlines() if "=" in line)
-        if not words:
-            return Result(self._proc()["environ"], "", 0)
-        shown = [found[word] for word in words if word in found]
-        return Result("".join(f"{value}\n" for value in shown), "", 0 if len(shown) == len(words) else 1)
+
+class ContainerShell:
+    """A container as a shell in it sees it; its variables last from one line to the next.
+
+    Args:
+        node: that it runs on.
+        namespace: of its pod.
+        pod: its pod's name, which is its host name.
+        container: its name; "" = the only one.
+    """
+
+    def __init__(self, node: ExecNode, namespace: str, pod: str, container: str) -> None:
+        self._files = ContainerFiles(node, namespace, pod, container)
+        self._machine = ContainerMachine(
+            self._files,
+            node.made_files(pod, container, namespace),
+            node.written_files(pod, container, namespace),
+        )
+        lines = (line.partition("=")[::2] for line in self._files.proc()["environ"].splitlines() if "=" in line)
+        self._shell = Shell(self._machine, catalogue.find, self._not_found, dict(lines))
+
+    @staticmethod
+    def _not_found(words: Sequence[str], machine: Machine) -> ProgramResult:
+        text = f"{words[0]}: not found (a simulated container runs no programs; it knows {_SHOWN} and others)\n"
+        return ProgramResult(err=text, code=127)
+
+    def run(self, words: Sequence[str]) -> Result:
+        """Run one command, as `kubectl exec POD -- COMMAND` does."""
+        return self._collect(lambda: self._program(words)) if words else Result("", "", 0)
+
+    def _program(self, words: Sequence[str]) -> int:
+        try:
+            result = self._shell.program(words, self._machine, Data())
+        except ProgramError as error:
+            result = ProgramResult(err=f"{words[0].rpartition('/')[2]}: {error}\n", code=error.code)
+        self._machine.log(result.out)
+        self._machine.log(Data(result.err), error=True)
+        return result.code
+
+    def line(self, text: str) -> Result:
+        """One line of an interactive shell."""
+        return self._collect(lambda: self._shell.run(text))
+
+    def _collect(self, run: Callable[[], int]) -> Result:
+        self._machine.begin()
+        try:
+            code = run()
+        except Ended as end:
+            code = end.code
+        except ProgramError as error:
+            self._machine.log(Data(f"sh: {error}\n"), error=True)
+            code = error.code
+        except Forever:
+            self._machine.log(Data(f"sh: {REFUSED}\n"), error=True)
+            code = 1
+        return Result(self._machine.out.text, self._machine.err.text, code)
 
 
 def _count(cpus: str) -> int:

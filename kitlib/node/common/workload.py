@@ -42,6 +42,8 @@ class Phase(NamedTuple):
         child: bytes that a second process of the container takes; the first does not notice when it is killed.
         shm: bytes of files in a tmpfs of the pod (an emptyDir of medium Memory): they stay when the process ends.
         hot: bytes of its memory that it goes over again and again; the rest may lie in swap without harm.
+        active: bytes of its page cache that it has read more than once.
+        tmpfs: bytes of files in each tmpfs, by the volume's name, "" = /dev/shm; `shm` is meant for the first of them.
     """
 
     seconds: float
@@ -58,6 +60,8 @@ class Phase(NamedTuple):
     child: int = 0
     shm: int = 0
     hot: int = 0
+    active: int = 0
+    tmpfs: tuple[tuple[str, int], ...] = ()
 
 
 class Workload(NamedTuple):
@@ -69,6 +73,8 @@ class Workload(NamedTuple):
         name: that `ps` shows.
         tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
         note: what a user should know about it; "" = nothing.
+        repeats: the index of the phase that follows the last one; None = the process ends.
+        tidy_code: exit code after SIGTERM where it takes time to end.
     """
 
     phases: tuple[Phase, ...]
@@ -76,15 +82,18 @@ class Workload(NamedTuple):
     name: str = "app"
     tidying: float = 0.0
     note: str = ""
+    repeats: int | None = None
+    tidy_code: int = 0
 
     @property
     def ends(self) -> bool:
         """Whether it ends by itself."""
-        return self.phases[-1].seconds != FOREVER
+        return self.repeats is None and self.phases[-1].seconds != FOREVER
 
 
 _LARGEST = {"cpus": 1e6, "pids": 4 * 2**20, "memory": 2**62, "cache": 2**62, "disk": 2**62, "logs": 2**62}
 _LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6, "child": 2**62, "shm": 2**62, "hot": 2**62}
+_LARGEST |= {"active": 2**62}
 SHORTEST = 0.001
 """Seconds: bursts come no more often."""
 
@@ -102,6 +111,8 @@ def check_workload(workload: Workload) -> Workload:
             value = getattr(phase, name)
             if not 0 <= value <= largest:
                 raise WorkloadError(f"{name} must be from 0 to {largest:g}, got {value}")
+        if phase.active > phase.cache:
+            raise WorkloadError(f"active= must be at most cache=, got active={phase.active} cache={phase.cache}")
         if (phase.burst or phase.every) and (phase.every < SHORTEST or not phase.burst or not phase.cpus):
             raise WorkloadError(
                 f"burst= and every= go together, with cpu= threads and every= at least {SHORTEST:g} s, got "
@@ -128,7 +139,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     length = parse_seconds(name)
                 elif name == "cpu":
                     values["cpus"] = Quantity(value).milli_value() / 1000
-                elif name in ("memory", "cache", "disk", "logs", "volume", "child", "shm", "hot"):
+                elif name in ("memory", "cache", "active", "disk", "logs", "volume", "child", "shm", "hot"):
                     values[name] = Quantity(value).value()
                 elif name in ("pids", "inodes"):
                     values[name] = _count(value, 1 if name == "pids" else 0)
@@ -139,7 +150,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                 else:
                     raise ValueError(
                         "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, burst=, "
-                        "every=, child=, shm=, hot=, exit="
+                        "every=, child=, shm=, hot=, active=, exit="
                     )
             except (ValueError, ArithmeticError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None

@@ -1,16 +1,16 @@
-"""What a container's command does: CPU and memory over time, read off the command line.
+"""What a container does: as declared by annotation, else as its command, or its image's program, says.
 
-The same manifests run on a real node, so the commands are real ones: `sleep`, `md5sum /dev/urandom`, `stress-ng` with
-the options that matter here, and `sh -c` with several of them one after another. An unknown command idles with little
-memory, like a server without requests; it never ends by itself. `trap 'sleep 3; exit' TERM` in a script says how long
-it takes to end when it is asked to, `trap '' TERM` that it ignores the signal; others end at once.
+The command runs once on a machine that records (`programs/recorder.py`): the phases are the container's workload, the
+files that it makes and removes are what `kubectl exec` and exec probes find. A program that is not known idles with
+little memory until it is killed, and the workload's note says so.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import shortened
@@ -18,202 +18,189 @@ from kitlib.node.common.workload import (
     ANNOTATION,
     FOREVER,
     IDLE,
-    IDLE_MEMORY,
     Phase,
     Workload,
     check_workload,
     declared_workload,
-    parse_seconds,
 )
+from kitlib.node.simulated.mounts import mounts_of
+from kitlib.node.simulated.programs import catalogue, images
+from kitlib.node.simulated.programs.jobs import together
+from kitlib.node.simulated.programs.languages import NotFollowed
+from kitlib.node.simulated.programs.recorder import Change, Mount, Recorder
+from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
+from kitlib.node.simulated.shell.machine import Bombed, Data, Ended, Forever, Machine, ProgramError, Result, TimeUp
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
 """Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
-BOMB = 32768
-"""Processes that a fork bomb tries to start: the kernel's default pid_max."""
-_BOMB = re.compile(r"(?<!\w)(\w{1,64}|:)\(\)\{\1\|\1&;?\}")
-_TRAP = re.compile(r"""trap\s+(?P<quote>['"])(?P<script>.{0,1000}?)(?P=quote)\s+(?:SIG)?TERM\b""")
-_SUFFIX = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_NAME = re.compile(r"\$\{?#?(\w+)")
 
 
-def workload_of(pod: Pod, container: Container) -> Workload:
-    """What a container of a pod does: as declared by annotation, else as its command says.
+class Behaviour(NamedTuple):
+    """What a container does.
+
+    Attributes:
+        workload: what it uses over time.
+        changes: of its files, by seconds since its start.
+        loop: (when it begins, seconds of a round) of the loop that goes on for ever; None = there is none.
+    """
+
+    workload: Workload
+    changes: tuple[Change, ...] = ()
+    loop: tuple[float, float] | None = None
+
+    def files_at(self, seconds: float) -> dict[str, Data | None]:
+        """Path -> content so long after the container's start; None = it was removed, or is not there yet."""
+        if self.loop is not None and seconds >= sum(self.loop):
+            begins, length = self.loop
+            seconds = begins + length + (seconds - begins) % length if length else seconds
+            seconds -= length
+        found: dict[str, Data | None] = {}
+        for one in self.changes:
+            if one.time <= seconds:
+                found[one.path] = one.data
+            else:
+                found.setdefault(one.path, None)
+        return found
+
+
+def workload_of(pod: Pod, container: Container, environment: Mapping[str, str] | None = None) -> Workload:
+    """Return what a container of a pod does: as declared by annotation, else as its command says.
 
     Raises:
         WorkloadError: for an annotation that cannot be read.
     """
     declared = pod.metadata.annotations.get(ANNOTATION + container.name)
     if declared is not None:
-        return declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
-    return command_workload([*container.command, *container.args])
+        # a declaration says what is used, the command's trap still says how the process takes SIGTERM
+        own = behaviour_of(pod, container, environment).workload
+        workload = declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
+        return workload._replace(tidying=own.tidying, tidy_code=own.tidy_code)
+    return behaviour_of(pod, container, environment).workload
 
 
-def command_workload(command: Sequence[str]) -> Workload:
-    """What a command line does; one that cannot be followed idles, with a note that says so."""
-    if len(command) > MAX_WORDS or sum(map(len, command)) > MAX_LENGTH:
-        return _unknown(command, f"longer than {MAX_LENGTH} characters")
+def behaviour_of(pod: Pod, container: Container, environment: Mapping[str, str] | None = None) -> Behaviour:
+    """Return what a container's command does, whatever its annotation declares."""
+    words = images.command_line(container)
+    if words is None:
+        note = f'Image "{shortened(container.image, 60)}" is not known: its program idles' if container.image else ""
+        return Behaviour(IDLE._replace(note=note))
+    text = " ".join(words[:MAX_WORDS])[: 2 * MAX_LENGTH]
+    wanted = set(_NAME.findall(text)) if "$" in text else set()
+    given = tuple(sorted((name, value) for name, value in (environment or {}).items() if name in wanted))
+    waits = container.stdin and not container.args and container.command in ([], ["sh"], ["bash"])
+    return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, waits=waits)
+
+
+def ways_out(container: str) -> str:
+    """Return the two ways to declare what a program does that is not known."""
+    return (
+        f'declare what it uses with the annotation {ANNOTATION}{container}: "10s cpu=500m memory=100Mi; memory=200Mi", '
+        "or give the container a command that is known, such as stress, dd, sleep or a shell script of them"
+    )
+
+
+@lru_cache(maxsize=512)
+def behaviour(
+    words: tuple[str, ...],
+    mounts: tuple[Mount, ...] = (),
+    environment: tuple[tuple[str, str], ...] = (),
+    host: str = "",
+    *,
+    waits: bool = False,
+) -> Behaviour:
+    """Return what a command line does; one that cannot be followed idles, with a note that says so.
+
+    Args:
+        words: of the command.
+        mounts: file systems in the container.
+        environment: variables that the command refers to.
+        host: the pod's name.
+        waits: whether it is a shell that reads what is typed.
+    """
+    if waits:  # a shell that reads what is typed
+        return Behaviour(IDLE._replace(name=words[0].rpartition("/")[2][:15] if words else "sh"))
+    if len(words) > MAX_WORDS or sum(map(len, words)) > MAX_LENGTH:
+        return Behaviour(_unknown(words, f"longer than {MAX_LENGTH} characters"))
+    words = tuple(word for at, word in enumerate(words) if word or at)
+    if not words:
+        return Behaviour(IDLE)
     try:
-        return check_workload(_of_words(command))
+        return _recorded(words, mounts, dict(environment), host)
     except RecursionError:
-        return _unknown(command, "nested too deeply")
+        return Behaviour(_unknown(words, "nested too deeply"))
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
-        return _unknown(command, str(error) or type(error).__name__)
+        return Behaviour(_unknown(words, str(error) or type(error).__name__))
 
 
 def _unknown(command: Sequence[str], why: str) -> Workload:
-    shown = shortened(" ".join(map(str, command[:20])), 100)
     name = str(command[0]).rpartition("/")[2][:15] if command else "app"
-    return IDLE._replace(name=name or "app", note=f"Unknown command {shown!r}: it idles ({shortened(why, 200)})")
+    return IDLE._replace(name=name or "app", note=_note(command, why))
 
 
-def _of_words(command: Sequence[str]) -> Workload:
-    words = [word for word in command if word]
-    while words and words[0] in ("exec", "nice", "nohup", "setsid"):
-        words = words[1:]
-    if not words:
-        return IDLE
+def _note(command: Sequence[str], why: str = "") -> str:
+    shown = shortened(" ".join(map(str, command[:20])), 100)
+    return f"Unknown command {shown!r}: it idles" + (f" ({shortened(why, 200)})" if why else "")
+
+
+def _recorded(words: tuple[str, ...], mounts: tuple[Mount, ...], environment: dict[str, str], host: str) -> Behaviour:
+    recorder, notes = Recorder(mounts, {"/etc/hostname": f"{host}\n"}), list[str]()
+
+    def unknown(command: Sequence[str], machine: Machine) -> Result:
+        notes.append(_note(command))
+        machine.spend(FOREVER)
+        return Result()
+
+    shell = Shell(recorder, catalogue.find, unknown, environment)
     name = words[0].rpartition("/")[2]
-    if name in ("sh", "bash", "ash", "dash") and "-c" in words:
-        return _script(" ".join(words[words.index("-c") + 1 : words.index("-c") + 2]), name)
-    if name == "sleep":
-        seconds = sum(parse_seconds(word) for word in words[1:]) if words[1:] else 0.0
-        return Workload((Phase(seconds, memory=IDLE_MEMORY // 3),), name=name)
-    if name in ("true", "echo", "exit", ":"):
-        code = int(words[1]) if name == "exit" and len(words) > 1 and words[1].isdigit() else 0
-        return Workload((Phase(0.0),), exit_code=code, name=name)
-    if name == "false":
-        return Workload((Phase(0.0),), exit_code=1, name=name)
-    if name in ("md5sum", "sha256sum", "yes", "openssl", "gzip"):
-        return Workload((Phase(FOREVER, cpus=1.0),), name=name)
-    if name == "dd":
-        return Workload((Phase(FOREVER, cpus=1.0, cache=64 * 2**20),), name=name)
-    if name == "stress-ng":
-        return _stress(words[1:])
-    if name == "tail":
-        return IDLE._replace(name=name)
-    return IDLE._replace(name=name[:15])
-
-
-def _script(text: str, shell: str) -> Workload:
-    """`a; b; exec c`, `while true; do … done` and `a & b`: one after another, those with "&" at the same time."""
-    trap = _TRAP.search(text)
-    if trap is not None:
-        rest = text[: trap.start()] + text[trap.end() :]
-        return _script(rest.strip(" ;\n"), shell)._replace(name=shell, tidying=_tidying(trap["script"]))
-    if _BOMB.search(text.replace(" ", "")):
-        return Workload((Phase(FOREVER, cpus=1.0, pids=BOMB),), name=shell)
-    if text.strip().startswith("while") or text.strip().startswith("for (("):
-        busy = not any(word in text for word in ("sleep", "read"))
-        return Workload((Phase(FOREVER, cpus=1.0 if busy else 0.0),), name=shell)
-    phases: list[Phase] = []
-    background: list[Workload] = []
-    code, name, note = 0, shell, ""
-    for part in text.replace("&&", ";").replace("\n", ";").split(";"):
-        pieces = [piece for piece in part.split("&") if piece.strip()]
-        for piece in pieces:
-            if piece.strip() == "wait" and background:
-                return _together([*background, *([Workload(tuple(phases), code, name)] if phases else [])])
-            try:
-                one = _of_words(shlex.split(piece))
-            except ValueError as error:  # an open quote, or a number that is none
-                one = _unknown(piece.split(), str(error))
-            if piece is not pieces[-1] or part.rstrip().endswith("&"):
-                background.append(one)
-                continue
-            phases += one.phases
-            code, name, note = one.exit_code, one.name, note or one.note
-            if not one.ends:
-                return _together([Workload(tuple(phases), code, name, note=note), *background])
-    if not phases and background:
-        return _together(background)
-    return _together([Workload(tuple(phases) or (Phase(0.0),), code, name, note=note), *background])
-
-
-def _tidying(script: str) -> float:
-    """How long the script of a trap takes; one that is empty lets the signal pass unheard."""
-    return sum(phase.seconds for phase in _script(script, "sh").phases) if script.strip() else FOREVER
-
-
-def _together(several: Sequence[Workload]) -> Workload:
-    """Several at once, as one process: demands add up."""
-    if len(several) == 1:
-        return several[0]
-    marks = sorted({m for one in several for m in _marks(one)})
-    phases, start = [], 0.0
-    for mark in [m for m in marks if m > 0]:
-        parts = [_at(one, start) for one in several]
-        phases.append(
-            Phase(
-                mark - start,
-                sum(p.cpus for p in parts),
-                sum(p.memory for p in parts),
-                sum(p.cache for p in parts),
-                sum(p.pids for p in parts),
-                *(sum(getattr(p, name) for p in parts) for name in ("disk", "logs", "volume", "inodes")),
-            )
-        )
-        start = mark
-    note = next((one.note for one in several if one.note), "")
-    return Workload(tuple(phases), several[0].exit_code, several[0].name, note=note)
-
-
-def _marks(one: Workload) -> Iterable[float]:
-    total = 0.0
-    for phase in one.phases:
-        total += phase.seconds
-        yield total
-
-
-def _at(one: Workload, moment: float) -> Phase:
-    start = 0.0
-    for phase in one.phases:
-        if moment < start + phase.seconds:
-            return phase
-        start += phase.seconds
-    return Phase(0.0, memory=0, pids=0)
-
-
-def _stress(words: Sequence[str]) -> Workload:
-    """stress-ng: --cpu N [--cpu-load P], --vm N --vm-bytes B, --timeout T; long and short options."""
-    options = _options(words)
-    busy = _number(options.get("cpu", "0"))
-    cpus = busy * _number(options.get("cpu-load", "100")) / 100
-    memory, cache, disk = IDLE_MEMORY, 0, 0
-    workers = _number(options.get("vm", "0"))
-    if workers:
-        memory += int(_bytes(options.get("vm-bytes", "256m")))
-        cpus += 0.0 if "vm-hang" in options else workers
-    if "hdd" in options:
-        cache = disk = int(_bytes(options.get("hdd-bytes", "1g")))
-        cpus += _number(options["hdd"]) * 0.2
-    seconds = parse_seconds(options["timeout"]) if "timeout" in options else FOREVER
-    # the parent, one process a worker, and for memory one more that may be killed in its place
-    pids = 1 + int(busy + 2 * workers + _number(options.get("hdd", "0")) + _number(options.get("fork", "0")) * 2)
-    return Workload((Phase(seconds or FOREVER, cpus, memory, cache, pids, disk),), name="stress-ng")
-
-
-_SHORT = {"-c": "cpu", "-l": "cpu-load", "-m": "vm", "-t": "timeout", "-d": "hdd"}
-
-
-def _options(words: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        name, equals, value = word.partition("=")
-        key = _SHORT.get(name, name.removeprefix("--"))
-        if not equals:
-            value = rest.pop(0) if rest and not rest[0].startswith("-") else ""
-        found[key] = value
-    return found
-
-
-def _number(text: str) -> float:
+    code = 0
     try:
-        return float(text or 1)
-    except ValueError:
-        return 1.0
+        result = shell.program(words, recorder, Data())
+        recorder.log(result.out)
+        code = result.code
+    except NotFollowed as error:
+        notes.append(_note(words, str(error)))
+        recorder.phases.append(Phase(FOREVER))
+    except (ProgramError, Ended) as error:
+        code = error.code
+    except Bombed:
+        recorder.jobs.clear()
+        recorder.phases.append(Phase(FOREVER, cpus=1.0, pids=BOMB))
+    except (Forever, TimeUp):
+        pass
+    phases, repeats = together(recorder)
+    length = sum(phase.seconds for phase in recorder.phases[recorder.repeats or 0 :])
+    begins = sum(phase.seconds for phase in recorder.phases[: recorder.repeats or 0])
+    tidying, tidy_code = _tidying(shell, mounts, environment) if name in SHELLS else (0.0, 0)
+    workload = Workload(
+        phases,
+        code,
+        (recorder.program or name)[:15],
+        tidying,
+        notes[0] if notes else "",
+        repeats,
+        tidy_code,
+    )
+    changes = tuple(sorted([*recorder.changes, *(c for job in recorder.jobs for c in job.changes)]))
+    return Behaviour(check_workload(workload), changes, (begins, length) if recorder.repeats is not None else None)
 
 
-def _bytes(text: str) -> float:
-    unit = text[-1:].lower()
-    return float(text[:-1]) * _SUFFIX[unit] if unit in _SUFFIX else float(text or 0)
+def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:
+    """Return how long the script of a trap takes, and with what code it ends.
+
+    One that is empty lets the signal pass unheard, and so does one that does not exit where the script loops for ever.
+    """
+    script = shell.traps.get("TERM")
+    if script is None:
+        return 0.0, 0
+    if not script.strip():
+        return FOREVER, 0
+    machine = Recorder(mounts)
+    tidying = Shell(machine, catalogue.find, lambda words, there: Result(), environment, functions=shell)
+    try:
+        tidying.run_here(script)
+    except Ended as end:
+        return machine.now, end.code
+    except (Forever, TimeUp):
+        return FOREVER, 0
+    return (FOREVER, 0) if shell.looping else (machine.now, 0)

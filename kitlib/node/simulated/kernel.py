@@ -119,7 +119,7 @@ class Kernel:
         if process is not None:
             before = process.workload.phases[: process.phase + 1]
             last = process.wants._replace(seconds=seconds)
-            process.workload = process.workload._replace(phases=(*before, last), exit_code=code)
+            process.workload = process.workload._replace(phases=(*before, last), exit_code=code, repeats=None)
             self._enter(process, process.phase + 1)
 
     def exits(self) -> list[Exit]:
@@ -278,6 +278,8 @@ class Kernel:
     def _next_phase(self, process: Process) -> None:
         if process.phase + 1 < len(process.workload.phases):
             self._enter(process, process.phase + 1)
+        elif process.workload.repeats is not None:
+            self._enter(process, process.workload.repeats)
         else:
             self.end(process, process.workload.exit_code)
 

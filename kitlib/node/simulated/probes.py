@@ -1,101 +1,107 @@
 """What probes find in a simulated container.
 
     declared by annotation     that (see kitlib.node.common.probes)
-    exec: cat, ls, stat, test  whether the file is there: as the container's own script made and removed it, or mounted
-    exec: false, exit N        fails
-    other programs, httpGet,   succeed while the container runs: it serves from its start on
-    tcpSocket, grpc
+    exec                       what the shell of simulated containers makes of the command, in the files that the
+    container
+                               has at that moment; a program that it does not know succeeds
+    httpGet                    the status of a server that is known to change it (agnhost liveness), else success
+    tcpSocket, grpc            succeed while the container runs: it serves from its start on
+
+A file of which nothing is known is taken to be in the image, unless it lies where only a program could have put it: in
+/tmp, /dev/shm, or a volume, while the container's program is known.
 
 Source: kubelet prober.runProbe, pkg/probe/exec.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
-from kitlib.node.common.probes import declared_answer
-from kitlib.node.common.workload import parse_seconds
+from kitlib.node.common.probes import declared_answer, timed_out
+from kitlib.node.simulated.commands import behaviour_of
+from kitlib.node.simulated.container_machine import ContainerMachine
+from kitlib.node.simulated.programs import catalogue
+from kitlib.node.simulated.programs.images import command_line
+from kitlib.node.simulated.programs.waiting import http_status
+from kitlib.node.simulated.shell.interpreter import Shell
+from kitlib.node.simulated.shell.machine import Data, Ended, Forever, ProgramError, Result, TimeUp
 
-_SHELLS = ("sh", "bash", "ash", "dash")
 _LONGEST = 20_000
 
 
-def answer(pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
-    """What a probe finds so many seconds after the container's start."""
+class _Assumed:
+    """Implements `container_machine.View`: files of the image are taken to be there.
+
+    Args:
+        container: whose.
+        known: whether all that its program does is known.
+        mounted: files of ConfigMaps, Secrets and the downward API, by path.
+    """
+
+    def __init__(self, container: Container, known: bool, mounted: Mapping[str, str]) -> None:
+        self._mounted = mounted
+        places = [mount.mount_path.rstrip("/") for mount in container.volume_mounts]
+        self._empty = tuple(f"{place}/" for place in ("/tmp", "/dev/shm", *places)) if known else ()
+
+    def text(self, path: str) -> str | None:
+        """Return a mounted file."""
+        return self._mounted.get(path)
+
+    def names(self, path: str) -> list[str] | None:
+        """No directory's content is known."""
+        return None
+
+    def has(self, path: str) -> bool:
+        """Whether the image may have it."""
+        return not path.startswith(self._empty) if self._empty else True
+
+
+def answer(
+    pod: Pod,
+    container: Container,
+    kind: ProbeType,
+    seconds: float,
+    environment: Mapping[str, str] | None = None,
+    written: MutableMapping[str, Data | None] | None = None,
+    mounted: Mapping[str, str] | None = None,
+) -> Answer:
+    """Return what a probe finds.
+
+    Args:
+        pod: of the container.
+        container: that is probed.
+        kind: of the probe.
+        seconds: since the container's start.
+        environment: the container's variables.
+        written: files that `kubectl exec` has written there.
+        mounted: files of volumes, by path.
+    """
     declared = declared_answer(pod, container, kind, seconds)
     if declared is not None:
         return declared
     probe = probes_of(container)[kind]
-    return Answer("success") if probe.exec is None else _execute(probe.exec.command, _files(container, seconds))
-
-
-def _execute(command: Sequence[str], files: Mapping[str, bool]) -> Answer:
-    """A command that looks at files; programs that are not simulated succeed."""
-    words = list(command)
-    name = words[0].rpartition("/")[2] if words else "true"
-    if name in _SHELLS and "-c" in words[:-1]:
-        return _script(words[words.index("-c") + 1], files)
-    if name == "false":
-        return Answer("failure")
-    if name == "exit":
-        return Answer("success" if words[1:2] in ([], ["0"]) else "failure")
-    paths = [word for word in words[1:] if word.startswith("/")]
-    missing = [path for path in paths if not files.get(path, True)]
-    if not missing or name not in ("cat", "ls", "stat", "test", "["):
+    if probe.exec is None:
+        status = http_status(command_line(container) or [""], seconds) if probe.http_get is not None else 200
+        return Answer("success") if status < 400 else Answer("failure", f"HTTP probe failed with statuscode: {status}")
+    command = list(probe.exec.command)
+    if not command or sum(map(len, command)) > _LONGEST:
         return Answer("success")
-    if name in ("test", "["):
-        return Answer("success" if "!" in words else "failure")
-    opened = {"cat": "can't open '{}'", "ls": "{}", "stat": "can't stat '{}'"}[name].format(missing[0])
-    return Answer("failure", f"{name}: {opened}: No such file or directory\n")
-
-
-def _script(text: str, files: Mapping[str, bool]) -> Answer:
-    found = Answer("success")
-    for part in text[:_LONGEST].replace("\n", ";").split(";"):
-        for one in part.split("&&"):
-            for alternative in one.split("||"):
-                found = _execute(_words(alternative), files)
-                if found.outcome == "success":
-                    break
-            if found.outcome != "success":
-                break
-    return found
-
-
-def _files(container: Container, seconds: float) -> dict[str, bool]:
-    """Path -> whether it is there, of the files that a container's script makes or removes.
-
-    One that the script makes later is not there yet.
-    """
-    words = [*container.command, *container.args]
-    if not (words and words[0].rpartition("/")[2] in _SHELLS and "-c" in words[:-1]):
-        return {}
-    found: dict[str, bool] = {}
-    at = 0.0
-    for part in words[words.index("-c") + 1][:_LONGEST].replace("\n", ";").replace("&&", ";").split(";"):
-        line = _words(part)
-        name = line[0].rpartition("/")[2] if line else ""
-        paths = [word for word in line[1:] if word.startswith("/")]
-        if name == "sleep":
-            try:
-                at += sum(parse_seconds(word) for word in line[1:])
-            except ValueError:
-                return found
-        there = name != "rm"
-        if name in ("touch", "rm") or ">" in line:
-            for path in paths[-1:] if ">" in line else paths:
-                if at <= seconds:
-                    found[path] = there
-                elif there:
-                    found.setdefault(path, False)
-    return found
-
-
-def _words(text: str) -> list[str]:
+    behaviour = behaviour_of(pod, container, environment)
+    view = _Assumed(container, not behaviour.workload.note, mounted or {})
+    machine = ContainerMachine(
+        view, behaviour.files_at(seconds), {} if written is None else written, float(probe.timeout_seconds or 1)
+    )
+    shell = Shell(machine, catalogue.find, lambda words, there: Result(), environment or {})
     try:
-        return shlex.split(text.replace(">>", ">").replace(">", " > "))
-    except ValueError:
-        return text.split()
+        result = shell.program(command, machine, Data())
+        machine.log(result.out)
+        code, said = result.code, machine.out.text + machine.err.text + result.err
+    except (TimeUp, Forever):
+        return timed_out(pod, container, probe)
+    except Ended as end:
+        code, said = end.code, machine.out.text + machine.err.text
+    except ProgramError as error:
+        code, said = error.code, f"{command[0].rpartition('/')[2]}: {error}\n"
+    return Answer("success") if not code else Answer("failure", said)

@@ -6,7 +6,7 @@ containerd does when a task is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from signal import SIGKILL, SIGTERM
 
@@ -17,15 +17,16 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
-from kitlib.kubelet.pods.volume_files import Files
+from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
-from kitlib.node.simulated.commands import workload_of
+from kitlib.node.simulated.commands import behaviour_of, workload_of
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.network import PodNetwork
 from kitlib.node.simulated.probes import answer
 from kitlib.node.simulated.process import Process
+from kitlib.node.simulated.shell.machine import Data
 
 BYTES_PER_INODE = 16384
 """How many bytes of a disk there are for one file. Source: mke2fs.conf, inode_ratio."""
@@ -38,6 +39,7 @@ class SimulatedRuntime:
     Args:
         kernel: on which the processes run.
         network: gives pods their addresses; None = they have none.
+        note: called with a pod, a container and what a user should know about what it runs.
         images: those that can be had, all of them on the node at first. Of others only the name matters: they take no
             room, as on a real node of the kit, where the node's own root stands in for them.
     """
@@ -45,8 +47,14 @@ class SimulatedRuntime:
     name = "simulated"
     mounts_recursively = True
 
-    def __init__(self, kernel: Kernel, images: Iterable[Image] = (), network: PodNetwork | None = None) -> None:
-        self.kernel, self._network = kernel, network
+    def __init__(
+        self,
+        kernel: Kernel,
+        images: Iterable[Image] = (),
+        network: PodNetwork | None = None,
+        note: Callable[[Pod, Container, str], None] = lambda pod, container, text: None,
+    ) -> None:
+        self.kernel, self._network, self._note = kernel, network, note
         self._known = {image.name: image for image in images}
         self._images = dict(self._known)
         self._made_of: dict[str, tuple[str, float]] = {}
@@ -59,6 +67,8 @@ class SimulatedRuntime:
         self._volumes: dict[str, int] = {}
         self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
+        self._containers: dict[str, Container] = {}
+        self._written: dict[str, dict[str, Data | None]] = {}
         self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
@@ -92,7 +102,7 @@ class SimulatedRuntime:
             ContainerProblem: where its workload cannot be understood, or the kernel refuses its cgroup.
         """
         try:
-            workload = workload_of(pod, container)
+            workload = workload_of(pod, container, env)
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         try:
@@ -101,6 +111,9 @@ class SimulatedRuntime:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         self._made_of[identity] = container.image, self.kernel.now
         self._environments[identity] = dict(env)
+        self._containers[identity], self._written[identity] = container, {}
+        if workload.note:
+            self._note(pod, container, workload.note)
 
     def environment(self, identity: str) -> Mapping[str, str]:
         """The environment of a running container: its manifest's variables, and those of its devices."""
@@ -163,7 +176,8 @@ class SimulatedRuntime:
         """
         since = self._stopping.setdefault(identity, self.kernel.now)
         left = process.workload.tidying - (self.kernel.now - since)
-        self.kernel.end_in(process.pid, min(left, grace), 0 if left < grace else 128 + SIGKILL)
+        code = process.workload.tidy_code if left < grace else 128 + SIGKILL
+        self.kernel.end_in(process.pid, min(left, grace), code)
 
     def exit_code(self, identity: str) -> int:
         """With which a container ended that was stopped; 137 where it is not known."""
@@ -294,7 +308,19 @@ class SimulatedRuntime:
 
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
         """What a probe finds: what the pod's annotation says, else what the container's command makes of it."""
-        return answer(pod, container, kind, seconds)
+        started, env = self._containers.get(identity, container), self.environment(identity)
+        files = mounted(started, lambda name: self.volume(pod, name), env) if started.volume_mounts else {}
+        shown = {path: file.data.decode(errors="replace") for path, file in files.items()}
+        return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
+
+    def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
+        """Path -> content of the files that a container's own command has made, so long after its start."""
+        started = self._containers.get(identity, container)
+        return behaviour_of(pod, started, self.environment(identity)).files_at(seconds)
+
+    def written_files(self, identity: str) -> dict[str, Data | None]:
+        """The files that commands in a container have written; those who run one add to them."""
+        return self._written.setdefault(identity, {})
 
     def pid(self, identity: str) -> int:
         """The container's process; 0 where it does not run."""
@@ -306,6 +332,8 @@ class SimulatedRuntime:
 
     def _remove(self, identity: str) -> None:
         self._environments.pop(identity, None)
+        self._containers.pop(identity, None)
+        self._written.pop(identity, None)
         for path in (self._paths.pop(identity, ""), self._outer.pop(identity, "")):
             if path and self.kernel.cgroups.exists(path):
                 self.kernel.cgroups.rmdir(path)

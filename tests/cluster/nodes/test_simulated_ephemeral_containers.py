@@ -76,7 +76,7 @@ def test_it_starts_while_an_init_container_fails_again_and_again() -> None:
     init = {"name": "i", "image": "x", "command": ["false"]}
     cluster.apply(pod(initContainers=[init]))
     cluster.advance(5)
-    debug(cluster, {"name": "debug"})
+    debug(cluster, {"name": "debug", "command": ["sleep", "60"]})
     cluster.advance(5)
     assert "running" in cluster.pod("a").status.ephemeral_container_statuses[0].state
     assert cluster.pod("a").status.phase == "Pending"

@@ -30,11 +30,7 @@ def shell(request: pytest.FixtureRequest) -> Any:
 
 
 def test_the_cgroup_is_the_containers_own(shell: Any) -> None:
-    path = (
-        "cpu.max"
-        if shell.run(["ls", "/sys/fs/cgroup/cpu.max"]).code and "cpu.max" in shell.run(["ls", "/sys/fs/cgroup"]).stdout
-        else "cpu/cpu.cfs_quota_us"
-    )
+    path = "cpu.max" if "cpu.max" in shell.run(["ls", "/sys/fs/cgroup"]).stdout else "cpu/cpu.cfs_quota_us"
     wanted = "50000 100000\n" if path == "cpu.max" else "50000\n"
     assert shell.run(["cat", f"/sys/fs/cgroup/{path}"]) == (wanted, "", 0)
     memory = "memory.max" if path == "cpu.max" else "memory/memory.limit_in_bytes"
@@ -56,8 +52,14 @@ def test_the_cgroup_is_the_containers_own(shell: Any) -> None:
         ("echo 'a b'  c", "a b c\n", 0),
         ("exit 3", "", 3),
         ("cat /etc/passwd", "", 1),
-        ("curl x", "", 127),
-        ("echo x > /tmp/y", "", 2),
+        ("htop x", "", 127),
+        ("echo x > /tmp/y", "", 0),
+        ("echo x > /tmp/y; cat /tmp/y | wc -c", "2\n", 0),
+        ("for i in 1 2; do echo $i; done | grep 2", "2\n", 0),
+        ("x=$(hostname); echo ${x}-$((2 * 3))", "web-6\n", 0),
+        ("echo a > /proc/self/oom_score_adj", "", 1),
+        ("stress --vm 1", "", 1),
+        ("while true; do :; done", "", 1),
         ("echo 'unclosed", "", 2),
         ("", "", 0),
     ],

@@ -4,7 +4,7 @@ import pytest
 
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.workload import FOREVER, Phase, Workload, declared_workload
-from kitlib.node.simulated.commands import command_workload
+from kitlib.node.simulated.commands import behaviour
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.memory import growth
 
@@ -160,6 +160,6 @@ def test_a_process_that_is_moved_takes_its_cpu_and_pids_with_it_and_leaves_its_m
 def test_a_fork_bomb_stays_within_pids_max(script):
     k = kernel()
     k.cgroups.write("/pods/a", "pids.max", "100")
-    k.spawn(command_workload(["sh", "-c", script]), "/pods/a")
+    k.spawn(behaviour(("sh", "-c", script)).workload, "/pods/a")
     assert k.cgroups.read("/pods/a", "pids.current") == "100"
     assert int(k.cgroups.read("/pods/a", "pids.events").split()[1]) > 30_000

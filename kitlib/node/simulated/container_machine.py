@@ -1,0 +1,181 @@
+"""A running container as a command in it sees it: what `kubectl exec` and exec probes run on.
+
+Files are those that the container's own command has made so far, those that exec has written, and what the node shows:
+the cgroup files, /proc, mounted volumes. Time passes for the command alone. It uses no CPU or memory of the node: what
+needs some is refused with a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Protocol
+
+from kitlib.node.common.workload import FOREVER, IDLE_MEMORY
+from kitlib.node.simulated.shell.machine import Data, ProgramError, TimeUp
+
+MAX_WRITTEN = 2**20
+"""Bytes of a file that a command in a container may write: larger ones would take memory or disk."""
+MAX_ROUNDS = 10_000
+REFUSED = "a simulated container runs this only as its own command, or as its annotation declares"
+_NEVER = "it would never end"
+_ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random")
+
+
+class View(Protocol):
+    """What the node shows in a container."""
+
+    def text(self, path: str) -> str | None:
+        """Return a file's content; None where it is not known."""
+        ...
+
+    def names(self, path: str) -> list[str] | None:
+        """Return the names in a directory; None where it is not known."""
+        ...
+
+    def has(self, path: str) -> bool:
+        """Whether a path is there of which nothing else is known."""
+        ...
+
+
+class ContainerMachine:
+    """Implements `shell.machine.Machine`.
+
+    Args:
+        view: what the node shows.
+        made: files of the container's own command; None = removed, or not there yet.
+        written: files that commands in it have written; those here are added.
+        deadline: seconds that the command may take.
+
+    Attributes:
+        out, err: what was written.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        made: Mapping[str, Data | None],
+        written: MutableMapping[str, Data | None],
+        deadline: float = FOREVER,
+    ) -> None:
+        self._view, self._made, self._written = view, made, written
+        self.now, self.deadline = 0.0, deadline
+        self.out, self.err = Data(), Data()
+        self._rounds = 0
+
+    def begin(self) -> None:
+        """Begin a new command: nothing is written yet."""
+        self.out, self.err, self._rounds = Data(), Data(), 0
+
+    def enter(self, program: str) -> None:
+        """Nothing is named after it."""
+
+    def read(self, path: str) -> Data:
+        """Return a file's content."""
+        if path in _ENDLESS:
+            return Data("", FOREVER)
+        if path == "/dev/null":
+            return Data()
+        for files in (self._written, self._made):
+            if path in files:
+                found = files[path]
+                if found is None:
+                    break
+                return found
+        else:
+            text = self._view.text(path)
+            if text is not None:
+                return Data(text)
+            if self._view.has(path):
+                return Data()
+        raise ProgramError("No such file or directory")
+
+    def exists(self, path: str) -> bool:
+        """Whether a path is there."""
+        if path.startswith("/dev/"):
+            return path in (*_ENDLESS, "/dev/null", "/dev/shm") or self._known(path)
+        if path in self._written or path in self._made:
+            return self._known(path)
+        return self._view.text(path) is not None or self.listing(path) is not None or self._view.has(path)
+
+    def _known(self, path: str) -> bool:
+        files = self._written if path in self._written else self._made
+        return files.get(path) is not None
+
+    def listing(self, path: str) -> list[str] | None:
+        """Return the names in a directory."""
+        inside = path.rstrip("/") + "/"
+        own = {
+            one.removeprefix(inside).partition("/")[0]
+            for one in {*self._written, *self._made}
+            if one.startswith(inside) and self._known(one)
+        }
+        shown = self._view.names(path.rstrip("/") or "/")
+        if shown is None and not own:
+            return [] if path.rstrip("/") in ("/tmp", "/dev/shm") else None
+        return sorted({*own, *(shown or [])})
+
+    def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
+        """Keep a small file."""
+        if path in ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"):
+            self._finite(data)
+            return
+        if path.startswith(("/proc/", "/sys/")):
+            raise ProgramError(f"can't create {path}: Read-only file system")
+        before = self.read(path) if append and self.exists(path) else Data()
+        found = before.plus(data)
+        self._finite(found)
+        if found.size > MAX_WRITTEN:
+            raise ProgramError(f"{path} would have {found.size:.0f} bytes: {REFUSED}")
+        self._written[path] = found
+
+    def _finite(self, data: Data) -> None:
+        if data.size == FOREVER:
+            self.spend(FOREVER, cpus=1.0)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or all below a directory."""
+        inside = path.rstrip("/") + "/"
+        for one in {*self._made, *self._written}:
+            if one == path or one.startswith(inside):
+                self._written[one] = None
+
+    def spend(self, seconds: float, *, cpus: float = 0.0, memory: int | None = None, pids: int = 1) -> None:
+        """Let the command's own time pass; refuse what would use the node's CPUs or memory."""
+        if self.now + seconds > self.deadline:
+            self.now = self.deadline
+            raise TimeUp
+        if seconds == FOREVER:
+            raise ProgramError(REFUSED if cpus or (memory or 0) > IDLE_MEMORY else _NEVER)
+        if cpus * seconds > 1.0 or (memory or 0) > 20 * IDLE_MEMORY:
+            raise ProgramError(REFUSED)
+        self.now += seconds
+
+    def hold(self, size: float) -> None:
+        """Refuse large variables."""
+        if size > MAX_WRITTEN:
+            raise ProgramError(REFUSED)
+
+    def log(self, data: Data, *, error: bool = False) -> None:
+        """Collect what the command writes."""
+        self._finite(data)
+        if error:
+            self.err = self.err.plus(data)
+        else:
+            self.out = self.out.plus(data)
+
+    def fork(self) -> ContainerMachine:
+        """A background job of a command runs at once."""
+        return self
+
+    def wait(self) -> None:
+        """Nothing runs in the background."""
+
+    def mark(self) -> object:
+        """Nothing is compared."""
+        return None
+
+    def repeat(self, since: object, changed: bool) -> None:
+        """Count the rounds of a loop; one that does not end is refused."""
+        self._rounds += 1
+        if self._rounds > MAX_ROUNDS:
+            self.spend(FOREVER)

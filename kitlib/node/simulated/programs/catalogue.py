@@ -1,0 +1,10 @@
+"""All programs that a simulated container knows: importing the modules registers them."""
+
+from __future__ import annotations
+
+from kitlib.node.simulated.programs import files, languages, stress, text, waiting
+from kitlib.node.simulated.programs.registry import find, names
+
+__all__ = ["MODULES", "find", "names"]
+
+MODULES = (files, languages, stress, text, waiting)

@@ -1,0 +1,229 @@
+"""Programs that read, write and remove files: cat, cp, dd, fallocate, head, ls, rm, tail, tee, test, touch, truncate,
+….
+
+Sources: POSIX.1-2017, XCU 4 Utilities; GNU coreutils and util-linux for `dd`, `fallocate`, `truncate`.
+"""
+
+from __future__ import annotations
+
+from kitlib.node.simulated.programs.registry import COPY, copying, done, growing, options, program, size_of
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, ProgramError, Result
+
+BLOCK = 512
+"""Bytes that dd copies at a time where `bs=` is not given."""
+LARGE = 16 * 2**20
+"""Bytes of a buffer from which on it counts as the program's memory."""
+
+
+def _contents(call: Call, paths: list[str]) -> Result:
+    """Return the files one after another; standard input where no file is named."""
+    out, err = Data(), ""
+    if not paths:
+        return Result(call.stdin)
+    for path in paths:
+        try:
+            out = out.plus(call.stdin if path == "-" else call.machine.read(path))
+        except ProgramError as error:
+            err += f"{call.name}: can't open '{path}': {error}\n"
+    return Result(out, err, 1 if err else 0)
+
+
+@program("cat", "tac")
+def cat(call: Call) -> Result:
+    """Pass files on; a large one takes time."""
+    result = _contents(call, options(call)[1])
+    if result.out.size != FOREVER:  # whoever reads an endless stream says how long that takes
+        copying(call.machine, result.out.more)
+    return result
+
+
+@program("head")
+def head(call: Call) -> Result:
+    """The first lines, or bytes with -c."""
+    found, paths = options(call, "nc", ("bytes", "lines"))
+    result = _contents(call, paths)
+    count = found.get("c", found.get("bytes"))
+    if count is not None:
+        return result._replace(out=result.out.first(size_of(count, decimal=True)))
+    number = int(found.get("n", found.get("lines", "10")) or 10)
+    if result.out.size == FOREVER and not result.out.text:  # no end of a line comes
+        growing(call.machine, FOREVER)
+    return result._replace(out=Data("".join(result.out.text.splitlines(keepends=True)[:number])))
+
+
+@program("tail")
+def tail(call: Call) -> Result:
+    """The last lines; with -f it goes on for ever, and of a stream without lines it keeps everything in memory."""
+    found, paths = options(call, "nc", ("bytes", "lines"))
+    result = _contents(call, [path for path in paths if path != "/dev/null"] or (["/dev/null"] if paths else []))
+    if "f" in found or "F" in found or "follow" in found:
+        call.machine.spend(FOREVER)
+    if result.out.size == FOREVER:
+        growing(call.machine, FOREVER)
+    if paths:
+        copying(call.machine, result.out.more)
+    else:  # of a pipe it keeps what may be a part of the last lines
+        growing(call.machine, result.out.more)
+    count = int(found.get("n", found.get("lines", "10")).lstrip("+-") or 10)
+    return result._replace(out=Data("".join(result.out.text.splitlines(keepends=True)[-count:])))
+
+
+@program("tee")
+def tee(call: Call) -> Result:
+    """Write standard input to files and pass it on."""
+    found, paths = options(call)
+    for path in paths:
+        call.machine.write(path, call.stdin, append="a" in found)
+    return Result(call.stdin)
+
+
+@program("cp", "mv", "install")
+def cp(call: Call) -> Result:
+    """Copy files; mv removes the source."""
+    paths = options(call)[1]
+    if len(paths) < 2:
+        raise ProgramError("missing file operand")
+    *sources, target = paths
+    for source in sources:
+        into = call.machine.listing(target) is not None
+        name = f"{target.rstrip('/')}/{source.rpartition('/')[2]}" if into else target
+        call.machine.write(name, call.machine.read(source), copied=call.name != "mv")
+        if call.name == "mv":
+            call.machine.remove(source)
+    return Result()
+
+
+@program("dd")
+def dd(call: Call) -> Result:
+    """Copy `count=` blocks of `bs=` bytes from `if=` to `of=`; without count, all there is."""
+    words = dict(word.partition("=")[::2] for word in call.args)
+    block = size_of(words.get("bs") or words.get("ibs") or str(BLOCK), decimal=True)
+    if block >= LARGE:
+        call.machine.spend(block / COPY, cpus=1.0, memory=block)
+    source = call.machine.read(words["if"]) if "if" in words else call.stdin
+    size: float = FOREVER
+    if "count" in words:
+        count = size_of(words["count"])
+        size = count if "count_bytes" in words.get("iflag", "") else count * block
+    data, target = source.first(size), words.get("of")
+    if target is None:
+        return Result(data, "", 0)
+    append = "append" in words.get("oflag", "") or "notrunc" in words.get("conv", "")
+    if "seek" in words and not data.size:  # makes a sparse file, which has no blocks
+        call.machine.write(target, Data(), append=append)
+        return Result()
+    call.machine.write(target, data, append=append)
+    return Result(err=f"{int(data.size) // max(block, 1)}+0 records out\n")
+
+
+@program("fallocate")
+def fallocate(call: Call) -> Result:
+    """Give a file blocks without writing them: disk, no page cache; in a tmpfs memory."""
+    found, paths = options(call, "lo", ("length", "offset"))
+    length = found.get("l", found.get("length"))
+    if length is None or not paths:
+        raise ProgramError("no length argument specified")
+    call.machine.write(paths[0], Data("", size_of(length, decimal=True)), copied=False)
+    return Result()
+
+
+@program("truncate")
+def truncate(call: Call) -> Result:
+    """Set a file's length; it gets no blocks, so that neither disk nor memory is used."""
+    for path in options(call, "s", ("size",))[1]:
+        call.machine.write(path, Data(), append=True, copied=False)
+    return Result()
+
+
+@program("touch")
+def touch(call: Call) -> Result:
+    """Make files that are not there."""
+    for path in options(call, "dtr")[1]:
+        call.machine.write(path, Data(), append=True)
+    return Result()
+
+
+@program("rm", "unlink", "rmdir")
+def rm(call: Call) -> Result:
+    """Remove files."""
+    found, paths = options(call)
+    err = ""
+    for path in paths:
+        if "f" not in found and not call.machine.exists(path):
+            err += f"{call.name}: can't remove '{path}': No such file or directory\n"
+        call.machine.remove(path)
+    return Result(err=err, code=1 if err else 0)
+
+
+@program("ls")
+def ls(call: Call) -> Result:
+    """The names in directories, one a line."""
+    out, err = "", ""
+    for path in options(call)[1] or ["/"]:
+        names = call.machine.listing(path)
+        if names is not None:
+            out += "".join(f"{name}\n" for name in names)
+        elif call.machine.exists(path):
+            out += f"{path}\n"
+        else:
+            err += f"ls: {path}: No such file or directory\n"
+    return Result(Data(out), err, 1 if err else 0)
+
+
+@program("stat")
+def stat(call: Call) -> Result:
+    """Whether files are there."""
+    missing = [path for path in options(call, "c")[1] if not call.machine.exists(path)]
+    err = "".join(f"stat: can't stat '{path}': No such file or directory\n" for path in missing)
+    return Result(err=err, code=1 if err else 0)
+
+
+@program("test", "[")
+def test(call: Call) -> Result:
+    """A condition: files, strings, numbers, `!`, `-a`, `-o`."""
+    words = list(call.args)
+    if call.name == "[":
+        if words[-1:] != ["]"]:
+            raise ProgramError("missing ]", 2)
+        words.pop()
+    return Result(code=0 if _any(call, words) else 1)
+
+
+def _any(call: Call, words: list[str]) -> bool:
+    for joint, every in (("-o", False), ("-a", True)):
+        if joint in words[1:-1]:
+            at = words.index(joint, 1)
+            left, right = _any(call, words[:at]), _any(call, words[at + 1 :])
+            return left and right if every else left or right
+    if words[:1] == ["!"]:
+        return not _any(call, words[1:])
+    if len(words) == 3:
+        return _compared(*words)
+    if len(words) == 2:
+        operator, value = words
+        if operator in ("-n", "-z"):
+            return bool(value) == (operator == "-n")
+        if operator == "-d":
+            return call.machine.listing(value) is not None
+        if operator == "-s":
+            return call.machine.exists(value) and call.machine.read(value).size > 0
+        return call.machine.exists(value)
+    return bool(words and words[0])
+
+
+def _compared(left: str, operator: str, right: str) -> bool:
+    if operator in ("=", "=="):
+        return left == right
+    if operator == "!=":
+        return left != right
+    try:
+        a, b = int(left), int(right)
+    except ValueError:
+        raise ProgramError(f"{left}: bad number", 2) from None
+    return {"-eq": a == b, "-ne": a != b, "-lt": a < b, "-le": a <= b, "-gt": a > b, "-ge": a >= b}.get(operator, False)
+
+
+@program("mkdir", "chmod", "chown", "ln", "sync", "mknod", "mount", "umount", "mkfifo")
+def quiet(call: Call) -> Result:
+    """Programs that change nothing that is simulated."""
+    return done()

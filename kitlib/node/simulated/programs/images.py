@@ -1,0 +1,90 @@
+"""The one table of images: name -> the program that its image starts.
+
+A container's `command` takes the place of the image's entrypoint and arguments, `args` that of its arguments alone.
+
+Source: kubernetes.io, "Define a Command and Arguments for a Container"; the images' public Dockerfiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kitlib.api.core import Container
+
+
+class Entry(NamedTuple):
+    """What an image starts: its entrypoint, and the arguments where the container gives none."""
+
+    entrypoint: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+
+_SHELL = Entry((), ("sh",))
+_IMAGES = {
+    "agnhost": Entry(("/agnhost",), ("pause",)),
+    "alpine": _SHELL,
+    "alpine-stress-ng": Entry(("stress-ng",)),
+    "amazonlinux": _SHELL,
+    "bash": Entry(("docker-entrypoint.sh",), ("bash",)),
+    "busybox": _SHELL,
+    "centos": _SHELL,
+    "debian": _SHELL,
+    "echoserver": Entry(("nginx",)),
+    "fedora": _SHELL,
+    "hello-world": Entry(("/hello",)),
+    "hpa-example": Entry((), ("apache2-foreground",)),
+    "http-echo": Entry(("http-echo",)),
+    "httpd": Entry((), ("httpd-foreground",)),
+    "mariadb": Entry(("docker-entrypoint.sh",), ("mariadbd",)),
+    "memcached": Entry(("docker-entrypoint.sh",), ("memcached",)),
+    "mongo": Entry(("docker-entrypoint.sh",), ("mongod",)),
+    "mysql": Entry(("docker-entrypoint.sh",), ("mysqld",)),
+    "nginx": Entry(("/docker-entrypoint.sh",), ("nginx", "-g", "daemon off;")),
+    "nginx-slim": Entry(("nginx",), ("-g", "daemon off;")),
+    "nginx-unprivileged": Entry(("/docker-entrypoint.sh",), ("nginx", "-g", "daemon off;")),
+    "pause": Entry(("/pause",)),
+    "perl": Entry((), ("perl", "-de0")),
+    "polinux/stress": Entry((), ("stress",)),
+    "postgres": Entry(("docker-entrypoint.sh",), ("postgres",)),
+    "progrium/stress": Entry(("stress",)),
+    "python": Entry((), ("python3",)),
+    "redis": Entry(("docker-entrypoint.sh",), ("redis-server",)),
+    "registry": Entry(("registry",)),
+    "resource-consumer": Entry(("consumer",)),
+    "stress-ng": Entry(("stress-ng",)),
+    "ubuntu": Entry((), ("bash",)),
+    "vish/stress": Entry(("/stress", "-logtostderr")),
+}
+
+
+def entry_of(image: str) -> Entry | None:
+    """Return what an image starts; None where it is not known. Registry, tag and digest do not matter."""
+    name = image.partition("@")[0]
+    last = name.rpartition("/")[2].partition(":")[0]
+    path = name[: len(name) - len(name.rpartition("/")[2])] + last
+    two = "/".join(path.split("/")[-2:])
+    return _IMAGES.get(two) or _IMAGES.get(last)
+
+
+def command_line(container: Container) -> list[str] | None:
+    """Return the words that a container runs; None where neither its manifest nor its image says.
+
+    Of an image that is not known the arguments are taken for the whole command.
+    """
+    if container.command:
+        return [*container.command, *container.args]
+    entry = entry_of(container.image)
+    if entry is None:
+        return list(container.args) or None
+    return _joined(entry, container.args)
+
+
+def _joined(entry: Entry, args: Sequence[str]) -> list[str]:
+    words = [*entry.entrypoint, *(args or entry.arguments)]
+    if not entry.entrypoint and args and args[0].startswith("-"):
+        # a runtime would look for a program of that name and fail; options are meant for the image's own program
+        words = [*entry.arguments[:1], *args]
+    if words[:1] in (["docker-entrypoint.sh"], ["/docker-entrypoint.sh"]):  # starts the program that it is given
+        words = words[1:]
+    return words

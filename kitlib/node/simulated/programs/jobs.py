@@ -1,0 +1,70 @@
+"""Background jobs beside the foreground: their demands add up, as those of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kitlib.node.common.workload import FOREVER, Phase
+from kitlib.node.simulated.programs.recorder import Recorder
+
+MAX_ROUNDS = 200
+"""Rounds of a loop that are written out where several run beside each other."""
+
+
+def together(recorder: Recorder) -> tuple[tuple[Phase, ...], int | None]:
+    """Return the phases of a machine with its background jobs, and the phase that the last one is followed by."""
+    jobs = list(_all(recorder))
+    own = recorder.phases or [Phase(0.0)]
+    if not any(job.phases for job in jobs):
+        return tuple(own), recorder.repeats
+    end = FOREVER if recorder.endless else sum(phase.seconds for phase in own)
+    tracks = [_written_out(own, recorder.repeats, 0.0), *(_written_out(j.phases, j.repeats, j.start) for j in jobs)]
+    marks = sorted({mark for track in tracks for mark, _ in track if mark < end})
+    if not marks:
+        return tuple(own), None
+    found: list[Phase] = []
+    for mark, following in zip(marks, [*marks[1:], end], strict=True):
+        running = [one for track in tracks if (one := _at(track, mark)) is not None]
+        found.append(_sum(running, following - mark) if running else Phase(following - mark))
+    return tuple(found), None
+
+
+def _all(recorder: Recorder) -> Iterator[Recorder]:
+    for job in recorder.jobs:
+        yield job
+        yield from _all(job)
+
+
+def _written_out(phases: list[Phase], repeats: int | None, start: float) -> list[tuple[float, Phase | None]]:
+    """Return (beginning, phase) of every phase; None = it has ended."""
+    found: list[tuple[float, Phase | None]] = []
+    rounds = [phases] + ([phases[repeats:]] * MAX_ROUNDS if repeats is not None else [])
+    for one in (phase for round_ in rounds for phase in round_):
+        found.append((start, one))
+        start += one.seconds
+    if start != FOREVER:
+        found.append((start, found[-1][1] if repeats is not None and found else None))
+    return found
+
+
+def _at(track: list[tuple[float, Phase | None]], moment: float) -> Phase | None:
+    current = None
+    for mark, phase in track:
+        if mark > moment:
+            break
+        current = phase
+    return current
+
+
+def _sum(running: list[Phase], seconds: float) -> Phase:
+    tmpfs: dict[str, int] = {}
+    for one in running:
+        for name, size in one.tmpfs:
+            tmpfs[name] = tmpfs.get(name, 0) + size
+    counted = ("memory", "cache", "active", "pids", "disk", "logs", "volume", "inodes")
+    return Phase(
+        seconds,
+        sum(one.cpus for one in running),
+        **{name: sum(getattr(one, name) for one in running) for name in counted},
+        tmpfs=tuple(sorted(tmpfs.items())),
+    )

@@ -1,0 +1,345 @@
+"""The machine that a container's command runs on once, before it runs: it records what is used, and when.
+
+Time passes only where a program says so. Every stretch becomes a phase of the workload, with the bytes that its files
+take at that moment: on the container's own layer (`disk`), in volumes on the node's disk (`volume`), in a tmpfs, in the
+page cache. Files that were read twice are active page cache, written ones are not until they are read.
+
+Sources: mm/swap.c mark_page_accessed; mm/filemap.c (only reads activate since 4.7, bbddabe2e436).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, Phase
+from kitlib.node.simulated.programs.registry import COPY, LARGEST, growing
+from kitlib.node.simulated.shell.machine import Data, Forever, ProgramError, TimeUp
+from kitlib.node.simulated.swap import WRITE
+
+MAX_PHASES = 4000
+"""Phases of one command; what comes later goes on as the last of them."""
+STEPS = 60
+"""Phases in which one file grows."""
+LOGS = 5 * 10 * 2**20
+"""Bytes of a container's log at most: five files of 10 MiB. Source: containerLogMaxSize, containerLogMaxFiles."""
+SHORT_ROUND = 0.1
+"""Seconds: a loop with shorter rounds is recorded by what it uses on average."""
+DEV_SHM = 64 * 2**20
+"""Bytes of /dev/shm where a pod has no volume there. Source: containerd WithDefaultSandboxShm, shm size 65536k."""
+_SOURCES = {"/dev/zero": FOREVER, "/dev/urandom": FOREVER, "/dev/random": FOREVER, "/dev/full": FOREVER}
+_SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+
+
+class Mount(NamedTuple):
+    """A file system in a container.
+
+    Attributes:
+        path: where it is mounted.
+        kind: `disk` of the node, `tmpfs`, or `remote` (a claim), which takes none of the node's disk.
+        name: of the volume; "" = /dev/shm.
+        size: bytes of a tmpfs; None = no limit of its own.
+    """
+
+    path: str
+    kind: Literal["disk", "tmpfs", "remote"]
+    name: str
+    size: int | None = None
+
+
+@dataclass
+class File:
+    """A file.
+
+    Attributes:
+        mount: its file system; None = the container's own layer.
+        data: its content's beginning and its size.
+        cached: bytes in the page cache.
+        reads: how often all of it was read.
+    """
+
+    mount: Mount | None
+    data: Data = field(default_factory=Data)
+    cached: float = 0.0
+    reads: int = 0
+
+
+class Change(NamedTuple):
+    """A file was written, or (None) removed, at a moment."""
+
+    time: float
+    path: str
+    data: Data | None
+
+
+class Mark(NamedTuple):
+    """The state at the beginning of a loop's round."""
+
+    phase: int
+    now: float
+    state: tuple[object, ...]
+    changes: int
+
+
+class Recorder:
+    """Implements `shell.machine.Machine`.
+
+    Args:
+        mounts: file systems in the container beside its own layer.
+        text: what `hostname` and other small files hold, by path.
+        start: seconds since the container's start.
+        parent: the machine that a background job was started on.
+
+    Attributes:
+        phases: what is used.
+        changes: of files, in order.
+        repeats: the index of the phase with which it begins anew after the last; None = it does not.
+        program: the name of the last program that took time.
+        jobs: recorders of background jobs.
+    """
+
+    def __init__(
+        self,
+        mounts: Sequence[Mount] = (),
+        text: dict[str, str] | None = None,
+        start: float = 0.0,
+        parent: Recorder | None = None,
+    ) -> None:
+        self._mounts, self._text, self._parent = tuple(mounts), text or {}, parent
+        self.now, self.deadline, self._start = start, FOREVER, start
+        self.phases: list[Phase] = []
+        self.changes: list[Change] = []
+        self.repeats: int | None = None
+        self.program, self._entered = "", ""
+        self.jobs: list[Recorder] = []
+        self._files: dict[str, File] = {}
+        self._held, self._logs, self._barrier = 0.0, 0.0, 0
+
+    def enter(self, program: str) -> None:
+        """A program of that name begins."""
+        self._entered = program
+
+    @property
+    def start(self) -> float:
+        """Seconds since the container's start at which it began."""
+        return self._start
+
+    # Time.
+
+    def spend(self, seconds: float, *, cpus: float = 0.0, memory: int | None = None, pids: int = 1) -> None:
+        """Record a phase."""
+        late = self.now + seconds > self.deadline
+        if late:
+            seconds = max(self.deadline - self.now, 0.0)
+        if seconds > 0:
+            self.program = self._entered or self.program
+            own = IDLE_MEMORY if memory is None else memory
+            self._record(self._phase(seconds, cpus, own + int(self._held), pids))
+            self.now += seconds
+        if late:
+            raise TimeUp
+        if seconds == FOREVER:
+            raise Forever
+        if len(self.phases) >= MAX_PHASES:
+            self._record(self.phases[-1]._replace(seconds=FOREVER))
+            raise Forever
+
+    def _record(self, phase: Phase) -> None:
+        if len(self.phases) > self._barrier and self.phases[-1]._replace(seconds=phase.seconds) == phase:
+            self.phases[-1] = phase._replace(seconds=self.phases[-1].seconds + phase.seconds)
+        else:
+            self.phases.append(phase)
+
+    def _phase(self, seconds: float, cpus: float, memory: int, pids: int) -> Phase:
+        disk = volume = cache = active = inodes = 0
+        shared: dict[str, int] = {}
+        for file in self._files.values():
+            size, kind = int(file.data.size), file.mount.kind if file.mount is not None else "layer"
+            if kind == "tmpfs":
+                assert file.mount is not None
+                shared[file.mount.name] = shared.get(file.mount.name, 0) + size
+                continue
+            disk += size if kind == "layer" else 0
+            volume += size if kind == "disk" else 0
+            cache += int(file.cached)
+            active += int(file.cached) if file.reads > 1 else 0
+            inodes += kind != "remote"
+        tmpfs = tuple(sorted((name, size) for name, size in shared.items() if size))
+        return Phase(
+            seconds,
+            cpus,
+            min(memory, 2**61),
+            cache=cache,
+            pids=pids,
+            disk=disk,
+            logs=int(self._logs),
+            volume=volume,
+            inodes=inodes,
+            active=active,
+            tmpfs=tmpfs,
+        )
+
+    def hold(self, size: float) -> None:
+        """The shell's variables take so many bytes."""
+        if size >= LARGEST:
+            growing(self, FOREVER)
+        more = size - self._held
+        self._held = size
+        if more >= 2**20:
+            self.spend(more / COPY, cpus=1.0)
+
+    def fork(self) -> Recorder:
+        """Return the machine of a background job, which begins now."""
+        job = Recorder(self._mounts, self._text, self.now, self)
+        job.deadline = self.deadline
+        self.jobs.append(job)
+        return job
+
+    def wait(self) -> None:
+        """Wait for the background jobs."""
+        ends = [FOREVER if job.endless else job.now for job in self.jobs]
+        self.spend(max([*ends, self.now]) - self.now)
+
+    @property
+    def endless(self) -> bool:
+        """Whether what is recorded never ends."""
+        return self.repeats is not None or bool(self.phases and self.phases[-1].seconds == FOREVER)
+
+    # Loops.
+
+    def mark(self) -> Mark:
+        """Return the state now."""
+        self._barrier = len(self.phases)
+        files = tuple((path, file.data.size, min(file.reads, 2)) for path, file in self._files.items())
+        return Mark(len(self.phases), self.now, (files, self._held, self._logs // 65536), len(self.changes))
+
+    def repeat(self, since: object, changed: bool) -> None:
+        """Go on for ever where a round has left everything as it was."""
+        assert isinstance(since, Mark)
+        now, took = self.mark(), self.now - since.now
+        if changed or now.state != since.state:
+            if not took:
+                self.spend(0.001, cpus=1.0)
+            return
+        round_ = self.phases[since.phase :]
+        if not took:
+            self.spend(FOREVER, cpus=1.0)
+        if len(round_) == 1 or took < SHORT_ROUND:
+            cpus = sum(one.cpus * one.seconds for one in round_) / took
+            memory = max(one.memory for one in round_)
+            last = max(round_, key=lambda one: one.seconds)
+            self.phases.append(last._replace(seconds=FOREVER, cpus=round(cpus, 6), memory=memory))
+        else:
+            self.repeats = since.phase
+        raise Forever
+
+    # Files.
+
+    def _mount(self, path: str) -> Mount | None:
+        found = [m for m in self._mounts if path == m.path or path.startswith(m.path.rstrip("/") + "/")]
+        if found:
+            return max(found, key=lambda one: len(one.path))
+        return Mount("/dev/shm", "tmpfs", "", DEV_SHM) if path.startswith("/dev/shm/") else None
+
+    def _find(self, path: str) -> File | None:
+        found = self._files.get(path)
+        if found is None and self._parent is not None:
+            return self._parent._find(path)
+        return found
+
+    def read(self, path: str) -> Data:
+        """Return what was written to a file; reading it twice makes its page cache active."""
+        if path in _SOURCES:
+            return Data("", _SOURCES[path])
+        if path in _SINKS:
+            return Data()
+        file = self._find(path)
+        if file is None:
+            if path in self._text:
+                return Data(self._text[path])
+            raise ProgramError("No such file or directory")
+        file.reads, file.cached = file.reads + 1, file.data.size
+        return file.data
+
+    def exists(self, path: str) -> bool:
+        """Whether a path is there."""
+        return self._find(path) is not None or path in self._text or self.listing(path) is not None
+
+    def listing(self, path: str) -> list[str] | None:
+        """Return the names below a directory that are known."""
+        inside = path.rstrip("/") + "/"
+        names = {
+            one.removeprefix(inside).partition("/")[0] for one in (*self._files, *self._text) if one.startswith(inside)
+        }
+        places = {one.path for one in self._mounts}
+        return sorted(names) if names or path in places or path in ("/", "/tmp", "/dev/shm") else None
+
+    def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
+        """Write a file step by step, as fast as its file system takes it."""
+        if path in _SINKS:
+            if data.size:
+                self._copy(data.size)
+            return
+        mount = self._mount(path)
+        file = self._files.get(path)
+        if file is None or not append:
+            self._files[path] = file = File(mount)
+            self._note(path, file.data)
+        if data.size:
+            self._grow(path, file, data, copied)
+
+    def _note(self, path: str, data: Data | None) -> None:
+        self.changes.append(Change(self.now, path, data))
+
+    def _grow(self, path: str, file: File, data: Data, copied: bool) -> None:
+        room = self._room(file)
+        wanted = min(data.size, room)
+        rate, cpus = (COPY, 1.0) if file.mount is not None and file.mount.kind == "tmpfs" else (WRITE, 0.2)
+        done = 0.0
+        step = max(wanted / STEPS, rate * 0.1) if wanted != FOREVER else rate
+        while done < wanted:
+            part = min(step, wanted - done)
+            if wanted == FOREVER and done >= STEPS * rate:  # a disk that is larger than a minute's writing
+                part = done
+            done += part
+            file.data = (
+                Data(data.text[: int(done)], done - len(data.text[: int(done)]))
+                if not file.data.size
+                else (file.data.plus(Data("", part) if data.more else data.first(done)))
+            )
+            file.cached += part if copied else 0.0
+            if copied and part >= 2**20:
+                self.spend(part / rate, cpus=cpus)
+            if done > 2.0**50:
+                self.spend(FOREVER, cpus=cpus)
+        self._note(path, file.data)
+        if room < data.size:
+            raise ProgramError("No space left on device")
+
+    def _room(self, file: File) -> float:
+        """Bytes until the file's tmpfs is full."""
+        mount = file.mount
+        if mount is None or mount.kind != "tmpfs" or mount.size is None:
+            return FOREVER
+        return max(mount.size - self._taken(mount.name), 0.0)
+
+    def _taken(self, name: str) -> float:
+        own = sum(one.data.size for one in self._files.values() if one.mount is not None and one.mount.name == name)
+        return own + (self._parent._taken(name) if self._parent is not None else 0.0)
+
+    def _copy(self, size: float) -> None:
+        if size == FOREVER or size >= 2**20:
+            self.spend(size / COPY if size != FOREVER else FOREVER, cpus=1.0)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or all below a directory."""
+        inside = path.rstrip("/") + "/"
+        for one in [name for name in self._files if name == path or name.startswith(inside)]:
+            del self._files[one]
+            self._note(one, None)
+
+    def log(self, data: Data, *, error: bool = False) -> None:
+        """Standard output goes to the container's log, which is rotated."""
+        self._logs = min(self._logs + data.size, LOGS)
+        self._copy(data.size)

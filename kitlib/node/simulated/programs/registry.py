@@ -1,0 +1,123 @@
+"""The one table of programs: name -> what it reads, writes and uses over time.
+
+A program is a function of its call (`shell/machine.py`), the same for a container's own command, `kubectl exec` and
+exec probes; the modules beside this one register theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kitlib.node.common.workload import IDLE_MEMORY
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Machine, Program, ProgramError, Result
+from kitlib.node.simulated.swap import WORK
+
+COPY = WORK
+"""Bytes a second that one CPU copies from memory to memory."""
+SMALL = IDLE_MEMORY // 3
+"""Bytes of a program that only waits or copies."""
+_STEP = 100 * 2**20
+LARGEST = 2**45
+"""Bytes that no machine has: memory that grows further grows without end."""
+_SUFFIX = {"": 1, "b": 1, "c": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bckmgtp]?)(i?b)?", re.IGNORECASE)
+_PROGRAMS: dict[str, Program] = {}
+
+
+def program(*names: str) -> Callable[[Program], Program]:
+    """Register a function as the program of these names; a name with a slash is that path alone."""
+
+    def register(function: Program) -> Program:
+        for name in names:
+            _PROGRAMS[name] = function
+        return function
+
+    return register
+
+
+def find(name: str) -> Program | None:
+    """Return the program of a name or path; None where it is not known."""
+    return _PROGRAMS.get(name) or _PROGRAMS.get(name.rpartition("/")[2])
+
+
+def names() -> list[str]:
+    """Return all names that are known."""
+    return sorted(name for name in _PROGRAMS if "/" not in name)
+
+
+def size_of(text: str, *, decimal: bool = False) -> int:
+    """Return bytes: `10`, `10M`, `10MiB`; with `decimal`, `10MB` counts in thousands, as coreutils do.
+
+    Raises:
+        ProgramError: for anything else.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ProgramError(f"invalid number: '{text[:40]}'")
+    unit = found[2].lower()
+    factor = _SUFFIX[unit]
+    if decimal and unit and (found[3] or "").lower() == "b":
+        factor = 1000 ** ["", "k", "m", "g", "t", "p"].index(unit) if unit in "kmgtp" else 1
+    return min(int(float(found[1]) * factor), 2**60)
+
+
+def copying(machine: Machine, size: float) -> None:
+    """Spend the time of one CPU that it takes to pass on so many bytes.
+
+    Raises:
+        Forever: for an endless stream.
+    """
+    if size == FOREVER:
+        machine.spend(FOREVER, cpus=1.0)
+    if size >= 2**20:
+        machine.spend(size / COPY, cpus=1.0)
+
+
+def growing(machine: Machine, size: float, start: int = SMALL) -> int:
+    """Take memory as fast as it can be filled, step by step.
+
+    Returns:
+        Bytes at the end.
+
+    Raises:
+        Forever: for a size without end, after more than any machine has.
+    """
+    held = start
+    while held < min(start + size, LARGEST):
+        step = min(max(_STEP, held // 4 if held > 2**34 else 0), int(min(start + size, 2 * LARGEST)) - held)
+        held += step
+        machine.spend(step / COPY, cpus=1.0, memory=held)
+    if size == FOREVER or held >= LARGEST:
+        machine.spend(FOREVER, cpus=1.0, memory=held)
+    return held
+
+
+def options(
+    call: Call, with_value: str = "", long_with_value: tuple[str, ...] = ()
+) -> tuple[dict[str, str], list[str]]:
+    """Return options without dashes, and operands; letters in `with_value` take the rest of their word or the next."""
+    found, operands, rest = dict[str, str](), list[str](), list(call.args)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return found, operands + rest
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if not equals and name in long_with_value and rest:
+                value = rest.pop(0)
+            found[name] = value
+        elif word.startswith("-") and len(word) > 1:
+            for at, letter in enumerate(word[1:], 1):
+                if letter in with_value:
+                    found[letter] = word[at + 1 :] or (rest.pop(0) if rest else "")
+                    break
+                found[letter] = ""
+        else:
+            operands.append(word)
+    return found, operands
+
+
+def done(text: str = "", code: int = 0) -> Result:
+    """Return a result with this output."""
+    return Result(Data(text), "", code)

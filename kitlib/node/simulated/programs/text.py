@@ -1,0 +1,190 @@
+"""Programs that make, pass on and count text, and those that tell about the system.
+
+Source: POSIX.1-2017, XCU 4 Utilities.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kitlib.node.simulated.programs.registry import copying, done, growing, options, program
+from kitlib.node.simulated.shell.machine import FOREVER, KEPT_TEXT, Call, Data, ProgramError, Result
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0"}
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[0]), text)
+
+
+@program("echo")
+def echo(call: Call) -> Result:
+    """Its words."""
+    words, end, escapes = list(call.args), "\n", False
+    while words and re.fullmatch("-[neE]+", words[0]):
+        option = words.pop(0)
+        end = "" if "n" in option else end
+        escapes = escapes or "e" in option
+    text = " ".join(words)
+    return done((_escaped(text) if escapes else text) + end)
+
+
+@program("printf")
+def printf(call: Call) -> Result:
+    """Its words in a format; `%0500d` makes so many characters."""
+    if not call.args:
+        raise ProgramError("usage: printf FORMAT [ARG]...", 2)
+    words = list(call.args[1:])
+    width = re.search(r"%-?0?(\d{1,12})[sd]", call.args[0])
+    if width is not None and int(width[1]) > KEPT_TEXT:
+        return Result(Data("", float(width[1])))
+    text = re.sub(r"%[-0-9.]*[sdiuxc]", lambda _: words.pop(0) if words else "", _escaped(call.args[0]))
+    return done(text.replace("%%", "%"))
+
+
+@program("yes")
+def yes(call: Call) -> Result:
+    """A line without end."""
+    return Result(Data("", FOREVER))
+
+
+@program("seq")
+def seq(call: Call) -> Result:
+    """Numbers, one a line."""
+    numbers = [int(float(word)) for word in options(call, "sw")[1]] or [0]
+    first, step, last = (
+        (numbers[0], numbers[1], numbers[2])
+        if len(numbers) > 2
+        else ((numbers[0], 1, numbers[1]) if len(numbers) == 2 else (1, 1, numbers[0]))
+    )
+    found = range(first, last + (1 if step > 0 else -1), step or 1)
+    return done("".join(f"{one}\n" for one in found[:20_000]))
+
+
+@program("true", ":")
+def true(call: Call) -> Result:
+    """Nothing."""
+    return Result()
+
+
+@program("false")
+def false(call: Call) -> Result:
+    """Fail."""
+    return Result(code=1)
+
+
+@program("exit")
+def leave(call: Call) -> Result:
+    """Not a program: an exec probe's `exit 3` without a shell is taken as one."""
+    return Result(code=int(call.args[0]) & 255 if call.args and call.args[0].isdigit() else 0)
+
+
+@program("tr", "sed", "awk", "cut", "rev", "base64", "od", "hexdump", "xxd", "fold", "iconv", "paste", "uniq")
+def passing(call: Call) -> Result:
+    """Text that passes through: its amount stays, what is in it is not followed."""
+    return Result(call.stdin)
+
+
+@program("sort", "shuf", "sponge")
+def sort(call: Call) -> Result:
+    """Everything is kept in memory until the input ends."""
+    data = call.stdin
+    if data.size >= 2**20:
+        growing(call.machine, data.size)
+    return Result(data._replace(text="".join(sorted(data.text.splitlines(keepends=True)))))
+
+
+@program("wc")
+def wc(call: Call) -> Result:
+    """Count lines, words and bytes."""
+    found, paths = options(call)
+    data = call.machine.read(paths[0]) if paths else call.stdin
+    copying(call.machine, data.size)
+    counts = {"l": data.text.count("\n"), "w": len(data.text.split()), "c": int(data.size)}
+    shown = [str(counts[letter]) for letter in "lwc" if letter in found or not found]
+    return done(" ".join([*shown, *paths[:1]]) + "\n")
+
+
+@program("grep", "egrep", "fgrep")
+def grep(call: Call) -> Result:
+    """Lines that match; an endless one is kept in memory, as grep looks for its end."""
+    found, words = options(call, "eABCm")
+    if "e" in found:
+        words.insert(0, found["e"])
+    if not words:
+        raise ProgramError("usage: grep PATTERN [FILE]...", 2)
+    pattern, *paths = words
+    data = Data()
+    for path in paths:
+        data = data.plus(call.machine.read(path))
+    data = data if paths else call.stdin
+    if data.size == FOREVER:
+        growing(call.machine, FOREVER)
+    try:
+        expression = re.compile(re.escape(pattern) if "F" in found or call.name == "fgrep" else pattern)
+    except re.error as error:
+        raise ProgramError(str(error), 2) from None
+    hits = [line for line in data.text.splitlines(keepends=True) if bool(expression.search(line)) != ("v" in found)]
+    return Result(Data("" if "q" in found else "".join(hits)), "", 0 if hits else 1)
+
+
+@program("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "openssl", "gzip", "bzip2", "xz", "bc", "factor")
+def busy(call: Call) -> Result:
+    """Programs that keep one CPU busy as long as their input goes on; without a file to read, without end."""
+    paths = options(call)[1]
+    if call.name in ("openssl", "bc", "factor") or (not paths and not call.stdin.size):
+        call.machine.spend(FOREVER, cpus=1.0)
+    data = call.machine.read(paths[0]) if paths else call.stdin
+    copying(call.machine, max(data.size, 0.0))
+    return done(f"{'0' * 32}  {paths[0] if paths else '-'}\n") if call.name.endswith("sum") else Result(data)
+
+
+@program("env", "nice", "nohup", "setsid", "ionice", "stdbuf", "time", "sudo", "tini", "dumb-init", "chrt", "taskset")
+def around(call: Call) -> Result:
+    """Programs that run another one."""
+    words = list(call.args)
+    while words and (words[0].startswith("-") or "=" in words[0] or (call.name != "env" and words[0].isdigit())):
+        valued = words[0] in ("-n", "-c", "-p", "-u") and len(words) > 1
+        del words[: 2 if valued else 1]
+    if not words:
+        return done("".join(f"{name}={value}\n" for name, value in call.variables.items()))
+    return call.run(words, call.machine, call.stdin)
+
+
+@program("printenv")
+def printenv(call: Call) -> Result:
+    """Variables of the environment."""
+    if not call.args:
+        return done("".join(f"{name}={value}\n" for name, value in call.variables.items()))
+    shown = [call.variables[word] for word in call.args if word in call.variables]
+    return done("".join(f"{value}\n" for value in shown), 0 if len(shown) == len(call.args) else 1)
+
+
+@program("pwd")
+def pwd(call: Call) -> Result:
+    """The working directory."""
+    return done("/\n")
+
+
+@program("id", "whoami")
+def identity(call: Call) -> Result:
+    """The user."""
+    return done("root\n" if call.name == "whoami" else "uid=0(root) gid=0(root)\n")
+
+
+@program("hostname")
+def hostname(call: Call) -> Result:
+    """The pod's name."""
+    return Result(call.machine.read("/etc/hostname"))
+
+
+@program("nproc")
+def nproc(call: Call) -> Result:
+    """How many CPUs the container may run on."""
+    return Result(call.machine.read("/proc/self/nproc"))
+
+
+@program("date", "uname", "uptime", "free", "df", "du", "ps", "ip", "ifconfig", "which", "basename", "dirname", "clear")
+def telling(call: Call) -> Result:
+    """Programs whose output is not simulated, and that use next to nothing."""
+    return done()

@@ -1,0 +1,102 @@
+"""Programs that wait, servers without requests, and clients of a network that carries nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.node.common.workload import parse_seconds
+from kitlib.node.simulated.programs.registry import SMALL, done, options, program
+from kitlib.node.simulated.shell.machine import FOREVER, Call, ProgramError, Result, TimeUp
+
+TIMED_OUT = 124
+"""Exit code of `timeout`. Source: GNU coreutils."""
+
+
+@program("sleep", "usleep")
+def sleep(call: Call) -> Result:
+    """Wait; several durations add up."""
+    try:
+        seconds = sum(parse_seconds(word) for word in call.args)
+    except ValueError:
+        raise ProgramError(f"invalid time interval '{' '.join(call.args)[:40]}'") from None
+    call.machine.spend(seconds * (1e-6 if call.name == "usleep" else 1.0), memory=SMALL)
+    return Result()
+
+
+@program("timeout")
+def timeout(call: Call) -> Result:
+    """Run a program for so long at most."""
+    words = list(call.args)
+    while words and words[0].startswith("-"):
+        del words[: 2 if words[0] in ("-k", "-s", "-t") and len(words) > 2 and words[0] != "-t" else 1]
+    if len(words) < 2:
+        raise ProgramError("usage: timeout SECONDS PROGRAM", 125)
+    machine = call.machine
+    outer, own = machine.deadline, machine.now + parse_seconds(words[0])
+    machine.deadline = min(outer, own)
+    try:
+        result = call.run(words[1:], machine, call.stdin)
+        if result.out.size == FOREVER and own != FOREVER:  # it writes until its time is over
+            machine.spend(own - machine.now + 1.0, cpus=1.0)
+        return result
+    except TimeUp:
+        if outer <= own:
+            raise
+        return Result(code=TIMED_OUT)
+    finally:
+        machine.deadline = outer
+
+
+@program("pause")
+def pause(call: Call) -> Result:
+    """The pause container's program."""
+    call.machine.spend(FOREVER, memory=256 * 1024)
+    return Result()
+
+
+@program(
+    *("nginx", "httpd", "httpd-foreground", "apache2-foreground", "apachectl", "redis-server", "memcached", "mongod"),
+    *("postgres", "mysqld", "mariadbd", "etcd", "haproxy", "envoy", "caddy", "traefik", "coredns", "rabbitmq-server"),
+    *("docker-entrypoint.sh", "/docker-entrypoint.sh", "registry", "prometheus", "grafana-server", "sshd", "cron"),
+    *("crond", "supervisord", "http-echo", "whoami-server", "nats-server", "consul", "vault", "minio", "kube-proxy"),
+    *("echo-server", "hello-app", "guestbook", "metrics-server", "fluentd", "fluent-bit", "logstash", "node_exporter"),
+)
+def server(call: Call) -> Result:
+    """A server that nothing is asked of: it waits."""
+    call.machine.spend(FOREVER)
+    return Result()
+
+
+@program("agnhost", "/agnhost")
+def agnhost(call: Call) -> Result:
+    """The test image of Kubernetes: its servers wait, `pause` as well.
+
+    Source: test/images/agnhost.
+    """
+    return pause(call) if call.args[:1] == ["pause"] else server(call)
+
+
+ANSWERS: dict[str, tuple[tuple[float, int], ...]] = {"liveness": ((10.0, 200), (FOREVER, 500))}
+"""Of agnhost's servers: until when (seconds since the start) they answer an HTTP request with which status code."""
+
+
+def http_status(words: Sequence[str], seconds: float) -> int:
+    """Return what the server of a command answers so long after its start: 200 where nothing else is known."""
+    if words[0].rpartition("/")[2] == "agnhost" and len(words) > 1:
+        return next((code for until, code in ANSWERS.get(words[1], ()) if seconds < until), 200)
+    return 200
+
+
+@program("curl", "wget", "nslookup", "dig", "ping", "nc", "ncat", "telnet", "getent")
+def client(call: Call) -> Result:
+    """A client: no traffic goes anywhere on a simulated node; its request is taken to succeed at once."""
+    call.machine.spend(0.1)
+    return done()
+
+
+@program("apt-get", "apt", "apk", "yum", "dnf", "pip", "pip3", "npm", "git", "update-ca-certificates")
+def installer(call: Call) -> Result:
+    """An installer: it takes some seconds of a CPU, and what it would bring is there."""
+    options(call)
+    call.machine.spend(5.0, cpus=0.5, memory=50 * 2**20)
+    return done()

@@ -1,0 +1,165 @@
+"""The commands that a shell itself knows.
+
+Source: POSIX.1-2017, XCU 2.14 Special Built-In Utilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, Ended, Machine, Result
+from kitlib.node.simulated.shell.parser import parse
+from kitlib.node.simulated.shell.tree import Script
+
+
+class Jump(Exception):
+    """`break` and `continue`, with the number of loops that are left; `return` ends a function."""
+
+    def __init__(self, kind: str, levels: int = 1) -> None:
+        super().__init__(kind)
+        self.kind, self.levels = kind, levels
+
+
+class Streams:
+    """Where a command's output goes."""
+
+    def __init__(self, out: Callable[[Data], None], err: Callable[[Data], None]) -> None:
+        self.out, self.err = out, err
+
+    def take(self, result: Result) -> None:
+        """Pass on what a command wrote."""
+        if result.out.size:
+            self.out(result.out)
+        if result.err:
+            self.err(Data(result.err))
+
+
+class Shell(Protocol):
+    """What the commands change of a shell; see `interpreter.Shell`."""
+
+    machine: Machine
+    variables: dict[str, Data]
+    arguments: list[str]
+    traps: dict[str, str]
+    code: int
+    quitting: bool
+
+    def script(self, script: Script, streams: Streams) -> None: ...
+    def invoke(self, words: Sequence[str], streams: Streams, stdin: Data) -> Result: ...
+    def program(self, words: Sequence[str], machine: Machine, stdin: Data) -> Result: ...
+
+
+def _number(words: Sequence[str], otherwise: int) -> int:
+    return int(words[0]) if words and words[0].isdigit() else otherwise
+
+
+def _exit(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    raise Ended(_number(words, shell.code) & 255)
+
+
+def _jump(kind: str) -> Callable[[Shell, Sequence[str], Streams], Result]:
+    def jump(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+        if kind == "return":
+            shell.code = _number(words, shell.code)
+        raise Jump(kind, _number(words, 1))
+
+    return jump
+
+
+def _trap(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    for signal in words[1:]:
+        name = {"15": "TERM", "2": "INT", "0": "EXIT"}.get(signal, signal.removeprefix("SIG"))
+        if words[0] == "-":
+            shell.traps.pop(name, None)
+        else:
+            shell.traps[name] = words[0]
+    return Result()
+
+
+def _export(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals:
+            shell.variables[name] = Data(value)
+    return Result()
+
+
+def _set(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    for word in words:
+        if word.startswith("-") and "e" in word and word != "-o":
+            shell.quitting = True
+        elif word.startswith("+") and "e" in word:
+            shell.quitting = False
+    return Result()
+
+
+def _wait(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    shell.machine.wait()
+    return Result()
+
+
+def _exec(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    if not words:
+        return Result()
+    shell.traps.clear()
+    for name in [name for name, value in shell.variables.items() if value.size >= KEPT_TEXT]:
+        del shell.variables[name]
+    shell.machine.hold(0)
+    result = shell.program(words, shell.machine, Data())
+    streams.take(result)
+    raise Ended(result.code)
+
+
+def _eval(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    shell.script(parse(" ".join(words)), streams)
+    return Result(code=shell.code)
+
+
+def _command(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    return shell.invoke(words, streams, Data()) if words else Result()
+
+
+def _shift(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    del shell.arguments[: _number(words, 1)]
+    return Result()
+
+
+def _unset(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    for word in words:
+        shell.variables.pop(word, None)
+    return Result()
+
+
+def _nothing(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    return Result()
+
+
+def _read(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    """Standard input of a container is closed, as long as its manifest does not say `stdin: true`."""
+    return Result(code=1)
+
+
+_Builtin = Callable[[Shell, Sequence[str], Streams], Result]
+BUILTINS: dict[str, _Builtin] = {
+    ":": _nothing,
+    "break": _jump("break"),
+    "cd": _nothing,
+    "command": _command,
+    "continue": _jump("continue"),
+    "eval": _eval,
+    "exec": _exec,
+    "exit": _exit,
+    "export": _export,
+    "kill": _nothing,
+    "local": _export,
+    "read": _read,
+    "return": _jump("return"),
+    "set": _set,
+    "shift": _shift,
+    "trap": _trap,
+    "ulimit": _nothing,
+    "umask": _nothing,
+    "unset": _unset,
+    "wait": _wait,
+}

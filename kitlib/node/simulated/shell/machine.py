@@ -1,0 +1,204 @@
+"""What a shell and its programs need of the machine they run on, and the values that they pass on.
+
+There are two machines: one records what a container's command does over time (`programs/recorder.py`), one answers
+`kubectl exec` and exec probes in a running container (`container_machine.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+KEPT_TEXT = 65536
+"""Characters of a text that are kept; of what follows only the size is known."""
+
+
+class Data(NamedTuple):
+    """What flows through a pipe or lies in a file.
+
+    Attributes:
+        text: its beginning.
+        more: bytes after the text, of which only the number is known; infinite = the source never ends.
+    """
+
+    text: str = ""
+    more: float = 0.0
+
+    @property
+    def size(self) -> float:
+        """Bytes in all."""
+        return len(self.text) + self.more
+
+    def plus(self, other: Data) -> Data:
+        """Return both in this order."""
+        if self.more:
+            return Data(self.text, self.more + other.size)
+        text = self.text + other.text
+        return Data(text[:KEPT_TEXT], max(len(text) - KEPT_TEXT, 0) + other.more)
+
+    def first(self, size: float) -> Data:
+        """Return the first bytes."""
+        text = self.text[: int(min(size, len(self.text)))]
+        return Data(text, min(self.more, max(size - len(text), 0.0)))
+
+
+class Result(NamedTuple):
+    """What a command wrote, and its exit code."""
+
+    out: Data = Data()
+    err: str = ""
+    code: int = 0
+
+
+class ProgramError(Exception):
+    """A program fails: its message, and its exit code."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Forever(Exception):
+    """The program runs until it is killed."""
+
+
+class Bombed(Forever):
+    """A fork bomb has gone off.
+
+    A shell that ended would end its container, and with it the bomb; how far it gets until then is a matter of chance,
+    so that the shell is taken to wait for it.
+    """
+
+
+class TimeUp(Exception):
+    """The machine's deadline is reached."""
+
+
+class Ended(Exception):
+    """The shell ends with an exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Machine(Protocol):
+    """The machine below a shell.
+
+    Attributes:
+        now: seconds since the container's start.
+        deadline: when TimeUp is raised, on the same clock; infinite = never.
+    """
+
+    now: float
+    deadline: float
+
+    def enter(self, program: str) -> None:
+        """A program of that name begins."""
+        ...
+
+    def read(self, path: str) -> Data:
+        """Return a file's content.
+
+        Raises:
+            ProgramError: where there is no such file.
+        """
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether a path is there."""
+        ...
+
+    def listing(self, path: str) -> list[str] | None:
+        """Return the names in a directory; None where it is not one."""
+        ...
+
+    def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
+        """Write a file.
+
+        Args:
+            path: of the file.
+            data: to write.
+            append: to its end, in place of what is there.
+            copied: byte by byte, which takes time; `fallocate` and `truncate` do not.
+
+        Raises:
+            ProgramError: the file system is full.
+        """
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a directory with all files in it."""
+        ...
+
+    def spend(self, seconds: float, *, cpus: float = 0.0, memory: int | None = None, pids: int = 1) -> None:
+        """Let time pass.
+
+        Args:
+            seconds: how long; infinite raises Forever.
+            cpus: threads that are busy.
+            memory: bytes of the running program; None = those of a small one.
+            pids: processes and threads.
+
+        Raises:
+            Forever: for an infinite time.
+            TimeUp: at the deadline.
+        """
+        ...
+
+    def hold(self, size: float) -> None:
+        """Have the shell itself hold so many bytes, in its variables."""
+        ...
+
+    def log(self, data: Data, *, error: bool = False) -> None:
+        """Take what is written to standard output or standard error."""
+        ...
+
+    def fork(self) -> Machine:
+        """Return the machine as a background job sees it."""
+        ...
+
+    def wait(self) -> None:
+        """Let time pass until all background jobs have ended."""
+        ...
+
+    def mark(self) -> object:
+        """Return what tells whether anything has changed since another mark; see `repeat`."""
+        ...
+
+    def repeat(self, since: object, changed: bool) -> None:
+        """One round of a loop is over; where nothing but time has changed it goes on like this.
+
+        Args:
+            since: the mark of the round's beginning.
+            changed: whether the shell itself is in another state.
+
+        Raises:
+            Forever: where the rest of the loop is known.
+        """
+        ...
+
+
+class Call(NamedTuple):
+    """How a program was called.
+
+    Attributes:
+        name: as written, without its directory.
+        args: the words after it.
+        stdin: what it reads.
+        machine: that it runs on.
+        variables: of its environment.
+        run: runs another program with words, for `timeout`, `env` and their kind.
+    """
+
+    name: str
+    args: Sequence[str]
+    stdin: Data
+    machine: Machine
+    variables: Mapping[str, str]
+    run: Callable[[Sequence[str], Machine, Data], Result]
+
+
+Program = Callable[[Call], Result]
+FOREVER = math.inf
