@@ -11,7 +11,8 @@ from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.priority import admit_priority
-from kitlib.apiserver.validation import FieldError, validate_pod_create, validate_pod_update
+from kitlib.apiserver.validation import FieldError, validate_pod_create
+from kitlib.apiserver.validation.pod_update import validate_pod_update
 
 FILE = "validation"
 INPUTS = frozenset({"kind", "note", "pod", "old", "new", "priorityClasses"})

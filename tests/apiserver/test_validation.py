@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.validation import validate_pod_create, validate_pod_update
+from kitlib.apiserver.validation import validate_pod_create
+from kitlib.apiserver.validation.pod_update import validate_pod_update
 
 cpus = st.integers(1, 64_000)
 sizes = st.integers(1, 2**40)

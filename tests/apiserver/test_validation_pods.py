@@ -9,7 +9,8 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import deepcopy, from_dict
-from kitlib.apiserver.validation import validate_pod_create, validate_pod_update
+from kitlib.apiserver.validation import validate_pod_create
+from kitlib.apiserver.validation.pod_update import validate_pod_update
 
 MAIN = {"name": "main", "image": "nginx"}
 SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"

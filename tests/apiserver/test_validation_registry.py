@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import copy
 import functools
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.validation import validate
+from kitlib.apiserver.validation import registry, validate
 
 GONE = object()
 RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
@@ -355,3 +357,14 @@ def test_a_sound_object_is_accepted_and_may_stay_as_it_is(name: str) -> None:
 @pytest.mark.parametrize(("kind", "path", "value", "expected"), CASES)
 def test_one_change_is_answered_as_upstream_does(kind: str, path: str, value: Any, expected: list[str]) -> None:
     assert problems(mutated(kind, path, value)) == expected
+
+
+def test_the_registry_names_every_kind_of_every_table_once() -> None:
+    folder = Path(registry.__file__).parent
+    tables = {path.stem for path in folder.glob("*.py") if "\nKINDS: Rules = {" in path.read_text()}
+    assert tables == registry.MODULES.keys()
+    for module, kinds in registry.MODULES.items():
+        table = import_module(f"{registry.__package__}.{module}").KINDS
+        assert sorted(type_.__name__ for type_ in table) == sorted(kinds), module
+    named = [kind for kinds in registry.MODULES.values() for kind in kinds]
+    assert len(named) == len(set(named))

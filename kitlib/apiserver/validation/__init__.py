@@ -10,10 +10,9 @@ from __future__ import annotations
 from kitlib.api.field_errors import Errors, FieldError
 from kitlib.api.meta import KubeObject
 from kitlib.apiserver.validation.pod import validate_pod_create
-from kitlib.apiserver.validation.pod_update import validate_pod_update
 from kitlib.apiserver.validation.registry import rules_of
 
-__all__ = ["FieldError", "validate", "validate_pod_create", "validate_pod_update"]
+__all__ = ["FieldError", "validate", "validate_pod_create"]
 
 
 def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True) -> Errors:

@@ -34,6 +34,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.webhooks import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -310,3 +311,11 @@ def _param_ref(reference: ParamRef, field: str) -> Errors:
     if not action:
         return [*found, required(f"{field}.parameterNotFoundAction")]
     return found + one_of(action, NOT_FOUND_ACTIONS, f"{field}.parameterNotFoundAction")
+
+
+KINDS: Rules = {
+    ValidatingAdmissionPolicy: (validate_admission_policy, validate_admission_policy_update),
+    MutatingAdmissionPolicy: (validate_admission_policy, validate_admission_policy_update),
+    ValidatingAdmissionPolicyBinding: (validate_admission_policy_binding, validate_admission_policy_binding_update),
+    MutatingAdmissionPolicyBinding: (validate_admission_policy_binding, validate_admission_policy_binding_update),
+}

@@ -31,6 +31,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
 )
 from kitlib.apiserver.validation.resources import validate_container_resource_name
+from kitlib.apiserver.validation.rules import Rules
 
 METRIC_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 SELECT_POLICIES = ("Disabled", "Max", "Min")
@@ -212,3 +213,8 @@ def _rules(rules: HPAScalingRules | None, field: str) -> Errors:
     if rules.tolerance is not None and rules.tolerance.sign() < 0:
         found.append(invalid(f"{field}.tolerance", rules.tolerance, "must be greater than or equal to 0"))
     return found
+
+
+KINDS: Rules = {
+    HorizontalPodAutoscaler: (validate_horizontal_pod_autoscaler, validate_horizontal_pod_autoscaler_update),
+}

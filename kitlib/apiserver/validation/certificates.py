@@ -17,6 +17,7 @@ from kitlib.api.names import (
     is_path_segment_name,
 )
 from kitlib.apiserver.validation.object_meta import validate_object_meta, validate_object_meta_update
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.signer_names import validate_signer_name
 
 USAGES = (
@@ -112,3 +113,9 @@ def validate_api_service(obj: APIService) -> Errors:
 def validate_api_service_update(new: APIService, old: APIService) -> Errors:
     """Source: ValidateAPIServiceUpdate."""
     return validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False) + validate_api_service(new)
+
+
+KINDS: Rules = {
+    CertificateSigningRequest: (validate_certificate_signing_request, validate_certificate_signing_request_update),
+    APIService: (validate_api_service, validate_api_service_update),
+}

@@ -25,6 +25,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 MAX_SIZE = 1024 * 1024
 SERVICE_ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
@@ -145,3 +146,11 @@ def validate_namespace(obj: Namespace) -> Errors:
 def validate_namespace_update(new: Namespace, old: Namespace) -> Errors:
     """Source: ValidateNamespaceUpdate."""
     return validate_object_meta_update(new.metadata, old.metadata)
+
+
+KINDS: Rules = {
+    ConfigMap: (validate_config_map, validate_config_map_update),
+    Secret: (validate_secret, validate_secret_update),
+    ServiceAccount: (validate_service_account, validate_service_account_update),
+    Namespace: (validate_namespace, validate_namespace_update),
+}

@@ -23,11 +23,7 @@ from kitlib.api.field_errors import (
     validate_enum,
 )
 from kitlib.api.names import is_dns1123_label, is_valid_ip, is_valid_port_name, is_valid_port_num
-from kitlib.apiserver.validation.env import validate_env, validate_env_from
-from kitlib.apiserver.validation.probes import validate_lifecycle, validate_liveness_probe, validate_readiness_probe
 from kitlib.apiserver.validation.resources import validate_resize_policy, validate_resource_requirements
-from kitlib.apiserver.validation.security_context import validate_security_context
-from kitlib.apiserver.validation.volumes import validate_volume_devices, validate_volume_mounts
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
@@ -140,6 +136,15 @@ def _while_it_runs(container: Container, spec: PodSpec, field: str) -> Errors:
     grace = spec.termination_grace_period_seconds
     os = spec.os.name if spec.os is not None else ""
     found: Errors = []
+    kept = (container.lifecycle, container.liveness_probe, container.readiness_probe, container.startup_probe)
+    if all(one is None for one in kept):
+        return found
+    from kitlib.apiserver.validation.probes import (
+        validate_lifecycle,
+        validate_liveness_probe,
+        validate_readiness_probe,
+    )
+
     if container.lifecycle is not None:
         found += validate_lifecycle(container.lifecycle, grace, os, f"{field}.lifecycle")
     if container.liveness_probe is not None:
@@ -187,19 +192,23 @@ def validate_container_common(container: Container, pod: Surroundings, field: st
     found += validate_enum(container.termination_message_policy, f"{field}.terminationMessagePolicy", MESSAGE_POLICIES)
     if container.ports:
         found += validate_container_ports(container, f"{field}.ports")
-    if container.env:
+    if container.env or container.env_from:
+        from kitlib.apiserver.validation.env import validate_env, validate_env_from
+
         found += validate_env(container.env, f"{field}.env")
-    if container.env_from:
         found += validate_env_from(container.env_from, f"{field}.envFrom")
-    if container.volume_mounts:
+    if container.volume_mounts or container.volume_devices:
+        from kitlib.apiserver.validation.volumes import validate_volume_devices, validate_volume_mounts
+
         found += validate_volume_mounts(container, pod.volumes, f"{field}.volumeMounts")
-    if container.volume_devices:
         found += validate_volume_devices(container, pod.volumes, f"{field}.volumeDevices")
     found += validate_enum(container.image_pull_policy, f"{field}.imagePullPolicy", PULL_POLICIES)
     found += validate_resource_requirements(container.resources, f"{field}.resources", pod.claims)
     if container.resize_policy:
         found += validate_resize_policy(container.resize_policy, pod.spec.restart_policy, f"{field}.resizePolicy")
     if container.security_context is not None:
+        from kitlib.apiserver.validation.security_context import validate_security_context
+
         host_users = pod.spec.host_users is not False
         found += validate_security_context(
             container.security_context, f"{field}.securityContext", host_users=host_users

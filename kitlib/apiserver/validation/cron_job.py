@@ -13,6 +13,7 @@ from kitlib.api.cron import ScheduleError, parse_standard
 from kitlib.api.field_errors import Errors, invalid, required, validate_enum, validate_nonnegative_field
 from kitlib.apiserver.validation.batch import validate_job_template_spec
 from kitlib.apiserver.validation.object_meta import validate_object_meta, validate_object_meta_update
+from kitlib.apiserver.validation.rules import Rules
 
 MAX_CRON_JOB_NAME = 52
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
@@ -92,3 +93,8 @@ def _time_zones() -> frozenset[str]:
     import zoneinfo
 
     return frozenset(zoneinfo.available_timezones())
+
+
+KINDS: Rules = {
+    CronJob: (validate_cron_job, validate_cron_job_update),
+}

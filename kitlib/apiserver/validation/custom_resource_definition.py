@@ -17,6 +17,7 @@ from kitlib.apiserver.validation.custom_resource_parts import (
 )
 from kitlib.apiserver.validation.custom_resource_schema import validate_schema
 from kitlib.apiserver.validation.object_meta import validate_object_meta, validate_object_meta_update
+from kitlib.apiserver.validation.rules import Rules
 
 SCOPES = ("Cluster", "Namespaced")
 _ONE_STORAGE = "must have exactly one version marked as storage version"
@@ -162,3 +163,8 @@ def validate_custom_resource_definition_update(new: CustomResourceDefinition, ol
         if value != before:
             found.append(invalid(f"spec.{name}", value, "field is immutable"))
     return found
+
+
+KINDS: Rules = {
+    CustomResourceDefinition: (validate_custom_resource_definition, validate_custom_resource_definition_update),
+}

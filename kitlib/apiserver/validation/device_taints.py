@@ -14,6 +14,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 EFFECTS = ("NoExecute", "NoSchedule", "None")
 OPERATORS = ("Equal", "Exists")
@@ -73,3 +74,8 @@ def _selector(selector: DeviceTaintSelector | None, path: str) -> Errors:
     if selector.device is not None:
         found += validate_device_name(selector.device, f"{path}.device")
     return found
+
+
+KINDS: Rules = {
+    DeviceTaintRule: (validate_device_taint_rule, validate_device_taint_rule_update),
+}

@@ -50,6 +50,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
     validate_template_object_meta,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 MAX_SELECTORS = MAX_CONSTRAINTS = MAX_CONFIG = 32
 MAX_EXPRESSION = MAX_PARAMETERS = 10 * 1024
@@ -249,3 +250,10 @@ def validate_device_class(obj: DeviceClass) -> Errors:
 def validate_device_class_update(new: DeviceClass, old: DeviceClass) -> Errors:
     """Source: ValidateDeviceClassUpdate."""
     return validate_object_meta_update(new.metadata, old.metadata) + device_class(new)
+
+
+KINDS: Rules = {
+    ResourceClaim: (validate_resource_claim, validate_resource_claim_update),
+    ResourceClaimTemplate: (validate_resource_claim_template, validate_resource_claim_template_update),
+    DeviceClass: (validate_device_class, validate_device_class_update),
+}

@@ -35,6 +35,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -182,3 +183,9 @@ def validate_endpoint_slice_update(new: EndpointSlice, old: EndpointSlice) -> Er
     """Source: ValidateEndpointSliceUpdate."""
     found = validate_endpoint_slice(new, {text for endpoint in old.endpoints for text in endpoint.addresses})
     return found + validate_immutable_field(new.address_type, old.address_type, "addressType")
+
+
+KINDS: Rules = {
+    Endpoints: (validate_endpoints, validate_endpoints_update),
+    EndpointSlice: (validate_endpoint_slice, validate_endpoint_slice_update),
+}

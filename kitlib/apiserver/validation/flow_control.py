@@ -23,6 +23,7 @@ from kitlib.api.flowcontrol import (
 )
 from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.apiserver.validation.object_meta import validate_object_meta, validate_object_meta_update
+from kitlib.apiserver.validation.rules import Rules
 
 METHODS = ("ByNamespace", "ByUser")
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
@@ -251,3 +252,9 @@ def _queuing(queuing: QueuingConfiguration, field: str) -> Errors:
         detail = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than"
         found.append(invalid(place, hand, f"{detail} {MAX_HASH_BITS}"))
     return found
+
+
+KINDS: Rules = {
+    FlowSchema: (validate_flow_schema, validate_flow_schema_update),
+    PriorityLevelConfiguration: (validate_priority_level_configuration, validate_priority_level_configuration_update),
+}

@@ -10,8 +10,9 @@ from kitlib.api.batch import Job, JobSpec
 from kitlib.api.core import Affinity, PodTemplateSpec
 from kitlib.api.field_errors import IMMUTABLE, Errors, invalid, validate_immutable_field
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.validation.batch import validate_job_spec
+from kitlib.apiserver.validation.batch import validate_job, validate_job_spec
 from kitlib.apiserver.validation.object_meta import validate_object_meta_update
+from kitlib.apiserver.validation.rules import Rules
 
 
 def validate_job_update(new: Job, old: Job) -> Errors:
@@ -72,3 +73,8 @@ def _affinity(new: Affinity | None, old: Affinity | None) -> Affinity | None:
     made = old or Affinity()
     made.node_affinity = new.node_affinity
     return made
+
+
+KINDS: Rules = {
+    Job: (validate_job, validate_job_update),
+}

@@ -51,6 +51,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -347,3 +348,12 @@ def validate_service_cidr_update(new: ServiceCIDR, old: ServiceCIDR) -> Errors:
     """Source: ValidateServiceCIDRUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata)
     return found + validate_immutable_field(new.spec.cidrs, old.spec.cidrs, "spec.cidrs")
+
+
+KINDS: Rules = {
+    Ingress: (validate_ingress, validate_ingress_update),
+    IngressClass: (validate_ingress_class, validate_ingress_class_update),
+    NetworkPolicy: (validate_network_policy, validate_network_policy_update),
+    IPAddress: (validate_ip_address, validate_ip_address_update),
+    ServiceCIDR: (validate_service_cidr, validate_service_cidr_update),
+}

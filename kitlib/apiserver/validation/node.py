@@ -39,6 +39,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
 )
 from kitlib.apiserver.validation.resources import validate_overhead, validate_resource_quantity_value
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.scheduling import EFFECTS, validate_tolerations
 
 TAINTS = "scheduler.alpha.kubernetes.io/taints"
@@ -227,3 +228,10 @@ def validate_runtime_class_update(new: RuntimeClass, old: RuntimeClass) -> Error
     """Source: ValidateRuntimeClassUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False)
     return found + validate_immutable_field(new.handler, old.handler, "handler")
+
+
+KINDS: Rules = {
+    Node: (validate_node, validate_node_update),
+    Lease: (validate_lease, validate_lease_update),
+    RuntimeClass: (validate_runtime_class, validate_runtime_class_update),
+}

@@ -27,6 +27,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.volume import PersistentVolumeSource
 from kitlib.apiserver.validation.object_meta import validate_object_meta, validate_object_meta_update
 from kitlib.apiserver.validation.persistent_volume_claim import VOLUME_MODES, validate_access_modes
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.scheduling import validate_node_selector
 from kitlib.apiserver.validation.volume_sources import validate_portal_length, validate_source
 from kitlib.apiserver.validation.volumes import ONE_TYPE
@@ -235,3 +236,8 @@ def _with_newer_labels(old: PersistentVolumeSpec, new: PersistentVolumeSpec) -> 
                 if _NEWER_LABELS.get(mine.key) == theirs.key:
                     mine.key = theirs.key
     return kept
+
+
+KINDS: Rules = {
+    PersistentVolume: (validate_persistent_volume, validate_persistent_volume_update),
+}

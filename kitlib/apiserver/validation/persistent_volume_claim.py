@@ -35,6 +35,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
     validate_template_object_meta,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
@@ -151,3 +152,8 @@ def validate_persistent_volume_claim_update(new: PersistentVolumeClaim, old: Per
         detail = f"update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil"
         found.append(forbidden("spec.volumeAttributesClassName", detail))
     return found
+
+
+KINDS: Rules = {
+    PersistentVolumeClaim: (validate_persistent_volume_claim, validate_persistent_volume_claim_update),
+}

@@ -6,7 +6,7 @@ registry/core/pod Strategy.
 
 from __future__ import annotations
 
-from kitlib.api.core import Pod, PodSpec, PodTemplateSpec
+from kitlib.api.core import Pod, PodSpec, PodTemplateSpec, Volume
 from kitlib.api.field_errors import Errors, each, forbidden, invalid, required, validate_enum
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.names import in_range, is_dns1123_subdomain, is_qualified_name
@@ -19,7 +19,6 @@ from kitlib.apiserver.validation.containers import (
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from kitlib.apiserver.validation.devices import validate_pod_resource_claims
 from kitlib.apiserver.validation.dns import (
     validate_host_aliases,
     validate_hostname_override,
@@ -41,7 +40,6 @@ from kitlib.apiserver.validation.security_context import (
     validate_pod_spec_security_context,
     validate_windows_host_process_pod,
 )
-from kitlib.apiserver.validation.volumes import validate_volumes
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -106,10 +104,16 @@ def validate_pod_spec(spec: PodSpec, field: str, meta: ObjectMeta | None) -> Err
     found: Errors = []
     if spec.termination_grace_period_seconds is None:
         found.append(required(f"{field}.terminationGracePeriodSeconds"))
-    usable, wrong = validate_volumes(spec.volumes, meta, f"{field}.volumes")
-    found += wrong
+    usable: dict[str, Volume] = {}
+    if spec.volumes:
+        from kitlib.apiserver.validation.volumes import validate_volumes
+
+        usable, wrong = validate_volumes(spec.volumes, meta, f"{field}.volumes")
+        found += wrong
     claims = {claim.name for claim in spec.resource_claims if claim.name}
     if spec.resource_claims:
+        from kitlib.apiserver.validation.devices import validate_pod_resource_claims
+
         found += validate_pod_resource_claims(spec, field)
     pod = Surroundings(spec, usable, claims)
     found += validate_containers(pod, f"{field}.containers")

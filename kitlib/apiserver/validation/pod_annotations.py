@@ -17,9 +17,11 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.numbers import MAX_INT32
 from kitlib.apiserver.validation.paths import validate_local_descending_path
 from kitlib.apiserver.validation.pod_os import containers_with_paths
-from kitlib.apiserver.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
 from kitlib.apiserver.validation.scheduling import validate_tolerations
 
+APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
+SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 MIRROR_POD = "kubernetes.io/config.mirror"

@@ -15,8 +15,9 @@ from kitlib.api.numbers import MAX_INT32
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.apiserver.validation.containers import validate_container_only_for_pod
 from kitlib.apiserver.validation.object_meta import validate_object_meta_update
-from kitlib.apiserver.validation.pod import validate_pod_metadata_and_spec
+from kitlib.apiserver.validation.pod import validate_pod_create, validate_pod_metadata_and_spec
 from kitlib.apiserver.validation.pod_annotations import validate_pod_specific_annotation_updates
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.scheduling import validate_tolerations
 
 IMMUTABLE = (
@@ -177,3 +178,8 @@ def _changed(new: Any, old: Any, path: str) -> list[str]:
             found += _changed(new.get(key), old.get(key), f"{path}.{key}")
         return found
     return [] if new == old else [path]
+
+
+KINDS: Rules = {
+    Pod: (validate_pod_create, validate_pod_update),
+}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from kitlib.api.container import Container, ContainerPort
 from kitlib.api.core import PodAffinityTerm, PodSpec
 from kitlib.api.meta import ObjectMeta
+from kitlib.apiserver.validation.pod_annotations import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
 from kitlib.apiserver.validation.volume_warnings import overlapping_paths
 from kitlib.apiserver.validation.warning_parts import (
     VOLUMES,
@@ -20,9 +21,6 @@ from kitlib.apiserver.validation.warning_parts import (
     node_term,
 )
 
-APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
-SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
-SECCOMP_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
 _ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',

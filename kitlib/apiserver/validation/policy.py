@@ -22,6 +22,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
     validate_path_segment_name,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITY_CLASSES = {
@@ -96,3 +97,9 @@ def validate_priority_class_update(new: PriorityClass, old: PriorityClass) -> Er
     if new.value != old.value:
         found.append(forbidden("value", "may not be changed in an update."))
     return found + validate_immutable_field(new.preemption_policy, old.preemption_policy, "preemptionPolicy")
+
+
+KINDS: Rules = {
+    PodDisruptionBudget: (validate_pod_disruption_budget, validate_pod_disruption_budget_update),
+    PriorityClass: (validate_priority_class, validate_priority_class_update),
+}

@@ -21,6 +21,7 @@ from kitlib.apiserver.validation.resources import (
     validate_resource_name,
     validate_resource_quantity_value,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 POD_SCOPES = ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
@@ -215,3 +216,9 @@ def validate_resource_quota_update(new: ResourceQuota, old: ResourceQuota) -> Er
     if set(new.spec.scopes) != set(old.spec.scopes):
         found.append(invalid("spec.scopes", new.spec.scopes or None, "field is immutable"))
     return found
+
+
+KINDS: Rules = {
+    LimitRange: (validate_limit_range, validate_limit_range_update),
+    ResourceQuota: (validate_resource_quota, validate_resource_quota_update),
+}

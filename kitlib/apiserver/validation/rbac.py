@@ -14,6 +14,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
     validate_path_segment_name,
 )
+from kitlib.apiserver.validation.rules import Rules
 
 GROUP = "rbac.authorization.k8s.io"
 SUBJECT_KINDS = ("ServiceAccount", "User", "Group")
@@ -111,3 +112,11 @@ def validate_role_binding_update(
     if new.role_ref != old.role_ref:
         found.append(invalid("roleRef", new.role_ref, "cannot change roleRef"))
     return found
+
+
+KINDS: Rules = {
+    Role: (validate_role, validate_role_update),
+    ClusterRole: (validate_role, validate_role_update),
+    RoleBinding: (validate_role_binding, validate_role_binding_update),
+    ClusterRoleBinding: (validate_role_binding, validate_role_binding_update),
+}

@@ -42,6 +42,7 @@ from kitlib.apiserver.validation.device_names import (
 )
 from kitlib.apiserver.validation.device_taints import validate_device_taint
 from kitlib.apiserver.validation.object_meta import validate_object_meta, validate_object_meta_update
+from kitlib.apiserver.validation.rules import Rules
 
 MAX_DEVICES, MAX_DEVICES_ADVANCED = 128, 64
 MAX_ATTRIBUTES_AND_CAPACITIES, MAX_VALUE, MAX_TAINTS = 32, 64, 16
@@ -219,3 +220,8 @@ def _attribute(value: DeviceAttribute, path: str) -> Errors:
     if given != 1:
         found.append(invalid(path, value if given else "", "exactly one value must be specified"))
     return found
+
+
+KINDS: Rules = {
+    ResourceSlice: (validate_resource_slice, validate_resource_slice_update),
+}

@@ -37,6 +37,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
 )
 from kitlib.apiserver.validation.probes import validate_port_num_or_name
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.service_addresses import (
     ONCE_SET,
     cluster_ips,
@@ -383,3 +384,8 @@ def _load_balancer_class(service: Service) -> Errors:
     if service.spec.type != "LoadBalancer":
         return [forbidden(place, _LOAD_BALANCER_ONLY)]
     return each(place, name, is_qualified_name(name))
+
+
+KINDS: Rules = {
+    Service: (validate_service, validate_service_update),
+}

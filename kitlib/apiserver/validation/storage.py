@@ -38,6 +38,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta_update,
 )
 from kitlib.apiserver.validation.persistent_volume import validate_persistent_volume_spec
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.volume_sources import validate_csi_driver_name
 
 RECLAIM_POLICIES = ("Delete", "Retain")
@@ -271,3 +272,13 @@ def _volume_attachment(obj: VolumeAttachment) -> Errors:
 def validate_volume_attachment_update(new: VolumeAttachment, old: VolumeAttachment) -> Errors:
     """Source: ValidateVolumeAttachmentUpdate."""
     return _volume_attachment(new) + validate_immutable_field(new.spec, old.spec, "spec")
+
+
+KINDS: Rules = {
+    StorageClass: (validate_storage_class, validate_storage_class_update),
+    CSIDriver: (validate_csi_driver, validate_csi_driver_update),
+    CSINode: (validate_csi_node, validate_csi_node_update),
+    CSIStorageCapacity: (validate_csi_storage_capacity, validate_csi_storage_capacity_update),
+    VolumeAttachment: (validate_volume_attachment, validate_volume_attachment_update),
+    VolumeAttributesClass: (validate_volume_attributes_class, validate_volume_attributes_class_update),
+}

@@ -34,6 +34,7 @@ from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.webhook_clients import validate_client_config
 from kitlib.cel.admission_expressions import Environment
 from kitlib.cel.library import BOOL
@@ -189,3 +190,9 @@ def validate_match_conditions(conditions: Sequence[MatchCondition], field: str, 
             found.append(duplicate(f"{place}.name", name))
         names |= {name} - {""}
     return found
+
+
+KINDS: Rules = {
+    ValidatingWebhookConfiguration: (validate_webhook_configuration, validate_webhook_configuration_update),
+    MutatingWebhookConfiguration: (validate_webhook_configuration, validate_webhook_configuration_update),
+}

@@ -21,7 +21,13 @@ from kitlib.api.apps import (
     StatefulSetSpec,
     StatefulSetUpdateStrategy,
 )
-from kitlib.api.core import PersistentVolumeClaimVolumeSource, PodTemplateSpec, ReplicationController, Volume
+from kitlib.api.core import (
+    PersistentVolumeClaimVolumeSource,
+    PodTemplate,
+    PodTemplateSpec,
+    ReplicationController,
+    Volume,
+)
 from kitlib.api.field_errors import (
     Errors,
     GoStruct,
@@ -47,6 +53,7 @@ from kitlib.apiserver.validation.object_meta import (
 )
 from kitlib.apiserver.validation.persistent_volume_claim import validate_persistent_volume_claim_spec
 from kitlib.apiserver.validation.pod import validate_pod_template_spec
+from kitlib.apiserver.validation.rules import Rules
 
 _NO_MATCH = "`selector` does not match template `labels`"
 _STATEFUL_SET_IMMUTABLE = (
@@ -346,3 +353,25 @@ def _runs_forever(template: PodTemplateSpec, field: str, kind: str) -> Errors:
         detail = f"activeDeadlineSeconds in {kind} is not Supported"
         found.append(forbidden(f"{field}.activeDeadlineSeconds", detail))
     return found
+
+
+def validate_pod_template(obj: PodTemplate) -> Errors:
+    """Source: ValidatePodTemplate."""
+    return validate_object_meta(obj.metadata, namespaced=True) + validate_pod_template_spec(obj.template, "template")
+
+
+def validate_pod_template_update(new: PodTemplate, old: PodTemplate) -> Errors:
+    """Source: ValidatePodTemplateUpdate."""
+    return validate_object_meta_update(new.metadata, old.metadata) + validate_pod_template_spec(
+        new.template, "template"
+    )
+
+
+KINDS: Rules = {
+    ReplicationController: (validate_replication_controller, validate_replication_controller_update),
+    Deployment: (validate_deployment, validate_deployment_update),
+    ReplicaSet: (validate_replica_set, validate_replica_set_update),
+    StatefulSet: (validate_stateful_set, validate_stateful_set_update),
+    DaemonSet: (validate_daemon_set, validate_daemon_set_update),
+    PodTemplate: (validate_pod_template, validate_pod_template_update),
+}

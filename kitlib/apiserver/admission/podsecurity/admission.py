@@ -24,7 +24,7 @@ from kitlib.apiserver.admission.podsecurity.levels import (
     stricter,
 )
 from kitlib.apiserver.admission.podsecurity.violations import Check, Violation, containers
-from kitlib.apiserver.validation.pod_warnings import SECCOMP_PREFIX
+from kitlib.apiserver.validation.pod_annotations import SECCOMP_PREFIX
 
 MAX_PODS = 3000
 """Pods of a namespace that are held against its new policy. Source: defaultNamespaceMaxPodsToCheck."""

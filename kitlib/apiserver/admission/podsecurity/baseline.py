@@ -23,7 +23,7 @@ from kitlib.apiserver.admission.podsecurity.violations import (
     setters,
     uses,
 )
-from kitlib.apiserver.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
+from kitlib.apiserver.validation.pod_annotations import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
 
 PROFILES = ("RuntimeDefault", "Localhost")
 CAPABILITIES = frozenset(

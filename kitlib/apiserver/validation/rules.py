@@ -1,0 +1,13 @@
+"""What a module of rules says of its kinds: `KINDS`, one rule for a new object and one for a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kitlib.api.field_errors import Errors
+from kitlib.api.meta import KubeObject
+
+Create = Callable[[Any], Errors]
+Update = Callable[[Any, Any], Errors]
+Rules = Mapping[type[KubeObject], tuple[Create, Update]]
