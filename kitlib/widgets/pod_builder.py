@@ -13,8 +13,10 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.release import RELEASES, Release
+from kitlib.api.serialize import load
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
 from kitlib.cluster.nodes.origin import Origin
@@ -26,8 +28,11 @@ from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.live_cluster import OnCluster, live_cluster
+from kitlib.widgets._parts.nodes import node_of
 from kitlib.widgets._parts.pod_advice import allocatable_of, amount_of, pod_advice
 from kitlib.widgets._parts.pod_form import PodForm
+from kitlib.widgets._parts.pod_values import Values, predicted_values, result_html
 
 MACHINE = MachineInfo.declare(4, "8Gi")
 
@@ -36,18 +41,25 @@ class PodBuilder(KitWidget):
     """A pod in form and YAML, its class and its cgroup files.
 
     Args:
-        manifest: the pod to begin with: YAML, a path, or a Pod.
-        node: a node of a cluster, or a `NodeConfig`; None = 4 CPUs and 8Gi.
+        manifest: the pod to begin with: YAML, a path, or a Pod; or a cluster, and then the kit's example.
+        node: a cluster, a node of one, or a `NodeConfig`; None = 4 CPUs and 8Gi. With a cluster a button puts the pod
+            there, and prediction and files are shown beside each other.
         release: "1.36"; None = the node's.
 
     Attributes:
         form: the two sides; `form.pod` is the pod.
+        on_cluster: the button and its outcome; None without a cluster.
     """
 
     title = "Pod builder"
     try_this = "move the cpu limit to the cpu request and do the same for memory: the QoS class changes."
 
     def __init__(self, manifest: Any = None, node: Any = None, release: str | None = None) -> None:
+        if live_cluster(manifest) is not None:
+            manifest, node = None, manifest
+        self.cluster: Any = live_cluster(node)
+        if self.cluster is not None:
+            node = node_of(self.cluster)
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None) or NodeConfig(machine=MACHINE)
         self._config: NodeConfig = config
         version = getattr(getattr(node, "cgroupfs", None), "version", 2)
@@ -66,7 +78,11 @@ class PodBuilder(KitWidget):
         choices = ipw.HBox([self.release, self.version, self.driver])
         choices.add_class("kitlib-row")
         self.form = PodForm(manifest)
-        super().__init__([self.form, choices], table_open=True)
+        self.on_cluster: OnCluster | None = None
+        if self.cluster is not None:
+            self.on_cluster = OnCluster(self, self.cluster, self._typed, self._predicted, self._told)
+        below = [self.on_cluster] if self.on_cluster is not None else []
+        super().__init__([self.form, choices, *below], table_open=True)
         self.form.on_change = self.refresh
         self.refresh()
 
@@ -83,6 +99,22 @@ class PodBuilder(KitWidget):
     @property
     def _node(self) -> NodeConfig:
         return replace(self._config, release=Release(self.release.value))
+
+    def _typed(self) -> Pod:
+        """The pod as it was typed, without the API server's defaults."""
+        if self.form.problems:
+            raise KitError(f"this pod would be refused: {self.form.problems[0][1]}")
+        pod = load(self.form.yaml)[0]
+        assert isinstance(pod, Pod)
+        return pod
+
+    def _predicted(self, _pod: Pod) -> dict[str, Values]:
+        assert self.cluster is not None
+        return {node.name: predicted_values(self.cluster.node(node.name), self.pod) for node in self.cluster.nodes}
+
+    def _told(self, pod: Pod, predicted: dict[str, Values]) -> str:
+        assert self.cluster is not None
+        return result_html(self.cluster, pod, predicted.get(pod.spec.node_name, {}))
 
     def origin(self) -> Origin:
         return Origin("computed", self.version.value)

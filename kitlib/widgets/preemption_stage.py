@@ -23,6 +23,7 @@ from kitlib.apiserver.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
+from kitlib.cluster import Cluster
 from kitlib.study.replay import Frame, Replay
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import candidate_rows
@@ -45,7 +46,8 @@ class PreemptionStage(KitWidget):
     """Nodes with their pods, the pod that wants in, and what each candidate node would lose.
 
     Args:
-        scenario: a story's name, a YAML file or a Scenario; its pod in question is the one that comes.
+        scenario: a story's name, a YAML file, a Scenario, or a cluster as it is now; its pod in question is the one
+            that comes.
         release: whose scheduler decides.
         exit_after_s: how long a victim takes to end.
     """
@@ -55,7 +57,7 @@ class PreemptionStage(KitWidget):
 
     def __init__(
         self,
-        scenario: Scenario | Path | str = "preemption",
+        scenario: Scenario | Cluster | Path | str = "preemption",
         *,
         release: Release | str | None = None,
         exit_after_s: float = 5.0,

@@ -20,6 +20,7 @@ from kitlib.apiserver.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.queues import queue_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
+from kitlib.cluster import Cluster
 from kitlib.study.replay import QUEUES, Frame, Replay
 from kitlib.study.scenario import Scenario, node_of, pod_of
 from kitlib.views.log import log_html
@@ -55,14 +56,17 @@ class QueueTheatre(KitWidget):
     """Four queues and the nodes, a clock that is stepped, and pods and nodes that come and go.
 
     Args:
-        scenario: a story's name, a YAML file, a Scenario, or None for two small nodes and four pods.
+        scenario: a story's name, a YAML file, a Scenario, a cluster as it is now, or None for two small nodes and four
+            pods.
         release: whose queue.
     """
 
     title = "Queue theatre"
     try_this = "press Step until large is refused, then add a node and see where it goes."
 
-    def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario | Cluster | Path | str | None = None, *, release: Release | str | None = None
+    ) -> None:
         self._scenario = Scenario.of(_START) if scenario is None else scenario_of(scenario)
         followed = Release.of(release)
         self.release = labelled(

@@ -14,6 +14,7 @@ import ipywidgets as ipw
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.releases import release_board
+from kitlib.cluster import Cluster
 from kitlib.study.compare import Difference, compare, describe
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
@@ -25,7 +26,7 @@ class ReleaseDifference(KitWidget):
     """Two releases, the verdict of each on every node, both messages, and the cause.
 
     Args:
-        scenario: a Scenario, a YAML file, a story's name, or None to pick a story.
+        scenario: a Scenario, a cluster as it is now, a YAML file, a story's name, or None to pick a story.
         before, after: the releases.
     """
 
@@ -34,7 +35,7 @@ class ReleaseDifference(KitWidget):
 
     def __init__(
         self,
-        scenario: Scenario | Path | str | None = None,
+        scenario: Scenario | Cluster | Path | str | None = None,
         before: Release | str = "1.23",
         after: Release | str = "1.24",
     ) -> None:

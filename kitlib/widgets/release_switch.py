@@ -15,6 +15,7 @@ import ipywidgets as ipw
 from kitlib.api.release import GATES, RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.releases import release_board
+from kitlib.cluster import Cluster
 from kitlib.scheduler.decision import Decision
 from kitlib.study.compare import compare, fate
 from kitlib.study.scenario import Scenario
@@ -27,14 +28,16 @@ class ReleaseSwitch(KitWidget):
     """Nodes down, releases across; the release that one stands at is framed and told in words.
 
     Args:
-        scenario: a Scenario, a YAML file, a story's name, or None to pick a story.
+        scenario: a Scenario, a cluster as it is now, a YAML file, a story's name, or None to pick a story.
         release: that one stands at first.
     """
 
     title = "Release switch"
     try_this = "move the release and see which node changes its mark."
 
-    def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario | Cluster | Path | str | None = None, *, release: Release | str | None = None
+    ) -> None:
         self._picker = ScenarioPicker(scenario)
         self.story = self._picker.control
         first = Release(release).name if release is not None else RELEASES[1]

@@ -2,6 +2,7 @@
 
 SchedulerBoard("affinity-and-skew", release="1.23")
 SchedulerBoard(cluster.explain(pod))
+SchedulerBoard(cluster)
 """
 
 from __future__ import annotations
@@ -12,17 +13,23 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.api.core import TERMINAL_PHASES
+from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
 from kitlib.charts.scheduler_board import filter_board, score_bars
+from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.origin import COMPUTED, Origin
 from kitlib.scheduler.decision import Decision
 from kitlib.study.scenario import Scenario
 from kitlib.study.stepper import Stepper
 from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
 from kitlib.widgets._parts.base import ChartPicture, KitWidget, labelled
+from kitlib.widgets._parts.cluster_scenario import scenario_of_cluster
 from kitlib.widgets._parts.grid import Act, Grid
+from kitlib.widgets._parts.live_cluster import computed_of, live_cluster
 from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 
 
@@ -30,20 +37,24 @@ class SchedulerBoard(KitWidget):
     """Every plugin's verdict on every node, then the scores as bars.
 
     Args:
-        shown: a Decision, a Scenario, a YAML file, a story's name, or None to pick a story.
-        release: of a scenario; a Decision has its own.
+        shown: a Decision, a Scenario, a cluster (its waiting pods, else all), a YAML file, a story's name, or None to
+            pick a story.
+        release: of a scenario; a Decision has its own; None = a cluster's own, else the latest.
     """
 
     title = "Scheduler board"
     try_this = "step through the cycle and say before each step which nodes stay."
 
     def __init__(
-        self, shown: Decision | Scenario | Path | str | None = None, *, release: Release | str | None = None
+        self, shown: Decision | Scenario | Cluster | Path | str | None = None, *, release: Release | str | None = None
     ) -> None:
+        self.decision: Decision | None = None
+        self._steps: Stepper | None = None
         self._fixed = shown if isinstance(shown, Decision) else None
+        self.cluster: Any = live_cluster(shown)
         self._picker = ScenarioPicker(None if isinstance(shown, Decision) else shown)
         self.story = self._picker.control
-        followed = Release.of(release)
+        followed = Release.of(release if self.cluster is None or release is not None else self.cluster.release)
         self.release = labelled(
             ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
         )
@@ -54,7 +65,8 @@ class SchedulerBoard(KitWidget):
         self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._on_act)
         self._bars, self._setting = ChartPicture(), False
         walk = ipw.HBox([self.back, self.step, self.forward])
-        choice = ipw.HBox([self.release, self.pod])
+        self.look = self.button("Look again", self._look, "read pods and nodes of the cluster now", "refresh")
+        choice = ipw.HBox([self.release, self.pod, *([self.look] if self.cluster is not None else [])])
         for row in (walk, choice):
             row.add_class("kitlib-row")
         if self._fixed is not None:
@@ -74,14 +86,30 @@ class SchedulerBoard(KitWidget):
     def _list_pods(self) -> None:
         if self._fixed is not None:
             return
-        scenario = self._picker.scenario
+        if self.cluster is not None:
+            names = self._names_of(self.cluster)
+            first = self.pod.value if self.pod.value in names else names[0] if names else None
+            told = ""
+        else:
+            scenario = self._picker.scenario
+            names, first = [pod.name for pod in scenario.waiting], scenario.question.name
+            told = story_html(scenario)
         self._setting = True
         try:
-            self.pod.options = [pod.name for pod in scenario.waiting]
-            self.pod.value = scenario.question.name
+            self.pod.options = names
+            self.pod.value = first
         finally:
             self._setting = False
-        self._told.value = story_html(scenario)
+        self._told.value = told
+
+    def _names_of(self, cluster: Cluster) -> list[str]:
+        """The pods of a cluster that wait for a node; all that have not ended where none waits."""
+        pods = [pod for pod in cluster.pods() if pod.status.phase not in TERMINAL_PHASES]
+        return [pod.key for pod in pods if not pod.spec.node_name] or [pod.key for pod in pods]
+
+    def _look(self) -> None:
+        self._list_pods()
+        self._decide()
 
     def _other_story(self, _change: Any) -> None:
         self._list_pods()
@@ -94,7 +122,7 @@ class SchedulerBoard(KitWidget):
         self.act(self._decide)
 
     def _decide(self) -> None:
-        self.decision = self._fixed or self._picker.scenario.of_pod(self.pod.value).decide(self.release.value)
+        self.decision = self._fixed or self._decided()
         self._steps = Stepper(self.decision)
         last = len(self._steps.steps) - 1
         self._steps.position = last
@@ -105,7 +133,21 @@ class SchedulerBoard(KitWidget):
         finally:
             self._setting = False
 
+    def _decided(self) -> Decision:
+        name, release = self.pod.value, self.release.value
+        if self.cluster is None:
+            return self._picker.scenario.of_pod(name).decide(release)
+        if name is None:
+            raise KitError("this cluster has no pod that could be scheduled: apply one, then press Look again")
+        if release != self.cluster.release.name:
+            return scenario_of_cluster(self.cluster, name).decide(release)
+        namespace, _, pod = name.partition("/")
+        found: Decision = self.cluster.explain(pod, namespace)
+        return found
+
     def _walk(self, way: str) -> None:
+        if self._steps is None:
+            return
         getattr(self._steps, way)()
         self._setting = True
         try:
@@ -114,7 +156,7 @@ class SchedulerBoard(KitWidget):
             self._setting = False
 
     def _slid(self, _change: Any) -> None:
-        if not self._setting:
+        if not self._setting and self._steps is not None:
             self._steps.position = self.step.value
             self.refresh()
 
@@ -129,8 +171,13 @@ class SchedulerBoard(KitWidget):
 
     # ---- what the learner sees
 
+    def origin(self) -> Origin:
+        return COMPUTED if self.cluster is None else computed_of(self.cluster)
+
     def chart(self) -> Chart:
         decision, steps = self.decision, self._steps
+        if decision is None or steps is None:
+            raise KitError("this cluster has no pod that could be scheduled: apply one, then press Look again")
         known = steps.steps[: steps.position + 1]
         board = decision_board(decision, known)
         self.grid.show(board)
@@ -175,7 +222,8 @@ class SchedulerBoard(KitWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = super()._repr_mimebundle_(**options)
-        bundle["text/html"] = decision_html(self.decision)
+        if self.decision is not None:
+            bundle["text/html"] = decision_html(self.decision)
         return bundle
 
 

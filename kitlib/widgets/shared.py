@@ -28,6 +28,8 @@ from kitlib.widgets import WIDGETS
 MAX_STEPS = 400
 _PLAIN = re.compile(r"[\w .:=,<>%+-]*")
 _FILES = (".yaml", ".yml", ".json", ".toml")
+CLUSTER_ARGUMENTS = ("cluster", "source", "scenario", "shown", "node", "manifest")
+"""Arguments of widgets that may be a cluster; a link holds it apart and leaves them empty."""
 _VALUES = ("value", "index", "position", "selected")
 """Traits in which a page tells what the learner did."""
 Plain = None | bool | int | float | Annotated[str, Meta(max_length=16_384)]
@@ -167,9 +169,10 @@ def opened_scene(scene: SharedScene) -> Any:
         arguments[name] = value
     cluster = made_again(scene.cluster) if scene.cluster is not None else None
     if cluster is not None:
-        if known[0] not in arguments or known[0] not in ("cluster", "source"):
+        place = next((name for name in CLUSTER_ARGUMENTS if name in known and arguments.get(name) == ""), "")
+        if not place:
             raise KitError(f"share: {scene.widget} takes no cluster")
-        arguments[known[0]] = cluster
+        arguments[place] = cluster
     widget = None
     try:
         widget = kind(**arguments)

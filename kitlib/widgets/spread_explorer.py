@@ -2,20 +2,25 @@
 
 SpreadExplorer()
 SpreadExplorer("affinity-and-skew", release="1.23")
+SpreadExplorer(cluster)
 """
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.api.core import Pod
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.charts.spread import spread_chart
+from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.origin import COMPUTED, Origin
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE
 from kitlib.study.scenario import Scenario
@@ -23,6 +28,8 @@ from kitlib.study.spread_stage import History, Spread
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.chart_picture import ChartPicture
+from kitlib.widgets._parts.cluster_scenario import next_pod, spread_of_cluster
+from kitlib.widgets._parts.live_cluster import OnCluster, computed_of, live_cluster, why_waiting
 from kitlib.widgets._parts.scenarios import scenario_of
 
 HELP = (
@@ -55,9 +62,12 @@ class SpreadExplorer(KitWidget):
     """A board of zones and nodes, the constraint's fields, and the skew of every domain.
 
     Args:
-        scenario: a story's name, a YAML file, a Scenario, or None for an empty cluster.
+        scenario: a story's name, a YAML file, a Scenario, a cluster as it is now, or None for an empty one.
         zones, nodes: of the empty cluster: zones, and nodes in each.
-        release: whose scheduler decides.
+        release: whose scheduler decides; None = a cluster's own, else the latest.
+
+    Attributes:
+        on_cluster: the button that puts the next pod on the cluster, and its outcome; None without a cluster.
     """
 
     title = "Spread explorer"
@@ -65,17 +75,20 @@ class SpreadExplorer(KitWidget):
 
     def __init__(
         self,
-        scenario: Scenario | Path | str | None = None,
+        scenario: Scenario | Cluster | Path | str | None = None,
         *,
         zones: int = 3,
         nodes: int = 4,
         release: Release | str | None = None,
     ) -> None:
-        followed = Release.of(release)
-        if scenario is None:
-            first = Spread.grid(zones, nodes, release=followed)
+        self.cluster: Any = live_cluster(scenario)
+        self._template: Pod | None = None
+        if self.cluster is not None:
+            first, self._template = spread_of_cluster(self.cluster, release)
+        elif scenario is None:
+            first = Spread.grid(zones, nodes, release=Release.of(release))
         else:
-            first = Spread.of(scenario_of(scenario), followed)
+            first = Spread.of(scenario_of(scenario), Release.of(release))
         self.history = History(first)
         self.decision: Decision | None = None
         self._setting = False
@@ -91,7 +104,13 @@ class SpreadExplorer(KitWidget):
         self.step.add_class("kitlib-main")
         self.pictures = (self.board, self._bars)
         picture = ipw.VBox([self.board, sizes, constraint, policies, self._bars])
-        super().__init__([buttons], picture=picture)
+        self.on_cluster: OnCluster | None = None
+        if self.cluster is not None:
+            self.on_cluster = OnCluster(self, self.cluster, self._next_pod, self._predicted, self._told)
+            for control in (self.zones, self.nodes):  # those of the cluster
+                control.disabled = True
+        below = [ipw.HBox([self.look]), self.on_cluster] if self.on_cluster is not None else []
+        super().__init__([buttons, *below], picture=picture)
         self.refresh()
 
     def _make_controls(self, first: Spread) -> None:
@@ -127,6 +146,7 @@ class SpreadExplorer(KitWidget):
         self.undo = self.button("Undo", lambda: self._go(self.history.undo()), icon="undo")
         self.redo = self.button("Redo", lambda: self._go(self.history.redo()), icon="repeat")
         self.clear = self.button("Remove all pods", lambda: self._do(replace(self.state, placed=())))
+        self.look = self.button("Look again", self._look, "read pods and nodes of the cluster now", "refresh")
         for name in _FIELDS:
             getattr(self, name).observe(self._constraint_changed, "value")
         self.release.observe(self._constraint_changed, "value")
@@ -194,7 +214,38 @@ class SpreadExplorer(KitWidget):
         if not self._setting:
             self.act(lambda: self._do(self.state.resize(self.zones.value, self.nodes.value)))
 
+    # ---- the learner's cluster
+
+    def _look(self) -> None:
+        """Show the cluster as it is now, with the constraint that is set here."""
+        assert self.cluster is not None
+        found, template = spread_of_cluster(self.cluster, self.state.release)
+        self._template = template or self._template
+        self._do(replace(found, **{name: getattr(self.state, name) for name in _FIELDS}))
+
+    def _next_pod(self) -> Pod:
+        """The pod that comes next, with the constraint that is set here, under a name that is free."""
+        assert self.cluster is not None
+        return next_pod(self.cluster, self.state, self._template)
+
+    def _predicted(self, pod: Pod) -> Decision:
+        assert self.cluster is not None
+        found: Decision = self.cluster.explain(pod)
+        return found
+
+    def _told(self, pod: Pod, predicted: Decision) -> str:
+        """Where the cluster's scheduler put the pod, beside where it could go by the prediction."""
+        best = ", ".join(predicted.best)
+        said = f"Predicted for {pod.name}: {best or f'it waits ({predicted.message})'}."
+        waits = why_waiting(pod)
+        said += f" Your cluster: {f'it waits ({waits})' if waits else f'{pod.spec.node_name}, {pod.status.phase}'}."
+        self._look()
+        return f"<p>{html.escape(said)}</p>"
+
     # ---- what the learner sees
+
+    def origin(self) -> Origin:
+        return COMPUTED if self.cluster is None else computed_of(self.cluster)
 
     def chart(self) -> Chart:
         state = self.state

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from kitlib.api.serialize import deepcopy
+from kitlib.api.core import Pod
+from kitlib.api.serialize import deepcopy, from_dict
 from kitlib.cluster import Cluster
 from kitlib.widgets import (
     CgroupTreeExplorer,
@@ -186,3 +187,19 @@ def test_the_board_shows_what_the_scheduler_of_a_real_cluster_thought(cluster):
     board = SchedulerBoard(cluster.decision("huge"))
     assert "Insufficient cpu" in board.frame().to_string()
     assert "node-1" in SchedulerBoard(cluster.decision("fits")).sentence
+    assert "huge" in SchedulerBoard(cluster).pod.value  # the pod that waits
+
+
+def test_the_builders_button_puts_the_pod_on_a_real_node(cluster):
+    """Every predicted value is what the files and /proc show, or carries the host's refusal."""
+    builder = PodBuilder(from_dict(pod(name="sure", limits={"cpu": "100m", "memory": "64Mi"}), Pod), cluster)
+    origin = cluster.node().origin
+    assert origin.real and builder.version.value == origin.version == cluster.node().cgroupfs.version
+    builder.on_cluster.put.click()
+    assert builder.problem == "" and cluster.pod("sure").status.phase == "Running"
+    result = builder.on_cluster.result
+    assert f"Values: real node node-1, cgroup v{origin.version}" in result
+    assert "differ for another reason" not in result
+    refused = origin.reason("oom_score_adj")
+    assert ("<td>-997</td><td>-997</td><td>yes</td>" in result) == (not refused)
+    assert f"<td>no</td><td>{refused}</td>" in result or not refused

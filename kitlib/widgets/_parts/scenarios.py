@@ -8,37 +8,44 @@ from pathlib import Path
 import ipywidgets as ipw
 
 from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
 from kitlib.examples.stories import stories, story
 from kitlib.study.scenario import Scenario
 from kitlib.widgets._parts.base import labelled
+from kitlib.widgets._parts.cluster_scenario import scenario_of_cluster
 
 
-def scenario_of(given: Scenario | Path | str) -> Scenario:
-    """A scenario, one from a YAML file of the user's, or a story by its name.
+def scenario_of(given: Scenario | Cluster | Path | str) -> Scenario:
+    """A scenario, a cluster as it is now, a scenario from a YAML file of the user's, or a story by its name.
 
     Raises:
         KitError: for anything else.
     """
     if isinstance(given, Scenario):
         return given
+    if isinstance(given, Cluster):
+        return scenario_of_cluster(given)
     if isinstance(given, Path) or str(given).endswith((".yaml", ".yml", ".json")):
         return Scenario.read(given)
     if isinstance(given, str):
         return story(given)
-    raise KitError(f"scenario: Invalid value: {type(given).__name__}: a Scenario or the name of a story is expected")
+    raise KitError(
+        f"scenario: Invalid value: {type(given).__name__}: a cluster, a Scenario, or the name of a story is expected"
+    )
 
 
 class ScenarioPicker:
     """What is shown, and a control to change it.
 
     Args:
-        given: a Scenario or a file (then there is nothing to pick), a story's name, or None for the first story.
+        given: a Scenario, a cluster or a file (then there is nothing to pick), a story's name, or None for the first
+            story.
     """
 
-    def __init__(self, given: Scenario | Path | str | None) -> None:
+    def __init__(self, given: Scenario | Cluster | Path | str | None) -> None:
         names = stories()
         found = scenario_of(given) if given is not None else story(next(iter(names)))
-        self._given = None if found.name in names and not isinstance(given, Scenario) else found
+        self._given = None if found.name in names and not isinstance(given, Scenario | Cluster) else found
         first = found.name if self._given is None else next(iter(names))
         options = [(title, name) for name, title in names.items()]
         self.control = labelled(
