@@ -7,6 +7,7 @@ Cluster, scheduler and queue read this one clock, each in its own unit.
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 from kitlib.api.errors import KitError
@@ -15,6 +16,17 @@ EPOCH = datetime(2026, 1, 5, 8, 0, 0, tzinfo=UTC)
 """The date at second 0 of every virtual clock that is given no other."""
 FIRST, LAST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9700, 1, 1, tzinfo=UTC)
 """The dates between which virtual clocks go: the longest `duration` before and after them still is a date."""
+
+
+_STEADY_START = datetime.now(UTC) - timedelta(seconds=time.monotonic())
+
+
+def steady_now() -> datetime:
+    """Return the machine's date as this process first read it, and the time that has passed since.
+
+    Unlike the date, it neither jumps nor goes back, so it measures durations.
+    """
+    return _STEADY_START + timedelta(seconds=time.monotonic())
 
 
 def duration(seconds: int) -> timedelta:
@@ -57,6 +69,10 @@ class VirtualClock:
     def now(self) -> datetime:
         """The date."""
         return self.start + timedelta(microseconds=self._microseconds)
+
+    def steady_now(self) -> datetime:
+        """Return the date: this clock is never set."""
+        return self.now()
 
     def move(self, seconds: float) -> None:
         """Let time pass; rounded to microseconds, so that many small moves make one big one.

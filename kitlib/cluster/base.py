@@ -46,6 +46,10 @@ class Clock(Protocol):
         """The date."""
         ...
 
+    def steady_now(self) -> datetime:
+        """Return the date of a clock that is never set, for durations."""
+        ...
+
     def move(self, seconds: float) -> None:
         """Let time pass."""
         ...

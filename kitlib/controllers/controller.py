@@ -71,7 +71,7 @@ class Controller(ABC):
     def __init__(self, manager: Manager) -> None:
         self.manager, self.api, self.informers = manager, manager.api, manager.informers
         self.now = manager.api.store.now
-        self.queue: WorkQueue[Key] = WorkQueue(self.now)
+        self.queue: WorkQueue[Key] = WorkQueue(manager.api.store.steady_now)
         self.user = service_account("kube-system", self.account or self.name)
         self._guard: Guard[Key] = Guard(self.name, self._mark_failed)
 

@@ -10,7 +10,7 @@ monitorNodeHealth, classifyNodes, reconcileNodeLabels, nodeConditionToTaintKeySt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from kitlib.api.core import Node, Pod, Taint
@@ -20,11 +20,10 @@ from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
 from kitlib.controllers.controller import Controller, Handler, Key, Manager
 from kitlib.controllers.informers import Change
+from kitlib.controllers.node_health import NODE_MONITOR_PERIOD, NodeHealthMap, ready_condition_of
 from kitlib.controllers.node_zones import Zones
 from kitlib.kubelet.loop.node_conditions import PRESSURES, pressure_condition, ready_condition, status_message
 
-NODE_MONITOR_PERIOD = 5.0
-"""Seconds between two looks at a node's health."""
 EVICTION_PERIOD = 0.1
 """Seconds between two looks at the nodes that wait for a taint. Source: scheduler.NodeEvictionPeriod."""
 NOT_READY = "node.kubernetes.io/not-ready"
@@ -40,6 +39,7 @@ _BY_CONDITION = {
 }
 _NO_SCHEDULE = frozenset({*_BY_CONDITION.values(), UNSCHEDULABLE})
 _ZONES: Key = ("zones", "")
+_HEALTH: Key = ("health", "")
 _NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
 _LABELS = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
@@ -58,6 +58,7 @@ class NodeLifecycleController(Controller):
         self._recovered: dict[Key, float] = {}
         self._zones = Zones()
         self._known: dict[str, Node] = {}
+        self._health = NodeHealthMap()
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}
@@ -79,12 +80,17 @@ class NodeLifecycleController(Controller):
         if key == _ZONES:
             self._taint_waiting()
             return
+        if key == _HEALTH:
+            self._monitor_node_health()
+            return
         node: Node | None = self.find(Node, key)
         self._classify(key[1], node)
         if node is None:
             self._zones.drop(key[1])
             self._assess()
             return
+        if not self.api.leases.is_on_time(node.name):
+            self.queue.add_after(_HEALTH, NODE_MONITOR_PERIOD)
         wanted = {
             _BY_CONDITION[c.type, c.status] for c in node.status.conditions if (c.type, c.status) in _BY_CONDITION
         }
@@ -116,6 +122,24 @@ class NodeLifecycleController(Controller):
         changed.spec.taints = kept + made
         self.api.store.update(changed)
 
+    def _monitor_node_health(self) -> None:
+        """Mark the nodes of which nothing was heard for their grace period; look again while there are any to watch.
+
+        Nodes on virtual time need no look: their kubelets are never late. Source: monitorNodeHealth.
+        """
+        leases, store = self.api.leases, self.api.store
+        watched = [node for node in store.list(Node, copy=False) if not leases.is_on_time(node.name)]
+        for node in watched:
+            created = node.metadata.creation_timestamp or store.now()
+            age = max(store.now() - created, timedelta())
+            silent = self._health.is_silent(node, leases.renew_time(node.name), store.steady_now(), age)
+            ready = ready_condition_of(node)
+            if silent and (ready is None or ready.status != "Unknown"):
+                mark_unreachable(self.api, node.name)
+        self._health.keep_only({node.name for node in watched})
+        if watched:
+            self.queue.add_after(_HEALTH, NODE_MONITOR_PERIOD)
+
     def _executing(self, name: str, wanted: str | None, standing: set[str]) -> set[str]:
         """The NoExecute taints that the node may have now; a first one waits for its zone.
 
@@ -135,6 +159,8 @@ class NodeLifecycleController(Controller):
         before = self._zones.suspended
         self._zones.assess(self.now().timestamp())
         if self._zones.suspended != before:
+            if before:
+                self._health.restart(self.api.store.steady_now())
             for name in self._zones.names():
                 self.queue.add(("", name))
         self.queue.add_after(_ZONES, EVICTION_PERIOD)
@@ -180,19 +206,16 @@ def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
     return api.update_status(node)
 
 
-def mark_unreachable(api: APIServer, name: str) -> list[Condition]:
-    """The kubelet has stopped posting the node's status: nobody knows its conditions, and its pods are not ready.
-
-    Returns:
-        What the kubelet posted last.
+def mark_unreachable(api: APIServer, name: str) -> None:
+    """Mark a node whose kubelet posts nothing: its conditions are unknown, and its pods are not ready.
 
     Source: tryUpdateNodeHealth, MarkPodsNotReady.
     """
     node: Node | None = api.store.find(Node, name, "")
     if node is None:
-        return []
-    posted, now = list(node.status.conditions), api.store.now()
-    standing = {one.type: one for one in posted}
+        return
+    now = api.store.now()
+    standing = {one.type: one for one in node.status.conditions}
     for kind in ("Ready", *PRESSURES):
         before = standing.get(kind)
         if before is not None and before.status == "Unknown":
@@ -207,12 +230,11 @@ def mark_unreachable(api: APIServer, name: str) -> list[Condition]:
         node.status.conditions = with_condition(node.status.conditions, unknown)
     node = api.update_status(node)
     if "Ready" not in standing or standing["Ready"].status != "True":
-        return posted
+        return
     record(api, node, "Normal", "NodeNotReady", status_message(name, "NodeNotReady"), "node-controller")
     for pod in api.store.list(Pod):
         if pod.spec.node_name == name and _put_ready(pod, "False", now):
             record(api, api.update_status(pod), "Warning", "NodeNotReady", "Node is not ready", "node-controller")
-    return posted
 
 
 def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> None:

@@ -20,7 +20,7 @@ class WorkQueue(Generic[K]):
     """The keys of one controller.
 
     Args:
-        now: the cluster's clock.
+        now: a clock that is never set: a machine's date may jump, and delays would become hours.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from kitlib.api.errors import KitError
@@ -45,8 +45,8 @@ KINDS: dict[str, Callable[[Object, Others], str]] = {
 """The kinds besides pods and nodes that can be described."""
 WITHOUT_EVENTS = ("ResourceQuota", "LimitRange")
 WINDOW = 15.0
-RENEWED_EVERY = 10
-"""Seconds. Source: KubeletConfiguration nodeLeaseDurationSeconds (40) × 0.25."""
+LEASES = "kube-node-lease"
+"""The namespace of the nodes' Leases."""
 
 
 def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "default") -> str:
@@ -62,7 +62,7 @@ def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "defa
     if kind.lower() not in ("node", "nodes", "no"):
         return _other(cluster, name, kind, namespace, now)
     found = cluster.get("Node", name)
-    return describe_node(found, cluster.list("Pod"), cluster.events(name), now, _lease(found, now))
+    return describe_node(found, cluster.list("Pod"), cluster.events(name), now, _lease(cluster, found.name))
 
 
 def _other(cluster: Any, name: str, kind: str, namespace: str, now: datetime) -> str:
@@ -81,13 +81,14 @@ def _other(cluster: Any, name: str, kind: str, namespace: str, now: datetime) ->
     return align(text)
 
 
-def _lease(node: Any, now: datetime) -> dict[str, str]:
-    """The node's Lease: its kubelet renews it every ten seconds for as long as it lives."""
-    ready = next((c for c in node.status.conditions if c.type == "Ready"), None)
-    renewed: datetime | None = now - timedelta(seconds=now.second % RENEWED_EVERY)
-    if ready is not None and ready.status == "Unknown":  # lost
-        renewed = ready.last_transition_time
-    return {"holderIdentity": node.name, "renewTime": renewed.strftime(TIME) if renewed else ""}
+def _lease(cluster: Any, node: str) -> dict[str, str] | None:
+    """Return the specification of the node's Lease as text; None = there is none."""
+    for lease in cluster.list("Lease", LEASES):
+        if lease.name == node:
+            renewed = lease.spec.renew_time
+            holder = lease.spec.holder_identity or ""
+            return {"holderIdentity": holder, "renewTime": renewed.strftime(TIME) if renewed else ""}
+    return None
 
 
 def top_pod(cluster: Any, *, containers: bool = False, namespaces: bool = False) -> str:

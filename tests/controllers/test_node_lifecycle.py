@@ -152,7 +152,8 @@ def test_nobody_knows_what_runs_short_on_a_silent_node() -> None:
         found = cluster.get("Node", "node-1").status.conditions
         return [(one.type, one.status, one.reason) for one in found]
 
-    posted = mark_unreachable(cluster.api, "node-1")
+    posted = cluster.get("Node", "node-1").status.conditions
+    mark_unreachable(cluster.api, "node-1")
     assert conditions() == [
         ("DiskPressure", "Unknown", "NodeStatusUnknown"),
         ("Ready", "Unknown", "NodeStatusUnknown"),

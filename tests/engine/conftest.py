@@ -7,6 +7,8 @@ least privilege unless KITLIB_PRIVILEGE=full asks for all of it, for those tests
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,17 +19,52 @@ import pytest
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.cluster.control_plane.polling import PollingCluster
-from tests.engine.helpers import SLOW, needed
+from tests.engine.helpers import ROOT, SLOW, needed, outside
 from tests.engine.traces import Traces
 
 HERE = Path(__file__).parent
 PRIVILEGE: Any = os.environ.get("KITLIB_PRIVILEGE", "least")
 
 
+IDLE_PLANES = ("container", "process")
+IDLE_SECONDS = 100.0
+IDLE = """
+import json, sys, time
+from kitlib.cluster import Cluster
+from tests.engine.helpers import pod
+with Cluster.docker([{"name": "n1", "memory": "256Mi"}], control_plane=sys.argv[1]) as cluster:
+    cluster.apply(pod(name="a"))
+    cluster.wait(lambda c: c.pod("a").status.phase == "Running", 120)
+    time.sleep(float(sys.argv[2]))
+    events = [event.reason for event in cluster.events()]
+    ready = next(c.status for c in cluster.get("Node", "n1").status.conditions if c.type == "Ready")
+    cluster.apply(pod(name="b"))
+    cluster.wait(lambda c: c.pod("b").status.phase == "Running", 60)
+    pods = {one.name: one.status.phase for one in cluster.pods()}
+    print(json.dumps([ready, "NodeNotReady" in events, pods]))
+"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.docker)
+    items.sort(key=lambda item: item.path.name == "test_idle.py")  # last: what they wait for began with the first test
+
+
+@pytest.fixture(scope="session", autouse=True)
+def idle_clusters(request: pytest.FixtureRequest) -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """Processes whose clusters idle from the session's beginning, where a test asks for them at its end."""
+    begun: dict[str, subprocess.Popen[str]] = {}
+    if any(item.path.name == "test_idle.py" for item in request.session.items):
+        needed()
+        for plane in IDLE_PLANES:
+            command = [sys.executable, "-c", IDLE, plane, str(IDLE_SECONDS)]
+            begun[plane] = subprocess.Popen(command, cwd=ROOT, env=outside(), stdout=subprocess.PIPE, text=True)
+    yield begun
+    for process in begun.values():
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, TypeVar
 
 from kitlib.api.apiextensions import CustomResourceDefinition
@@ -54,7 +53,8 @@ from kitlib.apiserver.admission.updating import check_preconditions, validate_co
 from kitlib.apiserver.admission.validation import admin_access
 from kitlib.apiserver.store.events import EventCorrelator
 from kitlib.apiserver.store.kinds import Resource, is_served
-from kitlib.apiserver.store.store import Store
+from kitlib.apiserver.store.node_leases import NodeLeases
+from kitlib.apiserver.store.store import Now, Store
 from kitlib.apiserver.validation import validate
 from kitlib.apiserver.validation.statuses import validate_status_update
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
@@ -73,6 +73,7 @@ class APIServer:
 
     Attributes:
         store: what is kept; reading goes there directly.
+        leases: of the nodes whose kubelets the kit runs.
         correlator: by which events that repeat are counted and combined.
         mutators: mutating webhooks for new pods; each changes the pod in place.
         node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
@@ -85,11 +86,10 @@ class APIServer:
         release: whose feature gates hold; None = the newest.
     """
 
-    def __init__(
-        self, now: Callable[[], datetime] | None = None, seed: int = 0, release: Release | None = None
-    ) -> None:
+    def __init__(self, now: Now | None = None, seed: int = 0, release: Release | None = None) -> None:
         self.release = release or Release.latest()
         self.store = Store(now, seed)
+        self.leases = NodeLeases(self.store)
         self.correlator = EventCorrelator()
         self.mutators: list[Callable[[Pod], None]] = []
         self.node_checks: list[Callable[[Node], object]] = []

@@ -122,6 +122,7 @@ class WatchStream:
     def poll(self) -> list[bytes]:
         """The lines since the last call; after the deadline the stream is closed."""
         store = self._rest.cluster.api.store
+        store.bring_up_to_date(self._rest.kind_of(self._served).qualified)
         if store.version != self._seen:
             try:
                 for event in store.changes(self._seen):

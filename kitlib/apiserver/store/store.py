@@ -19,17 +19,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 from kitlib.api.copying import share
-from kitlib.api.errors import AlreadyExists, Conflict, KitError, NotFound
+from kitlib.api.errors import AlreadyExists, Conflict, NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.apiserver.store.kinds import Kinds, Resource
+from kitlib.apiserver.store.watch_events import Gone as Gone
+from kitlib.apiserver.store.watch_events import Reader as Reader
+from kitlib.apiserver.store.watch_events import WatchEvent as WatchEvent
 
 T = TypeVar("T", bound=KubeObject)
+Now = Callable[[], datetime]
 Key = tuple[str, str]  # namespace ("" for objects without one), name
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
@@ -43,32 +47,6 @@ MARK_SECONDS = 10.0
 """Seconds between two versions whose age is noted."""
 COMPACTION_SECONDS = 300.0
 """How long a change is remembered that nobody waits for. Source: kube-apiserver --etcd-compaction-interval."""
-
-
-class WatchEvent(NamedTuple):
-    """One change: `ADDED`, `MODIFIED` or `DELETED`, and the object as it stood after it."""
-
-    type: str
-    object: KubeObject
-
-    @property
-    def version(self) -> int:
-        return int(self.object.metadata.resource_version)
-
-
-class Gone(KitError):
-    """The changes since that version are no longer remembered: list again, then watch from there."""
-
-
-class Reader(Protocol):
-    """Who reads the changes now and then.
-
-    Attributes:
-        seen: the version up to which it has read them.
-    """
-
-    @property
-    def seen(self) -> int: ...
 
 
 class Watch:
@@ -99,6 +77,7 @@ class Watch:
         """
         if self._before_poll is not None:
             self._before_poll()
+        self._store.bring_up_to_date(self._kind)
         found = self._store.changes(self._seen)
         self._seen = self._store.version
         return [
@@ -120,12 +99,15 @@ class Store:
         seed: of the random numbers in UIDs and generated names: the same seed gives the same names.
 
     Attributes:
+        steady_now: a clock that is never set, for durations; `now`, unless the owner gives another.
         readers: for whom changes are kept.
         kinds: the built-in kinds and those of the stored CustomResourceDefinitions.
+        before_read: qualified kind -> what brings the objects of that kind up to date before they are read or watched.
     """
 
-    def __init__(self, now: Callable[[], datetime] | None = None, seed: int = 0) -> None:
+    def __init__(self, now: Now | None = None, seed: int = 0) -> None:
         self.now = now or (lambda: datetime.now(UTC))
+        self.steady_now = self.now
         self.version = 0
         self._random = random.Random(seed)
         self._objects: dict[str, dict[Key, KubeObject]] = {}
@@ -139,6 +121,7 @@ class Store:
         self._marks: deque[tuple[datetime, int]] = deque()
         self.readers: WeakSet[Reader] = WeakSet()
         self.kinds = Kinds(lambda: cast(Any, self._objects.get(_DEFINITIONS, {})).values())
+        self.before_read: dict[str, Callable[[], None]] = {}
 
     def get(self, kind: str | type[T] | Resource, name: str, namespace: str = "", *, copy: bool = True) -> Any:
         """One object.
@@ -154,6 +137,8 @@ class Store:
     def find(self, kind: str | type[T] | Resource, name: str, namespace: str = "", *, copy: bool = True) -> Any:
         """As `get`, but None where there is none."""
         wanted = self.kinds.named(kind)
+        if wanted.qualified in self.before_read:
+            self.before_read[wanted.qualified]()
         found = self._objects.get(wanted.qualified, {}).get((namespace if wanted.namespaced else "", name))
         return deepcopy(found) if copy and found is not None else found
 
@@ -179,7 +164,10 @@ class Store:
             selector: only objects with such labels; None = all.
         """
         matcher = LabelSelectorMatcher(selector) if isinstance(selector, LabelSelector) else selector
-        found = self._objects.get(self.kinds.named(kind).qualified, {})
+        qualified = self.kinds.named(kind).qualified
+        if qualified in self.before_read:
+            self.before_read[qualified]()
+        found = self._objects.get(qualified, {})
         if namespace is None:
             chosen = list(found.values())
         else:
@@ -191,6 +179,12 @@ class Store:
     def namespaces(self, kind: str | type[T] | Resource) -> set[str]:
         """The namespaces in which there are objects of a kind."""
         return {place for place, _ in self._objects.get(self.kinds.named(kind).qualified, {})}
+
+    def bring_up_to_date(self, qualified: str | None = None) -> None:
+        """Compute what is computed when it is read: objects of this kind, or of all kinds."""
+        for kind, refresh in self.before_read.items():
+            if qualified in (None, kind):
+                refresh()
 
     def create(self, obj: T) -> T:
         """Keep a new object: name (from `generateName`), UID, creation time and version are filled in.

@@ -19,6 +19,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.requester import kubelet, requested_by
 from kitlib.apiserver.store.events import expire, record
+from kitlib.apiserver.store.node_leases import Renewed
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
@@ -56,6 +57,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     def __init__(self, options: ClusterOptions, clock: Clock, tick: float) -> None:
         self.clock = clock
         super().__init__(APIServer(clock.now, options.seed or 0, options.release), options.release)
+        self.api.store.steady_now = clock.steady_now
         self._tick, self._options = tick, options
         self._nodes: dict[str, N] = {}
         self._unannounced: list[N] = []
@@ -154,9 +156,16 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         elif isinstance(obj, Node):
             if event.type == "DELETED":
                 self._nodes.pop(obj.name, None)
+                self.api.leases.drop(obj.name)
             elif event.type == "ADDED" and asks_for_kubelet(obj) and not self.runs_kubelet(obj.name):
                 self._nodes[obj.name] = self._make_node(from_node(obj))
                 self._unannounced.append(self._nodes[obj.name])
+            if event.type == "ADDED" and self.runs_kubelet(obj.name):
+                self.api.leases.keep(obj, self._renewals(self._nodes[obj.name]))
+
+    def _renewals(self, node: N) -> Renewed | None:
+        """Return what tells when a node's kubelet last renewed its Lease; None on virtual time: it is on time."""
+        return None
 
     def _usages(self) -> dict[tuple[str, str], Mapping[str, tuple[float, int]]]:
         """What every container uses now, as the nodes measure it; hollow nodes measure nothing."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from kitlib.api.clock import steady_now
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.apiserver.admission.deletion import BACKGROUND
@@ -38,6 +39,10 @@ class RealClock:
     def now(self) -> datetime:
         """The date."""
         return datetime.now(UTC)
+
+    def steady_now(self) -> datetime:
+        """Return the date of a clock that is never set."""
+        return steady_now()
 
     def move(self, seconds: float) -> None:
         """Let time pass: wait."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from kitlib.api.core import Node
 from kitlib.apiserver.admission.requester import kubelet, requested_by
+from kitlib.apiserver.store.node_leases import Renewed
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.options import ClusterOptions
@@ -45,6 +46,9 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
                 node.close()
         super()._on_store_change(event)
 
+    def _renewals(self, node: ContainerNode) -> Renewed | None:
+        return lambda: node.link.renewed
+
     def _pause(self, seconds: float) -> None:
         time.sleep(seconds)
         self.run_for(0.0)
@@ -74,6 +78,8 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         for name, node in list(self._nodes.items()):
             with requested_by(kubelet(name)):
                 found |= node.take_reports(self.api)
+        if found:  # a node that is back wants its pods, though no object has changed
+            self._settled = -1
         return found
 
     @property

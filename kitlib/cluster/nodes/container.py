@@ -6,7 +6,6 @@ waits until the cluster takes it, and is then written into the object store.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,9 +13,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import cast
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.journal import owner
@@ -34,6 +32,7 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
 from kitlib.cluster.nodes.report_writer import Report, ReportWriter
+from kitlib.controllers.node_health import ready_condition_of
 from kitlib.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.kubelet.app.node_validation import check_node
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
@@ -45,9 +44,9 @@ from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID
 from kitlib.node.real.link import BEGINS, Conversation, NodeGone
 
-HEARTBEAT = 10.0
-"""Seconds of silence after which a node is asked for a word, as a kubelet renews its lease. Source: kubelet
-nodeLeaseDurationSeconds (40) times its renewal fraction 0.25."""
+SYNC_PATIENCE = 20.0
+"""Seconds without any word after which a node is no longer waited for. It is sent everything again with its next word;
+whether it is ready is decided by its Lease."""
 
 
 def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
@@ -97,8 +96,8 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         self._writer = ReportWriter(plan.name, datetime.now(UTC))
         self._pod_sync, self._object_sync = PodSync(), ObjectSync()
         self._lost_at: int | None = None
-        self._posted: list[Condition] = []
-        self._asked_at = 0.0
+        self._ended = False
+        self._renewed: datetime | None = None
         self._root_files: dict[str, str] | None = None
 
     @property
@@ -134,51 +133,56 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Send the node the pods that are bound to it, where that has changed, and take what it reports."""
-        if self._lost_at is not None:
+        if self._is_waited_for():
             return
         objects, changes = self._object_sync.changes(pods, api), self._pod_sync.changes(pods)
+        patience = min(SYNC_PATIENCE, self.link.patience)
         try:
             if objects is not None:
-                self.link.ask("objects", objects=objects)
+                self.link.ask("objects", timeout=patience, objects=objects)
             if changes:
-                self.link.ask("sync", **changes)
+                self.link.ask("sync", timeout=patience, **changes)
                 self._pod_sync.acknowledge()
         except NodeGone:
-            self._mark_lost(api)
+            self._lost_at = self.link.heard
         self.take_reports(api)
+
+    def _is_waited_for(self) -> bool:
+        """Return whether a request was left unanswered and nothing was heard since.
+
+        With its next word the node is sent everything again: what it received is unknown.
+        """
+        if self._lost_at is None:
+            return False
+        if not self.link.alive or self.link.heard == self._lost_at:
+            return True
+        self._lost_at, self._pod_sync, self._object_sync = None, PodSync(), ObjectSync()
+        return False
 
     def take_reports(self, api: APIServer) -> bool:
         """Write what the node has reported into the store; whether there was anything."""
-        changed = self._mark_found(api)
+        changed = self._lost_at is not None and not self._is_waited_for()
         while self.link.reports:
             changed = True
             self._writer.write(api, cast(Report, self.link.reports.popleft()), self._pod_sync)
-        if self._lost_at is None and (not self.link.alive or self._is_silent()):
-            self._mark_lost(api)
-            changed = True
+        if self.link.alive and self.link.renewed != self._renewed:
+            self._renewed = self.link.renewed
+            changed |= self._post_status(api)
+        if not self._ended and not self.link.alive:
+            self._ended = changed = True
+            mark_unreachable(api, self.name)  # its container has ended: that is known at once, as by a cloud provider
         return changed
 
-    def _is_silent(self) -> bool:
-        """Whether a node that nothing else is asked of leaves a word unanswered for as long as a request may take."""
-        now = time.monotonic()
-        if not self.link.heard_since(self._asked_at):
-            return now - self._asked_at > self.link.patience
-        if not self.link.heard_since(now - HEARTBEAT):
-            self._asked_at = now
-            self.link.tell("alive")
-        return False
+    def _post_status(self, api: APIServer) -> bool:
+        """Post the node's status where the stored one is another; return whether it was.
 
-    def _mark_lost(self, api: APIServer) -> None:
-        """The node does not answer any more; where it lives, it may answer again."""
-        self._lost_at = self.link.heard
-        self._posted = mark_unreachable(api, self.name)
-
-    def _mark_found(self, api: APIServer) -> bool:
-        """Whether a lost node answers again; it is then sent everything, since nobody knows what it has received."""
-        if self._lost_at is None or not self.link.alive or self.link.heard == self._lost_at:
+        The kubelet compares them every ten seconds. Source: tryUpdateNodeStatus.
+        """
+        node = api.store.find(Node, self.name, copy=False)
+        ready = ready_condition_of(node) if node is not None else None
+        if ready is None or ready.status != "Unknown":
             return False
-        self._lost_at, self._pod_sync, self._object_sync = None, PodSync(), ObjectSync()
-        mark_ready(api, self.name, self._posted)
+        mark_ready(api, self.name, self._writer.conditions)
         return True
 
     def advance(self, seconds: float) -> None:

@@ -25,9 +25,6 @@ from kitlib.node.real import reaper
 from kitlib.node.real.container import Privilege
 from kitlib.node.real.link import Link
 
-KEEP_ALIVE = 30.0
-"""Seconds between two words to every node: load balancers close connections over which nothing goes for a minute."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PodProvisionOptions:
@@ -92,7 +89,7 @@ class PodProvisioner:
         weakref.finalize(self, self._ended.set)
 
     def prepare(self) -> None:
-        """Ask for the rights that are needed, delete what others left behind, begin to keep connections alive.
+        """Ask for the rights that are needed, delete what others left behind.
 
         Raises:
             KitError: rights are missing, or the cluster does not answer.
@@ -102,10 +99,6 @@ class PodProvisioner:
         self._owner = pods.owner_of(self._api)
         where = self._place
         reaper.start(pods.__name__, self._owner.label, where.kubeconfig, where.context, where.namespace)
-        keeping = threading.Thread(
-            target=_keep_alive, args=(self._held.all, self._ended), name="kitlib-keep-alive", daemon=True
-        )
-        keeping.start()
 
     def begin(self, one: NodePlan, config: NodeConfig, number: int, link: Connect = Link) -> tuple[NodePod, list[str]]:
         """Start one node; see `Provisioner.begin`."""
@@ -151,10 +144,3 @@ class PodProvisioner:
         pods.wait_until_gone(self._api, names)
         self._held.all.clear()
         self._api.close()
-
-
-def _keep_alive(nodes: list[NodePod], ended: threading.Event) -> None:
-    """Say a word to every node from time to time."""
-    while not ended.wait(KEEP_ALIVE):
-        for one in list(nodes):
-            one.link.tell("alive")

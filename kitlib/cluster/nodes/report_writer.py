@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import ObjectMeta
+from kitlib.api.meta import Condition, ObjectMeta
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.pod_sync import PodSync
@@ -44,10 +44,18 @@ class ReportWriter:
     Args:
         node: its name.
         start: the date before the first report.
+
+    Attributes:
+        conditions: of the node, those that were last reported.
     """
 
     def __init__(self, node: str, start: datetime) -> None:
         self._reports = StoreReports(node, start)
+        self._conditions: dict[str, Condition] = {}
+
+    @property
+    def conditions(self) -> list[Condition]:
+        return list(self._conditions.values())
 
     def write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:
         """Write one report; one that no kubelet makes becomes an event of the node, and the others count.
@@ -75,7 +83,9 @@ class ReportWriter:
                 annotations = cast("dict[str, str]", report.get("annotations") or {})
                 self._reports.event(about, report["kind"], report["reason"], report["message"], field, annotations)
         elif kind == "condition":
-            self._reports.condition(protocol.condition_from_data(report["condition"]))
+            condition = protocol.condition_from_data(report["condition"])
+            self._conditions[condition.type] = condition
+            self._reports.condition(condition)
         elif pod is not None and kind == "gone":
             self._reports.gone(pod)
         elif pod is not None and kind == "status":

@@ -38,6 +38,8 @@ TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
 TOGETHER = 0.02
 """Seconds that a report may wait for others: every message wakes half a dozen processes on its way to the owner."""
+RENEW_INTERVAL = 10.0
+"""Seconds between two renewals of the node's Lease. Source: kubelet nodeLeaseDurationSeconds 40, of which a quarter."""
 BUSY_AFTER = 5.0
 """Seconds of work after which the owner hears that it goes on."""
 _CHUNK = 1 << 16
@@ -50,6 +52,13 @@ class Owner:
         self._descriptor = descriptor
         self._waiting: list[bytes] = []
         self._since, self._said_at = 0.0, 0.0
+        self._renewed = -RENEW_INTERVAL
+
+    def renew(self) -> None:
+        """Renew the node's Lease where it is time."""
+        if time.monotonic() - self._renewed >= RENEW_INTERVAL:
+            self._renewed = time.monotonic()
+            self.send({"report": "lease"})
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one message behind what waits; the owner reads all the time, so this waits for nobody."""
@@ -103,6 +112,7 @@ class Owner:
 
     def busy(self) -> None:
         """Say that the node is at work where it has said nothing for a while, so that nobody takes it for stuck."""
+        self.renew()
         if time.monotonic() - self._said_at >= BUSY_AFTER:
             self.send({"report": "busy"})
 
@@ -194,6 +204,7 @@ class Agent:
         """Let the kubelet see what has happened; what goes wrong is told, and the next look tries again."""
         if self._kubelet is None:
             return
+        self._owner.renew()
         try:
             self._kubelet.tick()
             self._tell_system_ooms(self._kubelet)

@@ -16,8 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
+from kitlib.api.clock import steady_now
 from kitlib.api.errors import KitError
 from kitlib.node.real import protocol
 
@@ -55,6 +57,7 @@ class Conversation:
         reports: what the node has told and nobody has taken yet.
         errors: the last lines of its standard error.
         heard: how many lines have come so far.
+        renewed: when the node's kubelet last renewed its Lease; None = not yet.
         patience: seconds without any word that a request waits by default.
         whom: for messages.
         ended: the error that says so where nobody is there any more.
@@ -75,6 +78,7 @@ class Conversation:
         self._streams: dict[int, Callable[[dict[str, Any] | None], None]] = {}
         self._ended = threading.Event()
         self.heard, self._heard_at, self.patience = 0, 0.0, TIMEOUT
+        self.renewed: datetime | None = None
 
     def write(self, line: bytes) -> None:
         """Send a line as it is; OSError where nobody is there any more."""
@@ -196,10 +200,6 @@ class Conversation:
         if self._streams.pop(number, None) is not None:
             self.tell("stream_close", number=number)
 
-    def heard_since(self, moment: float) -> bool:
-        """Whether the node has said anything since a moment of the monotonic clock."""
-        return self._heard_at >= moment
-
     def tell(self, do: str, **about: Any) -> None:
         """Send a request whose answer nobody waits for; nothing where the node has gone."""
         with suppress(OSError):
@@ -255,7 +255,9 @@ class Conversation:
             message, line: decoded, and as it came.
         """
         if "report" in message:
-            if message["report"] != "busy":
+            if message["report"] == "lease":  # noted when it comes, by a clock that is never set; nothing waits
+                self.renewed = steady_now()
+            elif message["report"] != "busy":
                 if len(self.reports) >= MAX_REPORTS:
                     raise Misbehaved(f"{self.whom}: {MAX_REPORTS} reports wait for the owner")
                 self.reports.append(message)

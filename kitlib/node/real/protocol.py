@@ -29,7 +29,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
-VERSION = 4
+VERSION = 5
 """Counted up when the messages change: a node of an old image says so instead of failing later."""
 
 MAX_LINE = 64 << 20
@@ -65,7 +65,11 @@ class Busy(msgspec.Struct, frozen=True, tag_field="report", tag="busy"):
     """A request takes long."""
 
 
-Report = Event | Status | Gone | NodeCondition | Busy
+class LeaseRenewal(msgspec.Struct, frozen=True, tag_field="report", tag="lease"):
+    """The kubelet renews its Lease."""
+
+
+Report = Event | Status | Gone | NodeCondition | Busy | LeaseRenewal
 
 
 class Sample(msgspec.Struct, frozen=True):

@@ -264,6 +264,7 @@ class ControlPlane:
         """What has happened since the owner asked last."""
         cluster = self._standing
         store = cluster.api.store
+        store.bring_up_to_date()
         self._owner.seen = since
         delta: dict[str, Any] = {
             "version": store.version,

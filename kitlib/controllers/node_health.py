@@ -1,0 +1,84 @@
+"""How long nothing has been heard of a node: neither a new status nor a renewed Lease.
+
+Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (nodeHealthData, tryUpdateNodeHealth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kitlib.api.core import Node
+from kitlib.api.meta import Condition
+
+NODE_MONITOR_PERIOD = 5.0
+"""Seconds between two looks at the nodes' health. Source: --node-monitor-period."""
+NODE_MONITOR_GRACE_PERIOD = 50.0
+"""Seconds of silence after which a node's conditions are Unknown. Source: --node-monitor-grace-period, 40
+until 1.31."""
+NODE_STARTUP_GRACE_PERIOD = 60.0
+"""The same of a node whose kubelet has never posted its status. Source: --node-startup-grace-period."""
+
+
+@dataclass
+class NodeHealth:
+    """What was last heard of one node.
+
+    Attributes:
+        probe: when something new was last seen.
+        ready: the condition Ready as it was then; None = there was none.
+        renew_time: of its Lease then.
+    """
+
+    probe: datetime
+    ready: Condition | None
+    renew_time: datetime | None = None
+
+
+class NodeHealthMap:
+    """The health of all nodes that are watched."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, NodeHealth] = {}
+
+    def is_silent(self, node: Node, renew_time: datetime | None, now: datetime, age: timedelta) -> bool:
+        """Note what is seen of a node, and return whether nothing new was seen for its grace period.
+
+        Only that a value is another one counts, and when this was noticed: a node's clock may be wrong.
+
+        Args:
+            node: as it is stored.
+            renew_time: of its Lease; None = it has none.
+            now: on a clock that is never set.
+            age: of the Node object.
+        """
+        ready = ready_condition_of(node)
+        known = self._nodes.get(node.name)
+        if known is None:
+            known = NodeHealth(now - age if ready is None else now, ready)
+        elif (known.ready is None) != (ready is None) or _heartbeat(known.ready) != _heartbeat(ready):
+            known = NodeHealth(now, ready)
+        if renew_time is not None and (known.renew_time is None or known.renew_time < renew_time):
+            known.renew_time, known.probe = renew_time, now
+        self._nodes[node.name] = known
+        grace = NODE_MONITOR_GRACE_PERIOD if ready is not None else NODE_STARTUP_GRACE_PERIOD
+        return now - known.probe > timedelta(seconds=grace)
+
+    def keep_only(self, names: Collection[str]) -> None:
+        """Forget the nodes that are gone."""
+        self._nodes = {name: health for name, health in self._nodes.items() if name in names}
+
+    def restart(self, now: datetime) -> None:
+        """Count every node's silence from now on. Source: handleDisruption, where full disruption ends."""
+        for health in self._nodes.values():
+            health.probe = now
+
+
+def ready_condition_of(node: Node) -> Condition | None:
+    """Return the node's condition Ready; None where it has none."""
+    return next((one for one in node.status.conditions if one.type == "Ready"), None)
+
+
+def _heartbeat(ready: Condition | None) -> datetime | None:
+    return ready.last_heartbeat_time if ready is not None else None

@@ -1,0 +1,20 @@
+"""A cluster that is left alone, as a reader leaves it who studies a cell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+
+import pytest
+
+from tests.engine.conftest import IDLE_PLANES
+
+
+@pytest.mark.parametrize("plane", IDLE_PLANES)
+def test_a_cluster_that_was_left_alone_takes_the_next_pod(
+    idle_clusters: Mapping[str, subprocess.Popen[str]], plane: str
+) -> None:
+    """Idle for twice the silence after which a node is lost, beside the other tests."""
+    said, _ = idle_clusters[plane].communicate(timeout=600)
+    assert json.loads(said) == ["True", False, {"a": "Running", "b": "Running"}]
