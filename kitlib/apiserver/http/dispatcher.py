@@ -29,6 +29,7 @@ from kitlib.apiserver.http.instruments import Instruments
 from kitlib.apiserver.http.logs import LogRequest
 from kitlib.apiserver.http.metrics import usage_list, usage_of
 from kitlib.apiserver.http.printers import table
+from kitlib.apiserver.http.protobuf import PROTOBUF, encode_object, is_known
 from kitlib.apiserver.http.rbac import attributes, forbidden, of_target
 from kitlib.apiserver.http.request import Request, Target, parse_path
 from kitlib.apiserver.http.resources import APIResource
@@ -57,18 +58,38 @@ class Accept(NamedTuple):
 
     shape: str = ""
     version: str = "v1"
+    protobuf: bool = False
 
 
-def accepted(header: str) -> Accept:
-    """The first form of an Accept header that is served here; clients that prefer protobuf get JSON."""
+def accepted(header: str, *, custom: bool = False) -> Accept:
+    """Return the first form of an Accept header that is served here; JSON where it names none.
+
+    Args:
+        header: media types in the order of the client's preference.
+        custom: whether the objects are of a custom kind, which has no protobuf; nor has a Table.
+
+    Raises:
+        StatusError: 406 where the client takes protobuf only.
+
+    Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType.
+    """
+    refused = False
     for one in header.split(","):
         parts = [part.strip() for part in one.split(";")]
         options = dict(part.split("=", 1) for part in parts[1:] if "=" in part)
         shape = options.get("as", "").removesuffix("List")
-        if parts[0] == JSON and shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
-            return Accept(shape, options.get("v", "v1"))
-        if parts[0] in (JSON, "*/*"):
-            return Accept()
+        protobuf = parts[0] == PROTOBUF
+        if protobuf and (shape == "Table" or (custom and shape != _PARTIAL)):
+            refused = True
+            continue
+        if (protobuf or parts[0] == JSON) and shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
+            return Accept(shape, options.get("v", "v1"), protobuf)
+        if protobuf or parts[0] in (JSON, "*/*"):
+            return Accept(protobuf=protobuf)
+        refused = refused or protobuf
+    if refused:
+        types = f"{JSON}, application/yaml, {PROTOBUF}"
+        raise StatusError(406, f"only the following media types are accepted: {types}", "NotAcceptable")
     return Accept()
 
 
@@ -131,12 +152,12 @@ class Dispatcher:
             warned = tuple(dict.fromkeys(self.rest.warnings))
             return answer._replace(warnings=warned) if isinstance(answer, Answer) and warned else answer
         except StatusError as error:
-            return _json(error.code, error.body())
+            return _failure(error, request)
         except KitError as error:
-            return _json(400, StatusError(400, str(error)).body())
+            return _failure(StatusError(400, str(error)), request)
         except Exception as error:  # the boundary: one request fails, the server goes on
             _log.exception("%s %s", request.method, request.path)
-            return _json(500, StatusError(500, f"Internal error occurred: {type(error).__name__}").body())
+            return _failure(StatusError(500, f"Internal error occurred: {type(error).__name__}"), request)
 
     def _handle(self, request: Request) -> Answer | WatchStream | LogRequest:
         if not request.user.is_master:
@@ -153,7 +174,7 @@ class Dispatcher:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         review = reviews.answer(target, request, self.authorizer, self.users)
         if review is not None:
-            return _json(201, review)
+            return _negotiated(201, review, request)
         served = self.rest.resources.find(target.group, target.version, target.plural)
         if served is None:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
@@ -169,7 +190,7 @@ class Dispatcher:
                     405, "the server does not allow this method on the requested resource", "MethodNotAllowed"
                 )
             code, body = self.subresources.bind_by_name(target, request)
-            return _json(code, body)
+            return _negotiated(code, body, request)
         return self._resource(served, target, request)
 
     # Paths that are no resources.
@@ -254,8 +275,8 @@ class Dispatcher:
             code = 200 if self.rest.exists(served, namespace, name) else 201  # applied from the server's side
             return self._written(code, served, self.rest.patch(served, namespace, name, "", request), request)
         if name:
-            return _json(200, self.rest.delete(served, namespace, name, request))
-        return _json(200, self.rest.delete_collection(served, namespace, request))
+            return _negotiated(200, self.rest.delete(served, namespace, name, request), request)
+        return _negotiated(200, self.rest.delete_collection(served, namespace, request), request)
 
     def _written(self, code: int, served: APIResource, obj: dict[str, Any], request: Request) -> Answer:
         return self._shaped(served, [obj], {}, request, single=True, code=code)
@@ -270,7 +291,7 @@ class Dispatcher:
         single: bool = False,
         code: int = 200,
     ) -> Answer:
-        wanted = accepted(request.headers.get("accept", ""))
+        wanted = accepted(request.headers.get("accept", ""), custom=served.schema is not None)
         if wanted.shape == "Table":
             if single:
                 meta = {"resourceVersion": items[0]["metadata"].get("resourceVersion", "")}
@@ -281,19 +302,18 @@ class Dispatcher:
             version, kind = "meta.k8s.io/v1", _PARTIAL
         else:
             version, kind = served.group_version, served.kind
-        if single:
-            return _json(code, items[0])
-        return _json(code, {"kind": f"{kind}List", "apiVersion": version, "metadata": meta, "items": items})
+        made = items[0] if single else {"kind": f"{kind}List", "apiVersion": version, "metadata": meta, "items": items}
+        return _encoded(code, made, protobuf=wanted.protobuf)
 
     def _watch(self, served: APIResource, namespace: str, name: str, request: Request) -> WatchStream:
-        wanted = accepted(request.headers.get("accept", ""))
+        wanted = accepted(request.headers.get("accept", ""), custom=served.schema is not None)
         if wanted.shape == "Table":
             shape = as_table(served, self.cluster.now, request.get("includeObject", "Metadata"))
         elif wanted.shape == _PARTIAL:
             shape = lambda objects, first: _partial(objects[0])  # noqa: E731
         else:
             shape = lambda objects, first: objects[0]  # noqa: E731
-        return WatchStream(self.rest, served, namespace, name, request, shape)
+        return WatchStream(self.rest, served, namespace, name, request, shape, protobuf=wanted.protobuf)
 
     def _subresource(self, served: APIResource, target: Target, request: Request) -> Answer | LogRequest:
         below = served.subresource(target.subresource)
@@ -309,7 +329,7 @@ class Dispatcher:
             return body
         if isinstance(body, bytes):
             return Answer(code, body, "text/plain; charset=utf-8")
-        return _json(code, body)
+        return _negotiated(code, body, request)
 
     def _metrics(self, served: APIResource, target: Target, request: Request) -> Answer:
         if request.method not in ("GET", "HEAD"):
@@ -344,5 +364,24 @@ def _partial(obj: dict[str, Any]) -> dict[str, Any]:
     return {"kind": _PARTIAL, "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
 
 
+def _failure(error: StatusError, request: Request) -> Answer:
+    """A client that takes protobuf only is told so in JSON. Source: responsewriters.ErrorNegotiated."""
+    try:
+        return _negotiated(error.code, error.body(), request)
+    except StatusError:
+        return _json(error.code, error.body())
+
+
 def _json(code: int, body: Any) -> Answer:
     return Answer(code, msgspec.json.encode(body))
+
+
+def _encoded(code: int, obj: dict[str, Any], *, protobuf: bool) -> Answer:
+    if protobuf and is_known(str(obj["apiVersion"]), str(obj["kind"])):
+        return Answer(code, encode_object(obj), PROTOBUF)
+    return _json(code, obj)
+
+
+def _negotiated(code: int, obj: dict[str, Any], request: Request) -> Answer:
+    """An object that has no other shape: a Status, a review, what a subresource answers."""
+    return _encoded(code, obj, protobuf=accepted(request.headers.get("accept", "")).protobuf)

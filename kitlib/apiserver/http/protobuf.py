@@ -1,158 +1,360 @@
-"""Bodies in protobuf: kubectl's generators, `kubectl auth can-i` and helm's release Secrets send them.
+"""Objects in protobuf, both ways: what client-go sends and asks for where the kind is built in.
 
-The envelope is four magic bytes and a `runtime.Unknown`; the messages are those of `protobuf_schema`, given to the
-protobuf library as descriptors.
+The envelope is four magic bytes and a `runtime.Unknown`; the messages are those of `protobuf_schema`. Numbers are
+varints, everything else is preceded by its length. A field that is not in the table is skipped, as by Go's decoder.
 
-Source: apimachinery pkg/runtime/serializer/protobuf.
+Source: apimachinery pkg/runtime/serializer/protobuf (Encode, Decode, LengthDelimitedFramer); protobuf.dev encoding.
 """
 
 from __future__ import annotations
 
 import base64
-import re
-from datetime import UTC, datetime
-from functools import lru_cache
+import json
+import struct
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any
 
-from kitlib.apiserver.http.protobuf_schema import MESSAGES, REGROUPED
+from kitlib.api.go_durations import NANOSECONDS, go_string, nanoseconds
+from kitlib.apiserver.http.protobuf_schema import Field, fields_of, message_of
 from kitlib.apiserver.http.status import StatusError
 
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
-_ENVELOPE = {
-    "Unknown": "typeMeta=1 TypeMeta; raw=2 b; contentEncoding=3 s; contentType=4 s",
-    "TypeMeta": "apiVersion=1 s; kind=2 s",
-}
-_FIELD = re.compile(r"(\w+)=(\d+) (\{?)(\w+)\}?([*^-]?)$")
+MAX_DEPTH = 200
+"""Levels of messages in messages that are read. Schemas of definitions are the deepest ones."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_PROPS = "apiextensions.v1.JSONSchemaProps"
+Object = dict[str, Any]
 
 
-def decode_object(body: bytes) -> dict[str, Any]:
-    """An object in the form that JSON has.
+def is_known(api_version: str, kind: str) -> bool:
+    """Whether objects of a kind can be sent in protobuf: those of built-in kinds."""
+    return bool(message_of(api_version, kind))
+
+
+def decode_object(body: bytes) -> Object:
+    """Return an object in the form that JSON has.
 
     Raises:
-        StatusError: 400 for a body that cannot be read, 415 for a kind whose message is not known here.
+        StatusError: 400 for a body that cannot be read, 415 for a kind that has no message.
     """
     if not body.startswith(MAGIC):
         raise StatusError(400, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
-    envelope = _parse("Unknown", body[len(MAGIC) :])
-    head = _plain("Unknown", envelope)
-    meta = head.get("typeMeta") or {}
-    version, kind = meta.get("apiVersion", ""), meta.get("kind", "")
-    name = f"{kind}_events" if (version, kind) in REGROUPED else kind
-    if kind not in MESSAGES:
-        message = f"{kind[:80]} in protobuf is not known to the kit's API; send it as JSON"
-        raise StatusError(415, message, "UnsupportedMediaType")
-    made = _plain(name, _parse(name, envelope.raw))
-    return {"apiVersion": version, "kind": kind, **made}
+    envelope = dict(_scan(body[len(MAGIC) :]))
+    head = dict(_scan(_bytes(envelope.get(1, b""))))
+    version, kind = _text(head.get(1, b"")), _text(head.get(2, b""))
+    message = message_of(version, kind)
+    if not message:
+        why = f"{kind[:80]} in protobuf is not known to the kit's API; send it as JSON"
+        raise StatusError(415, why, "UnsupportedMediaType")
+    return {"apiVersion": version, "kind": kind, **_decode(message, _bytes(envelope.get(2, b"")), 0)}
 
 
-def _parse(name: str, data: bytes) -> Any:
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
-
-    made = _classes()[name]()
-    try:
-        made.ParseFromString(data)
-    except DecodeError as error:
-        raise StatusError(400, f"the body cannot be decoded as protobuf: {error}") from None
-    return made
+def encode_object(obj: Mapping[str, Any]) -> bytes:
+    """Return an object or a list of a built-in kind with its envelope."""
+    version, kind = str(obj["apiVersion"]), str(obj["kind"])
+    head = _chunk(1, version.encode()) + _chunk(2, kind.encode())
+    return MAGIC + _chunk(1, head) + _chunk(2, _encode(message_of(version, kind), obj)) + b"\x1a\x00\x22\x00"
 
 
-def _schema() -> dict[str, str]:
-    regrouped = {f"{kind}_events": fields for (_, kind), fields in REGROUPED.items()}
-    return {**MESSAGES, **regrouped, **_ENVELOPE}
+def encode_event(change: str, obj: Mapping[str, Any]) -> bytes:
+    """Return one frame of a watch: its length in four bytes, then a WatchEvent without an envelope."""
+    event = _chunk(1, change.encode()) + _chunk(2, _chunk(1, encode_object(obj)))
+    return struct.pack(">I", len(event)) + event
 
 
-@lru_cache(maxsize=1)
-def _fields() -> dict[str, dict[str, tuple[int, bool, str, str]]]:
-    """Message -> field -> (number, whether it is a map, type, mark)."""
-    found: dict[str, dict[str, tuple[int, bool, str, str]]] = {}
-    for message, text in _schema().items():
-        found[message] = {}
-        for part in text.split("; "):
-            match = _FIELD.match(part.strip())
-            assert match is not None, part
-            name, number, brace, kind, mark = match.groups()
-            found[message][name] = int(number), bool(brace), kind, mark
+# Reading.
+
+
+def _scan(data: bytes) -> list[tuple[int, int | bytes]]:
+    """Field numbers and values of a message: numbers as integers, everything else as bytes."""
+    found: list[tuple[int, int | bytes]] = []
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _read_varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == _VARINT:
+            value, at = _read_varint(data, at)
+            found.append((number, value))
+            continue
+        length = {_FIXED64: 8, _FIXED32: 4}.get(wire, -1)
+        if wire == _LENGTH:
+            length, at = _read_varint(data, at)
+        if length < 0 or not number:
+            raise _unreadable(f"illegal tag {number} (wire type {wire})")
+        if at + length > end:
+            raise _unreadable("unexpected EOF")
+        found.append((number, data[at : at + length]))
+        at += length
     return found
 
 
-@lru_cache(maxsize=1)
-def _classes() -> dict[str, Any]:
-    """A class of the protobuf library for each message."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    file = descriptor_pb2.FileDescriptorProto(name="kitlib.proto", package="kitlib", syntax="proto2")
-    kinds = descriptor_pb2.FieldDescriptorProto
-    plain = {"s": kinds.TYPE_STRING, "b": kinds.TYPE_BYTES, "i": kinds.TYPE_INT64, "t": kinds.TYPE_BOOL}
-
-    def typed(field: Any, kind: str) -> None:
-        if kind in plain:
-            field.type = plain[kind]
-        else:
-            field.type, field.type_name = kinds.TYPE_MESSAGE, f".kitlib.{kind}"
-
-    for message, fields in _fields().items():
-        made = file.message_type.add(name=message)
-        for name, (number, is_map, kind, mark) in fields.items():
-            field = made.field.add(name=name, number=number)
-            field.label = kinds.LABEL_REPEATED if is_map or mark == "*" else kinds.LABEL_OPTIONAL
-            if not is_map:
-                typed(field, kind)
-                continue
-            entry = made.nested_type.add(name=f"{name[0].upper()}{name[1:]}Entry")
-            entry.options.map_entry = True
-            typed(entry.field.add(name="key", number=1, label=kinds.LABEL_OPTIONAL), "s")
-            typed(entry.field.add(name="value", number=2, label=kinds.LABEL_OPTIONAL), kind)
-            field.type, field.type_name = kinds.TYPE_MESSAGE, f".kitlib.{message}.{entry.name}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"kitlib.{name}")) for name in _fields()}
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data):
+            raise _unreadable("unexpected EOF")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at
+        shift += 7
+        if shift > 63:
+            raise _unreadable("proto: integer overflow")
 
 
-def _plain(name: str, message: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for descriptor, value in message.ListFields():
-        _, is_map, kind, mark = _fields()[name][descriptor.name]
-        if is_map:
-            made[descriptor.name] = {_text(key): _value(kind, value[key]) for key in value}
-        elif mark == "*":
-            made[descriptor.name] = [_value(kind, one) for one in value]
-        elif mark == "^":
-            made |= _plain(kind, value)
-        else:
-            plain = _value(kind, value)
-            unset = 0 if mark == "-" else None
-            if plain not in ("", None, unset):  # what Go writes for an unset text, time or number
-                made[descriptor.name] = plain
-    return made
+def _unreadable(why: str) -> StatusError:
+    return StatusError(400, f"the body cannot be decoded as protobuf: {why}")
 
 
-def _text(value: str | bytes) -> str:
-    """A text; what is no UTF-8 comes from the library as bytes.
-
-    Raises:
-        StatusError: it is none.
-    """
-    if isinstance(value, bytes):
-        raise StatusError(400, "the body cannot be decoded as protobuf: string field contains invalid UTF-8")
+def _bytes(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise _unreadable("wrong wireType = 0")
     return value
 
 
-def _value(kind: str, value: Any) -> Any:
-    if kind == "b":
-        return base64.b64encode(value).decode()
+def _text(value: int | bytes) -> str:
+    try:
+        return _bytes(value).decode()
+    except UnicodeDecodeError:
+        raise _unreadable("string field contains invalid UTF-8") from None
+
+
+@cache
+def _by_number(message: str) -> dict[int, Field]:
+    return {one.number: one for one in fields_of(message)}
+
+
+def _decode(message: str, data: bytes, depth: int) -> Object:
+    if depth > MAX_DEPTH:
+        raise _unreadable(f"more than {MAX_DEPTH} levels")
+    made: Object = {}
+    known = _by_number(message)
+    for number, value in _scan(data):
+        field = known.get(number)
+        if field is None:
+            continue
+        name, kind = field.name, field.kind
+        if field.shape == "^":
+            made |= _decode(kind, _bytes(value), depth + 1)
+        elif field.shape == "*":
+            made.setdefault(name, []).append(_value(kind, value, depth))
+        elif field.shape == "{}":
+            entry = dict(_scan(_bytes(value)))
+            zero: int | bytes = 0 if kind in ("i", "t") else b""
+            made.setdefault(name, {})[_text(entry.get(1, b""))] = _value(kind, entry.get(2, zero), depth)
+        else:
+            plain = _value(kind, value, depth)
+            # Go writes the zero of every field that is no pointer; in JSON such a field is left out
+            if plain is not None and (field.pointer or plain not in ("", 0, False, [])):
+                made[name] = plain
+    return made
+
+
+def _value(kind: str, value: int | bytes, depth: int) -> Any:
     if kind == "s":
         return _text(value)
-    if kind == "Quantity":
-        return _text(value.string)
-    if kind == "IntOrString":
-        return _text(value.strVal) if value.type == 1 else value.intVal
-    if kind == "Time":
-        if not value.seconds and not value.nanos:
-            return None
-        try:
-            moment = datetime.fromtimestamp(value.seconds, UTC)
-        except (ValueError, OverflowError, OSError):
-            raise StatusError(400, f"a time of {value.seconds} s since 1970 is in no year from 1 to 9999") from None
-        fraction = f".{value.nanos % 10**9 // 1000:06d}" if value.nanos else ""
-        return moment.strftime("%Y-%m-%dT%H:%M:%S") + f"{fraction}Z"
-    return value if kind in ("s", "i", "t") else _plain(kind, value)
+    if kind in ("i", "t"):
+        if not isinstance(value, int):
+            raise _unreadable("wrong wireType = 2")
+        return bool(value) if kind == "t" else value - (1 << 64) if value >> 63 else value
+    raw = _bytes(value)
+    if kind == "b":
+        return base64.b64encode(raw).decode()
+    if kind == "d":
+        return _number(struct.unpack("<d", raw)[0]) if len(raw) == 8 else None
+    special = _READERS.get(kind)
+    return _decode(kind, raw, depth + 1) if special is None else special(raw, depth + 1)
+
+
+def _number(value: float) -> float | int:
+    return int(value) if value.is_integer() else value
+
+
+def _read_time(raw: bytes, depth: int, *, micro: bool = False) -> str | None:
+    """Source: metav1.Time.Unmarshal, which drops the fraction of a second; MicroTime keeps microseconds."""
+    if not raw:
+        return None
+    parts = dict(_scan(raw))
+    seconds = _value("i", parts.get(1, 0), depth)
+    nanos = _value("i", parts.get(2, 0), depth) if micro else 0
+    try:
+        moment = _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
+    except OverflowError:
+        raise StatusError(400, f"a time of {seconds} s since 1970 is in no year from 1 to 9999") from None
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
+    return f"{text}.{moment.microsecond:06d}Z" if micro else f"{text}Z"
+
+
+def _read_int_or_string(raw: bytes, depth: int) -> int | str:
+    parts = dict(_scan(raw))
+    return _text(parts.get(3, b"")) if parts.get(1) == 1 else int(_value("i", parts.get(2, 0), depth))
+
+
+def _read_json(raw: bytes, depth: int) -> Any:
+    """JSON inside a message; an embedded object may be in protobuf itself. Source: runtime.RawExtension."""
+    text = _bytes(dict(_scan(raw)).get(1, b""))
+    if text.startswith(MAGIC):
+        return decode_object(text)
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _unreadable("embedded JSON cannot be read") from None
+
+
+def _read_or(raw: bytes, depth: int) -> Any:
+    """JSONSchemaPropsOrArray and OrStringArray: a schema, or a list."""
+    parts = _scan(raw)
+    listed = [_decode(_PROPS, _bytes(value), depth) for number, value in parts if number == 2]
+    single = [value for number, value in parts if number == 1]
+    return listed or (_decode(_PROPS, _bytes(single[-1]), depth) if single else [])
+
+
+def _read_or_strings(raw: bytes, depth: int) -> Any:
+    parts = _scan(raw)
+    single = [value for number, value in parts if number == 1]
+    return _decode(_PROPS, _bytes(single[-1]), depth) if single else [_text(v) for n, v in parts if n == 2]
+
+
+def _read_or_bool(raw: bytes, depth: int) -> Any:
+    parts = dict(_scan(raw))
+    return _decode(_PROPS, _bytes(parts[2]), depth) if 2 in parts else bool(parts.get(1))
+
+
+_READERS: dict[str, Callable[[bytes, int], Any]] = {
+    "Duration": lambda raw, depth: go_string(_value("i", dict(_scan(raw)).get(1, 0), depth) / NANOSECONDS["s"]),
+    "FieldsV1": _read_json,
+    "IntOrString": _read_int_or_string,
+    "JSON": _read_json,
+    "MicroTime": lambda raw, depth: _read_time(raw, depth, micro=True),
+    "OrArray": _read_or,
+    "OrBool": _read_or_bool,
+    "OrStringArray": _read_or_strings,
+    "Quantity": lambda raw, depth: _text(dict(_scan(raw)).get(1, b"")),
+    "RawExtension": _read_json,
+    "Strings": lambda raw, depth: [_text(value) for number, value in _scan(raw) if number == 1],
+    "Time": _read_time,
+}
+
+
+# Writing.
+
+
+def _varint(value: int) -> bytes:
+    value &= 0xFFFFFFFFFFFFFFFF
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)
+
+
+def _chunk(number: int, data: bytes) -> bytes:
+    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data
+
+
+@cache
+def _by_name(message: str) -> tuple[dict[str, Field], tuple[tuple[Field, frozenset[str]], ...]]:
+    """The fields by their names in JSON, and the inlined messages with the names that belong to them."""
+    plain = {one.name: one for one in fields_of(message) if one.shape != "^"}
+    inlined = tuple((one, _names(one.kind)) for one in fields_of(message) if one.shape == "^")
+    return plain, inlined
+
+
+def _names(message: str) -> frozenset[str]:
+    plain, inlined = _by_name(message)
+    return frozenset(plain).union(*(names for _, names in inlined))
+
+
+def _encode(message: str, obj: Mapping[str, Any]) -> bytes:
+    plain, inlined = _by_name(message)
+    made = bytearray()
+    for name, value in obj.items():
+        field = plain.get(name)
+        if field is None or value is None:
+            continue
+        write, number = _writer(field.kind), field.number
+        if field.shape == "*":
+            for one in value:
+                made += write(number, one)
+        elif field.shape == "{}":
+            for key, one in value.items():
+                made += _chunk(number, _chunk(1, key.encode()) + (b"" if one is None else write(2, one)))
+        else:
+            made += write(number, value)
+    for field, names in inlined:
+        inner = {name: obj[name] for name in names if name in obj}
+        if inner:
+            made += _chunk(field.number, _encode(field.kind, inner))
+    return bytes(made)
+
+
+@cache
+def _writer(kind: str) -> Callable[[int, Any], bytes]:
+    """The function that writes a value of a type: field number and value to bytes."""
+    if kind == "s":
+        return lambda number, value: _chunk(number, str(value).encode())
+    if kind in ("i", "t"):
+        return lambda number, value: _varint(number << 3) + _varint(int(value))
+    if kind == "b":
+        return lambda number, value: _chunk(number, base64.b64decode(value))
+    if kind == "d":
+        return lambda number, value: _varint(number << 3 | _FIXED64) + struct.pack("<d", float(value))
+    special = _WRITERS.get(kind)
+    if special is not None:
+        return lambda number, value: _chunk(number, special(value))
+    return lambda number, value: _chunk(number, _encode(kind, value))
+
+
+@lru_cache(maxsize=4096)
+def _time(text: str, *, micro: bool = False) -> bytes:
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00")) - _EPOCH
+    seconds = moment.days * 86400 + moment.seconds
+    nanos = moment.microseconds * 1000 if micro else 0
+    return b"\x08" + _varint(seconds) + b"\x10" + _varint(nanos)
+
+
+def _int_or_string(value: int | str) -> bytes:
+    if isinstance(value, str):
+        return b"\x08\x01\x10\x00" + _chunk(3, value.encode())
+    return b"\x08\x00\x10" + _varint(value) + b"\x1a\x00"
+
+
+def _json(value: Any) -> bytes:
+    return _chunk(1, json.dumps(value, separators=(",", ":")).encode())
+
+
+def _or(value: Any) -> bytes:
+    """A schema, a list of schemas, a list of names, or a truth value."""
+    if isinstance(value, bool):
+        return b"\x08" + _varint(value)
+    if isinstance(value, Mapping):
+        return _chunk(1, _encode(_PROPS, value))
+    return b"".join(_chunk(2, one.encode() if isinstance(one, str) else _encode(_PROPS, one)) for one in value)
+
+
+def _or_bool(value: Any) -> bytes:
+    return b"\x08\x01" + _chunk(2, _encode(_PROPS, value)) if isinstance(value, Mapping) else _or(value)
+
+
+_WRITERS: dict[str, Callable[[Any], bytes]] = {
+    "Duration": lambda value: b"\x08" + _varint(nanoseconds(value)),
+    "FieldsV1": _json,
+    "IntOrString": _int_or_string,
+    "JSON": _json,
+    "MicroTime": lambda value: _time(value, micro=True),
+    "OrArray": _or,
+    "OrBool": _or_bool,
+    "OrStringArray": _or,
+    "Quantity": lambda value: _chunk(1, str(value).encode()),
+    "RawExtension": _json,
+    "Strings": lambda value: b"".join(_chunk(1, one.encode()) for one in value),
+    "Time": _time,
+}

@@ -302,7 +302,7 @@ class _Handler(RequestHandler):
     get = head = post = put = patch = delete = _handle
 
     async def _stream(self, stream: WatchStream) -> None:
-        self.set_header("Content-Type", "application/json")
+        self.set_header("Content-Type", stream.content_type)
         self._service.watches += 1
         try:
             await self.flush()

@@ -102,7 +102,7 @@ class Subresources:
 
     # Pods.
 
-    def bind_by_name(self, target: Target, request: Request) -> Result:
+    def bind_by_name(self, target: Target, request: Request) -> tuple[int, dict[str, Any]]:
         """Bind the pod that a Binding names: a POST to `bindings`. Source: LegacyBindingREST.Create."""
         name = mapping(object_body(request, "Binding"), "metadata").get("name")
         if not isinstance(name, str) or not name:
@@ -111,7 +111,7 @@ class Subresources:
         assert pods is not None
         return self._bind(pods, target._replace(name=name), request)
 
-    def _bind(self, served: APIResource, target: Target, request: Request) -> Result:
+    def _bind(self, served: APIResource, target: Target, request: Request) -> tuple[int, dict[str, Any]]:
         self._rest.get(served, target.namespace, target.name)
         body = object_body(request, "Binding")
         node = mapping(body, "target").get("name")

@@ -14,6 +14,7 @@ import msgspec
 
 from kitlib.api.meta import KubeObject
 from kitlib.apiserver.http.printers import table
+from kitlib.apiserver.http.protobuf import PROTOBUF, encode_event
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.rest import Rest
@@ -37,6 +38,7 @@ class WatchStream:
         name: only this object; "" = all.
         request: its query holds resourceVersion, selectors, timeoutSeconds, bookmarks.
         shape: makes of an object what is sent (the object itself, a Table row, its metadata).
+        protobuf: whether events are sent in frames of protobuf, not in lines of JSON.
 
     Raises:
         StatusError: 410 where the version is too old, 422 for options that do not go together.
@@ -50,7 +52,10 @@ class WatchStream:
         name: str,
         request: Request,
         shape: Callable[[list[dict[str, Any]], bool], dict[str, Any]],
+        *,
+        protobuf: bool = False,
     ) -> None:
+        self._protobuf = protobuf
         self._rest, self._served, self._namespace, self._name = rest, served, namespace, name
         self._matches, self._shape = rest.selector(served, request), shape
         self._known: set[tuple[str, str]] = set()
@@ -156,7 +161,18 @@ class WatchStream:
     def _line(self, change: str, obj: Mapping[str, Any]) -> None:
         shown = self._shape([dict(obj)], self._first)
         self._first = False
-        self._lines.append(msgspec.json.encode({"type": change, "object": shown}) + b"\n")
+        self._send(change, shown)
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the stream. Source: handlers/watch.go serveWatchHandler."""
+        return f"{PROTOBUF};stream=watch" if self._protobuf else "application/json"
+
+    def _send(self, change: str, obj: dict[str, Any]) -> None:
+        if self._protobuf:
+            self._lines.append(encode_event(change, obj))
+        else:
+            self._lines.append(msgspec.json.encode({"type": change, "object": obj}) + b"\n")
 
     def _bookmark(self, *, initial_end: bool = False) -> None:
         self._next_bookmark = time.monotonic() + BOOKMARK_EVERY
@@ -164,10 +180,10 @@ class WatchStream:
         if initial_end:
             meta["annotations"] = {_INITIAL_EVENTS_END: "true"}
         marked = {"kind": self._served.kind, "apiVersion": self._served.group_version, "metadata": meta}
-        self._lines.append(msgspec.json.encode({"type": "BOOKMARK", "object": marked}) + b"\n")
+        self._send("BOOKMARK", marked)
 
     def _error(self, error: StatusError) -> None:
-        self._lines.append(msgspec.json.encode({"type": "ERROR", "object": error.body()}) + b"\n")
+        self._send("ERROR", error.body())
         self.closed = True
 
 
