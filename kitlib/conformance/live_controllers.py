@@ -28,6 +28,7 @@ from kitlib.apiserver.store.kinds import resource
 from kitlib.apiserver.store.store import SUFFIX_ALPHABET
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
+from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.hollow import HollowNode, mark_running
 from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.cluster.nodes.plan import NodePlan
@@ -65,10 +66,10 @@ class StandIn(HollowNode):
         self._seconds = 0.0
         self._due: dict[tuple[str, bool], tuple[float, Pod]] = {}
 
-    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+    def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Note when what is to happen to each pod is due."""
         self._api = api
-        for pod in pods:
+        for pod in pods.take().changed:
             leaving = pod.metadata.deletion_timestamp is not None
             if leaving or pod.status.phase == "Pending":
                 self._due.setdefault((pod.metadata.uid, leaving), (self._seconds + DELAY, pod))

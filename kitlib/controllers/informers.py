@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from kitlib.api.core import Pod
+from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.meta import KubeObject, OwnerReference
 from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.apiserver.store.store import Store, WatchEvent, age
@@ -39,6 +39,9 @@ class Informers:
 
     Args:
         store: existing objects are indexed at once.
+
+    Attributes:
+        finished: the pods that have ended, by UID, in the order in which they did.
     """
 
     def __init__(self, store: Store) -> None:
@@ -48,6 +51,8 @@ class Informers:
         self._dependents: dict[UID, dict[UID, KubeObject]] = {}
         self._by_namespace: dict[tuple[str, str], dict[UID, KubeObject]] = {}
         self._by_node: dict[str, dict[UID, Pod]] = {}
+        self._unfinished: dict[UID, dict[UID, Pod]] = {}
+        self.finished: dict[UID, Pod] = {}
         self.existing: list[KubeObject] = []
         for resource in store.kinds.all():
             if resource.kind not in NOT_INDEXED:
@@ -79,8 +84,13 @@ class Informers:
             self._owned.setdefault((controller, kind), {})[uid] = obj
         else:
             self._orphans.setdefault((kind, meta.namespace), {})[uid] = obj
-        if isinstance(obj, Pod) and obj.spec.node_name:
-            self._by_node.setdefault(obj.spec.node_name, {})[uid] = obj
+        if isinstance(obj, Pod):
+            if obj.spec.node_name:
+                self._by_node.setdefault(obj.spec.node_name, {})[uid] = obj
+            if obj.status.phase in TERMINAL_PHASES:
+                self.finished[uid] = obj
+            elif controller is not None:
+                self._unfinished.setdefault(controller, {})[uid] = obj
 
     def _forget(self, uid: UID, obj: KubeObject) -> None:
         meta, kind = obj.metadata, watched_kind(obj)
@@ -94,8 +104,12 @@ class Informers:
             _remove(self._owned, (controller, kind), uid)
         else:
             _remove(self._orphans, (kind, meta.namespace), uid)
-        if isinstance(obj, Pod) and obj.spec.node_name:
-            _remove(self._by_node, obj.spec.node_name, uid)
+        if isinstance(obj, Pod):
+            if obj.spec.node_name:
+                _remove(self._by_node, obj.spec.node_name, uid)
+            self.finished.pop(uid, None)
+            if controller is not None:
+                _remove(self._unfinished, controller, uid)
 
     def get(self, uid: UID) -> KubeObject | None:
         """The object with this UID."""
@@ -110,6 +124,12 @@ class Informers:
         owned = self._owned.get((owner.metadata.uid, kind), {}).values()
         orphans = self._orphans.get((kind, owner.namespace), {}).values()
         return _oldest_first([*owned, *orphans])
+
+    def unfinished_or_orphaned(self, owner: KubeObject) -> list[Pod]:
+        """The pods of `owned_or_orphaned` without the owned ones that have ended, of which there may be thousands."""
+        owned = self._unfinished.get(owner.metadata.uid, {}).values()
+        orphans = self._orphans.get(("Pod", owner.namespace), {}).values()
+        return _oldest_first([*owned, *orphans])  # type: ignore[return-value]
 
     def dependents(self, uid: UID) -> list[KubeObject]:
         """The objects with an owner reference to this UID, oldest first."""

@@ -101,6 +101,7 @@ class ControllerManager:
         informers: what all controllers read.
         errors: the last defects: controller, key, exception. Empty unless a controller is wrong.
         metrics: what containers use now: (namespace, pod) -> container -> (CPUs, bytes of memory).
+        is_restless: whether the last run was ended before every controller was at rest.
 
     Args:
         api: existing objects are handed to the controllers as new ones.
@@ -111,6 +112,7 @@ class ControllerManager:
         self.api = api
         self.informers = Informers(api.store)
         self.metrics: Callable[[], Usages] = dict
+        self.is_restless = False
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
         self._guard: Guard[Change] = Guard("controller-manager", self._failed)
         self.controllers = [kind(self) for kind in kinds]
@@ -159,10 +161,13 @@ class ControllerManager:
             Whether the store has changed.
         """
         began = self.api.store.version
+        self.is_restless = False
         for _ in range(MAX_ROUNDS):
             busy = [controller.process() for controller in self.controllers if controller.queue.is_due()]
             if not any(busy):
                 break
+        else:
+            self.is_restless = True
         return self.api.store.version != began
 
     def close(self) -> None:

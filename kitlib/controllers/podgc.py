@@ -3,9 +3,12 @@
 So are terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. A pod that
 has not finished is Failed first.
 
+Of pods that have ended 12,500 are kept (`--terminated-pod-gc-threshold`), looked at every 20 s; evicted ones go first,
+then the oldest.
+
 A node that is not there has 40 s to come (back); upstream looks every 20 s, so that it may take a while longer there.
 
-Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, gcTerminating, gcUnscheduledTerminating,
+Source: pkg/controller/podgc/gc_controller.go (gcTerminated, gcOrphaned, gcTerminating, gcUnscheduledTerminating,
 markFailedAndDeletePodWithCondition).
 """
 
@@ -17,12 +20,19 @@ from typing import ClassVar
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
 from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.store.store import age
 from kitlib.controllers.controller import Controller, Handler, Key, key_of
 from kitlib.controllers.informers import Change
 from kitlib.controllers.tainteviction import put_disruption_target
 
 QUARANTINE = 40.0
 """Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
+CHECK_PERIOD = 20.0
+"""Seconds between two looks at the pods that have ended. Source: gc_controller.go gcCheckPeriod."""
+TERMINATED_POD_THRESHOLD = 12_500
+"""Source: podgc config DefaultTerminatedPodGCThreshold."""
+_TERMINATED: Key = ("", "")
+"""The key under which ended pods are looked at."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
@@ -48,6 +58,9 @@ class PodGCController(Controller):
         pod = change.new
         if change.type == "DELETED" or not isinstance(pod, Pod):
             return
+        if len(self.informers.finished) > TERMINATED_POD_THRESHOLD:
+            seconds = self.now().timestamp()
+            self.queue.add_after(_TERMINATED, CHECK_PERIOD - seconds % CHECK_PERIOD)
         old = change.old
         bound = pod.spec.node_name and (not isinstance(old, Pod) or old.spec.node_name != pod.spec.node_name)
         if bound and self._node_of(pod) is None:
@@ -62,6 +75,9 @@ class PodGCController(Controller):
 
     def sync(self, key: Key) -> None:
         """Source: gcOrphaned, gcTerminating, gcUnscheduledTerminating."""
+        if key == _TERMINATED:
+            self._collect_terminated()
+            return
         pod: Pod | None = self.find(Pod, key)
         if pod is None:
             return
@@ -71,6 +87,14 @@ class PodGCController(Controller):
         if orphaned or (terminating and (node is None or _is_out_of_service(node))):
             self._fail(pod, orphaned)
             self.api.delete(Pod, pod.name, pod.namespace)
+
+    def _collect_terminated(self) -> None:
+        """Source: gcTerminated, byEvictionAndCreationTimestamp."""
+        ended = self.informers.finished.values()
+        surplus = len(ended) - TERMINATED_POD_THRESHOLD
+        if surplus > 0:
+            for pod in sorted(ended, key=lambda one: (one.status.reason != "Evicted", age(one)))[:surplus]:
+                self.api.delete(Pod, pod.name, pod.namespace, grace=0)
 
     def _fail(self, pod: Pod, orphaned: bool) -> None:
         """Nobody else would end the pod: its node has no kubelet. Source: markFailedAndDeletePodWithCondition."""

@@ -16,7 +16,7 @@ from kitlib.api.core import Pod, ReplicationController
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, key_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.controllers.controller_utils import (
     available_in,
@@ -33,10 +33,13 @@ from kitlib.controllers.controller_utils import (
     status_data,
 )
 from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.pace import Pace
 from kitlib.controllers.pods_to_delete import ranked_for_deletion
 
 BURST_REPLICAS = 500
 """Pods created or deleted in one sync."""
+REQUESTS_PER_POD = 3
+"""Requests for a pod that is refused: its creation, and the set's status with it and without it."""
 
 
 class ReplicaSetController(Controller):
@@ -45,6 +48,10 @@ class ReplicaSetController(Controller):
     name: ClassVar[str] = "replicaset-controller"
     kind: ClassVar[Any] = ReplicaSet
     counts_terminating: ClassVar[bool] = True
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.pace = Pace(self.now, REQUESTS_PER_POD)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {self.kind.__name__: self._on_set, "Pod": self._on_pod}
@@ -55,6 +62,9 @@ class ReplicaSetController(Controller):
 
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
+        reference = controller_of(change.new)
+        if reference is not None and reference.kind == self.kind.__name__:
+            self.pace.note(change, (change.new.namespace, reference.name))
         self.enqueue_controllers(change, self.kind.__name__)
         enqueue_orphan(self, change, self.kind.__name__)
 
@@ -63,8 +73,8 @@ class ReplicaSetController(Controller):
         owner = self.find(self.kind, key)
         if owner is None or owner.spec.template is None:
             return
-        candidates = self.informers.owned_or_orphaned(owner, "Pod")
-        active = [pod for pod in candidates if is_active(pod)]  # type: ignore[arg-type]
+        candidates = self.informers.unfinished_or_orphaned(owner)
+        active = [pod for pod in candidates if is_active(pod)]
         selector = selector_of(owner)
         pods = claim_objects(self, owner, active, selector)
         failure: KitError | None = None
@@ -87,13 +97,19 @@ class ReplicaSetController(Controller):
 
     def _manage_replicas(self, owner: Any, pods: list[Pod]) -> None:
         """Create missing pods, delete surplus ones. Source: manageReplicas."""
-        difference = len(pods) - replicas_of(owner)
+        difference, key = len(pods) - replicas_of(owner), key_of(owner)
         if difference < 0:
+            wanted = min(-difference, BURST_REPLICAS)
+            count = self.pace.allowed(key, wanted, f"{owner.kind} {owner.key}")
+            if count < wanted:
+                self.queue.add_after(key, self.pace.wait)
             slow_start_batch(
-                min(-difference, BURST_REPLICAS),
+                count,
                 lambda _: create_pod(self, pod_from_template(owner.spec.template, owner), owner) and None,
             )
-        elif difference > 0:
+            return
+        self.pace.forget(key)
+        if difference > 0:
             count = min(difference, BURST_REPLICAS)
             for pod in self._pods_to_delete(owner, pods, count):
                 delete_pod(self, pod, owner)

@@ -24,7 +24,9 @@ from kitlib.apiserver.store.store import WatchEvent
 from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
+from kitlib.cluster.control_plane.work_limit import WorkLimit
 from kitlib.cluster.exclusive import exclusive
+from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.kubelets import asks_for_kubelet, node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from kitlib.cluster.control_plane.scheduling import ClusterScheduler
     from kitlib.scheduler.decision import Decision
 
-_ROUNDS = 100
-"""Rounds of controllers, scheduler and kubelets in one instant."""
-_NAMED = 5
 EXPIRE_EVERY = 60.0
 """Seconds between two looks for events whose time is over."""
 N = TypeVar("N", bound=KernelNode)
@@ -61,10 +60,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._tick, self._options = tick, options
         self._nodes: dict[str, N] = {}
         self._unannounced: list[N] = []
-        self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
+        self._by_node: dict[str, BoundPods] = {}
         self._unbound: set[tuple[str, str]] = set()
         self._settling, self._settled = False, -1
         self._next_expiry = EXPIRE_EVERY
+        self._work_limit = WorkLimit()
         self._guard: Guard[str] = Guard("node", self._node_failed)
         self.controllers = ControllerManager(self.api)
         self.controllers.metrics = self._usages
@@ -150,9 +150,10 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             else:
                 self._unbound.add(key)
             if event.type == "DELETED" or not obj.spec.node_name:
-                self._by_node.get(obj.spec.node_name, {}).pop(key, None)
+                if obj.spec.node_name in self._by_node:
+                    self._by_node[obj.spec.node_name].remove(obj)
             else:
-                self._by_node.setdefault(obj.spec.node_name, {})[key] = obj
+                self._by_node.setdefault(obj.spec.node_name, BoundPods()).put(obj)
         elif isinstance(obj, Node):
             if event.type == "DELETED":
                 self._nodes.pop(obj.name, None)
@@ -287,7 +288,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 self._post_status(node)
                 node.registered(self.api)
         self._unannounced.clear()
-        for _ in range(_ROUNDS):
+        for _ in range(self._work_limit.rounds(self.clock.seconds)):
             before = self.api.store.version
             self.controllers.run()
             if self._gates is not None:
@@ -298,12 +299,15 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 if pods is not None:  # empty, once the last pod has gone: its containers must end
                     try:
                         with requested_by(kubelet(name)):
-                            node.sync(self.api, list(pods.values()))
+                            node.sync(self.api, pods)
                     except Exception as error:
+                        pods.repeat()
                         self._guard.caught(name, error)
             if self.api.store.version == before:
                 return
-        self._log_unsettled(before)
+            if self.controllers.is_restless:
+                break
+        self._work_limit.used_up(self.clock.seconds, self.api.store.changes(before))
 
     def _post_status(self, node: N) -> None:
         """Post what the kubelet knows of a machine that was made for a Node object. Source: updateNodeStatus."""
@@ -311,14 +315,6 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         if stored is not None and not any(one.type == "Ready" for one in stored.status.conditions):
             stored.status = node.register(self.now()).status
             self.api.update_status(stored)
-
-    def _log_unsettled(self, version: int) -> None:
-        """Name the objects that changed after this version: controllers or nodes undo each other's work."""
-        import logging
-
-        changed = sorted({f"{e.object.kind} {e.object.key}" for e in self.api.store.changes(version)})
-        text = "not at rest after %d rounds; objects that still change: %s"
-        logging.getLogger(__name__).warning(text, _ROUNDS, ", ".join(changed[:_NAMED]))
 
     def advance(self, seconds: float) -> None:
         """Let time pass: kernels run, kubelets look, the scheduler's back-offs end.

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import cast
 
-from kitlib.api.core import Node, Pod
+from kitlib.api.core import Node
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.journal import owner
 from kitlib.cluster.nodes.base import NodeBase
+from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.container_processes import ContainerProcesses
 from kitlib.cluster.nodes.container_streams import ContainerStreams
@@ -131,11 +132,12 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
 
     # What the cluster does with it.
 
-    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+    def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Send the node the pods that are bound to it, where that has changed, and take what it reports."""
         if self._is_waited_for():
             return
-        objects, changes = self._object_sync.changes(pods, api), self._pod_sync.changes(pods)
+        bound = list(pods)
+        objects, changes = self._object_sync.changes(bound, api), self._pod_sync.changes(bound)
         patience = min(SYNC_PATIENCE, self.link.patience)
         try:
             if objects is not None:

@@ -18,6 +18,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.interfaces import NotOnThisNode
 from kitlib.cluster.nodes.node_object import put_addresses
 from kitlib.cluster.nodes.plan import NodePlan
@@ -105,11 +106,12 @@ class HollowNode:
     def registered(self, api: APIServer) -> None:
         """No kubelet starts, so it records no events."""
 
-    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+    def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Start the pods that are bound here, end those that are deleted."""
-        if any(pod.status.phase == "Pending" for pod in pods):
+        changed = pods.take().changed
+        if any(pod.status.phase == "Pending" for pod in changed):
             self._pods.keep({pod.metadata.uid for pod in pods if pod.status.phase not in TERMINAL_PHASES})
-        for pod in pods:
+        for pod in changed:
             if pod.metadata.deletion_timestamp is not None:
                 api.delete(Pod, pod.name, pod.namespace)
             elif pod.status.phase == "Pending":

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from kitlib.api.core import Node as NodeObject
-from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference, Version
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -58,8 +58,8 @@ class Node(Protocol):
         """The Node object exists now: the kubelet records the events of its start."""
         ...
 
-    def sync(self, api: APIServer, pods: list[Pod]) -> None:
-        """Bring the node in line with the pods that are bound to it."""
+    def sync(self, api: APIServer, pods: BoundPods) -> None:
+        """Bring the node in line with the pods that are bound to it; it takes their changes."""
         ...
 
     def advance(self, seconds: float) -> None:

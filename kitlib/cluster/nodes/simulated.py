@@ -13,6 +13,7 @@ from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.base import NodeBase
+from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.origin import Origin
@@ -83,12 +84,12 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             address=self.network.address,
         )
 
-    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+    def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""
         self._reports.api = api
         self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
         self.kubelet.objects.find = self._tokens.finder(api)
-        self.kubelet.sync(pods)
+        self.kubelet.handle(*pods.take())
         self._report_system_ooms()
         self.end_streams()
 

@@ -7,24 +7,41 @@ getStatefulSetRevisions, truncateHistory).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from kitlib.api.apps import StatefulSet
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.controllers import history
-from kitlib.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, key_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.controllers.controller_utils import set_status
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.pace import Pace
 from kitlib.controllers.statefulset.control import StatefulSetControl, status_of
 from kitlib.controllers.statefulset.utils import ordinal_of, revision_of
+
+REQUESTS_PER_POD = 4
+"""Requests for a pod that is refused: its deletion, its creation, and the set's status with it and without it."""
 
 
 class StatefulSetController(Controller):
     """For StatefulSets."""
 
     name: ClassVar[str] = "statefulset-controller"
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.pace = Pace(self.now, REQUESTS_PER_POD)
+
+    def _may_replace(self, one: StatefulSet) -> bool:
+        """Whether a pod may be replaced now; if not, the set is looked at again when it may."""
+        key = key_of(one)
+        if self.pace.allowed(key, 1, f"{one.kind} {one.key}"):
+            return True
+        self.queue.add_after(key, self.pace.wait)
+        return False
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"StatefulSet": self._on_set, "Pod": self._on_pod, "PersistentVolumeClaim": self._on_claim}
@@ -35,6 +52,9 @@ class StatefulSetController(Controller):
 
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
+        reference = controller_of(change.new)
+        if reference is not None and reference.kind == "StatefulSet":
+            self.pace.note(change, (change.new.namespace, reference.name))
         self.enqueue_controllers(change, "StatefulSet")
         enqueue_orphan(self, change, "StatefulSet")
 
@@ -63,7 +83,7 @@ class StatefulSetController(Controller):
         current = known.get(one.status.get("currentRevision", ""), update)
         failure: KitError | None = None
         try:
-            StatefulSetControl(self, one, current, update, pods).run()
+            StatefulSetControl(self, one, current, update, pods, partial(self._may_replace, one)).run()
         except KitError as error:
             failure = error
         one = self.find(StatefulSet, key)

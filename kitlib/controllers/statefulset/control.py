@@ -10,7 +10,7 @@ updateStatefulSetAfterInvariantEstablished, completeRollingUpdate).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,7 @@ class StatefulSetControl:
         one: the StatefulSet.
         current, update: its revisions.
         pods: those it controls.
+        may_replace: whether a pod may be made or replaced now.
     """
 
     controller: Controller
@@ -58,6 +59,7 @@ class StatefulSetControl:
     current: ControllerRevision
     update: ControllerRevision
     pods: Sequence[Pod]
+    may_replace: Callable[[], bool]
 
     def __post_init__(self) -> None:
         self._monotonic = self.one.spec.pod_management_policy != "Parallel"
@@ -115,11 +117,13 @@ class StatefulSetControl:
         """Source: processReplica."""
         controller, one = self.controller, self.one
         if pod.status.phase in TERMINAL_PHASES:
-            if pod.metadata.deletion_timestamp is None:
+            if pod.metadata.deletion_timestamp is None and self.may_replace():
                 delete_stateful_pod(controller, one, pod)
             return True
         if not is_created(pod):
             if has_stale_claims(controller, one, pod):
+                return True
+            if not self.may_replace():
                 return True
             create_stateful_pod(controller, one, pod)
             return self._monotonic

@@ -102,6 +102,7 @@ class Kubelet:
         )  # the API server hears of it with the node
         self.timeline.note("kubelet", "telling", born.reason, born.message, born.source)
         self._workers: dict[str, PodWorker] = {}
+        self._rejected: set[str] = set()
         self._ids: dict[str, tuple[PodWorker, ContainerState]] = {}
         self._dirty: dict[str, PodWorker] = {}
         settings = config.settings
@@ -167,16 +168,19 @@ class Kubelet:
         Args:
             pods: all of them, defaulted; one with a deletion timestamp is ended, and reported as gone.
         """
-        bound = {pod.metadata.uid: pod for pod in pods}
-        removed = [worker for uid, worker in self._workers.items() if uid not in bound]
-        self._faults.each(removed, self._remove)
-        new: list[Pod] = []
-        for uid, pod in bound.items():
-            known = self._workers.get(uid)
-            if known is None:
-                new.append(pod)
-            elif known.pod is not pod:
+        bound = {pod.metadata.uid for pod in pods}
+        self.handle(pods, [uid for uid in (*self._workers, *self._rejected) if uid not in bound])
+
+    def handle(self, changed: Sequence[Pod], removed: Sequence[str]) -> None:
+        """The same of pods that are new or have changed, and of those that the API server has no more, by UID."""
+        self._rejected.difference_update(removed)
+        self._faults.each([self._workers[uid] for uid in removed if uid in self._workers], self._remove)
+        for pod in changed:
+            known = self._workers.get(pod.metadata.uid)
+            if known is not None and known.pod is not pod:
                 self._faults.each([known], partial(self._update, pod=pod))
+        unknown = [pod for pod in changed if pod.metadata.uid not in self._workers]
+        new = [p for p in unknown if p.metadata.uid not in self._rejected or p.metadata.deletion_timestamp is not None]
         leaving = [worker for worker in self.workers if worker.leaving] if new else []
         if leaving:  # what has ended makes room before the new ones ask for it
             self._faults.each(leaving, self._killer.stop_sandbox)
@@ -273,6 +277,7 @@ class Kubelet:
         """The pod fails without having started. Source: kubelet rejectPod."""
         self.managers.release(worker.pod)
         worker.rejected = reason, f"Pod was rejected: {message}"
+        self._rejected.add(worker.pod.metadata.uid)
         self.reports.event(worker.pod, "Warning", reason, message)
         self.timeline.note("kubelet", "rejecting pod", worker.pod.key, message, "rejectPod")
 
@@ -309,6 +314,8 @@ class Kubelet:
             self._forget_terminated(worker)
         else:
             self._report(worker)
+            if worker.pod.metadata.uid in self._rejected:  # only its status is left, and the API server has it
+                self._forget(worker)
 
     def _write(self, touched: Iterable[PodWorker]) -> None:
         """Bring the cgroups in line; where CPUs are given out, one pod's change may concern all others."""
@@ -389,11 +396,15 @@ class Kubelet:
         """Look at a pod no more; one that is to go is gone."""
         self._dirty.pop(worker.pod.metadata.uid, None)
         if worker.leaving:
-            self._workers.pop(worker.pod.metadata.uid, None)
-            self._prober.forget(worker)
-            for state in worker.states:
-                self._ids.pop(state.id, None)
+            self._forget(worker)
             self.reports.gone(worker.pod)
+
+    def _forget(self, worker: PodWorker) -> None:
+        self._dirty.pop(worker.pod.metadata.uid, None)
+        self._workers.pop(worker.pod.metadata.uid, None)
+        self._prober.forget(worker)
+        for state in worker.states:
+            self._ids.pop(state.id, None)
 
     def _report(self, worker: PodWorker) -> None:
         resources, release = self.rules.container_resources, self.config.gates
@@ -430,8 +441,7 @@ class Kubelet:
         worker = self._evicted
         if worker is None or self._killer.running(worker):
             return False
-        path = self.rules.pod_path(worker.pod)
-        return not (path and self.cgroups.exists(path))
+        return not ((path := self.rules.pod_path(worker.pod)) and self.cgroups.exists(path))
 
     def system_out_of_memory(self, process: str, pid: int) -> None:
         """The machine as a whole ran out of memory and the kernel killed a process. Source: oomwatcher.Start."""

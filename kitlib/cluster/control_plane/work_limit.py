@@ -1,0 +1,57 @@
+"""A bound on the work of a cluster at one instant, so that no scene makes its time stand still.
+
+Controllers, scheduler and nodes work in rounds until none finds anything to do. Programs that undo each other's work
+never get there: they are let go on, but no faster than so many rounds in each second of the cluster's time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from kitlib.apiserver.store.store import WatchEvent
+
+ROUNDS = 100
+"""Rounds of controllers, scheduler and nodes in a second."""
+FEW_ROUNDS = 5
+"""Rounds for each further request in a second whose rounds are used up: what a user asks for must still happen."""
+_NAMED = 5
+log = logging.getLogger(__name__)
+
+
+class WorkLimit:
+    """The rounds that one cluster has left."""
+
+    def __init__(self) -> None:
+        self._used_up = -1
+        self._told: set[frozenset[str]] = set()
+
+    def rounds(self, seconds: float) -> int:
+        """Return how many rounds may be made now.
+
+        Args:
+            seconds: on the cluster's clock.
+        """
+        return FEW_ROUNDS if int(seconds) == self._used_up else ROUNDS
+
+    def used_up(self, seconds: float, changes: Iterable[WatchEvent]) -> None:
+        """Note that the rounds were not enough, and say so once for the kinds of objects that still change.
+
+        Args:
+            seconds: on the cluster's clock.
+            changes: of the last round.
+        """
+        first, self._used_up = int(seconds) != self._used_up, int(seconds)
+        objects = [event.object for event in changes]
+        kinds = frozenset(obj.kind for obj in objects)
+        if not first or kinds in self._told:
+            return
+        self._told.add(kinds)
+        names = sorted({f"{obj.kind} {obj.key}" for obj in objects})
+        log.warning(
+            "not at rest after %d rounds; objects that still change: %s. Something undoes the work of something else; "
+            "it goes on at %d rounds in each second of the cluster's time, and is not named again",
+            ROUNDS,
+            ", ".join(names[:_NAMED]),
+            ROUNDS,
+        )

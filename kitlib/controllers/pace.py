@@ -1,0 +1,102 @@
+"""How fast a controller replaces pods that end as soon as they are made.
+
+Controllers of the kit work at an instant, which is right where the desired state can be reached: nobody learns from
+waiting. Where a kubelet refuses each new pod it never is, and the loop runs as fast as it is let. On a real cluster the
+controller's client slows it down: kube-controller-manager may send 20 requests a second (`--kube-api-qps`), and 30 at
+once (`--kube-api-burst`).
+
+Source: client-go flowcontrol NewTokenBucketRateLimiter; RecommendedDefaultGenericControllerManagerConfiguration.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.controllers.informers import Change
+
+QPS, BURST = 20.0, 30.0
+SHORT_LIFE = 1.0
+"""Seconds: a pod that ends as early was refused, not used."""
+_TOLD = 1000
+log = logging.getLogger(__name__)
+Key = tuple[str, ...]
+
+
+class Pace:
+    """The client of one controller, for what it does about pods that ended at once.
+
+    Args:
+        now: the cluster's clock.
+        requests: that the controller sends for each such pod.
+    """
+
+    def __init__(self, now: Callable[[], datetime], requests: int) -> None:
+        self._now, self._requests = now, requests
+        self._tokens, self._filled = BURST, now()
+        self._ended: dict[Key, int] = {}
+        self._why: dict[Key, str] = {}
+        self._told: set[tuple[Key, str]] = set()
+
+    def note(self, change: Change, key: Key) -> None:
+        """Count a pod that has ended, or is gone, within a second of its creation.
+
+        Args:
+            change: of a pod.
+            key: of its controller.
+        """
+        pod, old = change.new, change.old
+        if not isinstance(pod, Pod):
+            return
+        over = pod.status.phase in TERMINAL_PHASES or change.type == "DELETED"
+        was_over = isinstance(old, Pod) and old.status.phase in TERMINAL_PHASES
+        born = pod.metadata.creation_timestamp
+        if over and not was_over and born is not None and (self._now() - born).total_seconds() <= SHORT_LIFE:
+            self._ended[key] = self._ended.get(key, 0) + 1
+            self._why[key] = ": ".join(text for text in (pod.status.reason, pod.status.message) if text)
+
+    def forget(self, key: Key) -> None:
+        """The controller has all the pods that it wants."""
+        self._ended.pop(key, None)
+        self._why.pop(key, None)
+
+    def allowed(self, key: Key, wanted: int, about: str) -> int:
+        """Return how many of the wanted pods may be made now: all but those that replace pods that ended at once.
+
+        Args:
+            key: of the controller.
+            wanted: number of pods.
+            about: the controller's name for people.
+        """
+        replaced = min(wanted, self._ended.get(key, 0))
+        if not replaced:
+            return wanted
+        now = self._now()
+        self._tokens = min(BURST, self._tokens + QPS * (now - self._filled).total_seconds())
+        self._filled = now
+        count = min(replaced, int(self._tokens // self._requests))
+        self._tokens -= count * self._requests
+        self._ended[key] -= count
+        if count < replaced:
+            self._tell(key, about)
+        return wanted - replaced + count
+
+    @property
+    def wait(self) -> float:
+        """Seconds until another pod may be made."""
+        return max(self._requests - self._tokens, 0.0) / QPS
+
+    def _tell(self, key: Key, about: str) -> None:
+        """Say once for each controller and reason that this goes on for ever."""
+        why = self._why.get(key, "")
+        reason = why.split(":", 1)[0]
+        if (key, reason) in self._told:
+            return
+        if len(self._told) >= _TOLD:
+            self._told.clear()
+        self._told.add((key, reason))
+        why = why or "they are deleted at once"
+        text = "%s: its pods are refused again and again (%s); %.1f a second are made, as fast as its client may ask"
+        log.warning(text, about, why, QPS / self._requests)
