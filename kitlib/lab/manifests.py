@@ -81,6 +81,9 @@ def pod(
     if uses:
         meta["annotations"] = {f"{WORKLOAD}.main": uses}
     fields: Manifest = {"containers": list(containers) or [main]}
+    if "shm=" in uses and "volumes" not in spec:  # without a volume a pod has the 64 MiB of /dev/shm alone
+        main["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
+        fields["volumes"] = [{"name": "scratch", "emptyDir": {"medium": "Memory"}}]
     optional = {"initContainers": list(init), "priorityClassName": priority_class, "restartPolicy": restart}
     fields |= {field: value for field, value in optional.items() if value}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": fields | spec}

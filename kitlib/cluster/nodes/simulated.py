@@ -261,7 +261,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return found.show(self.kernel.now) if found is not None else NOTHING
 
     def usages(self) -> Usages:
-        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without page cache."""
+        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without inactive page cache."""
         found: Usages = {}
         for worker in self.kubelet.workers:
             running = {s.container.name: self.runtime.usage(s.id) for s in worker.states if self.runtime.pid(s.id)}
@@ -271,9 +271,9 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return found
 
     def total_usage(self) -> tuple[float, int]:
-        """CPUs and bytes of memory that all processes of the node use now, without page cache."""
+        """CPUs and bytes of memory that all processes of the node use now, without inactive page cache."""
         processes = self.kernel.processes.values()
-        return sum(p.average() for p in processes), sum(p.memory for p in processes)
+        return sum(p.average() for p in processes), self.kernel.memory.working_set("/")
 
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use."""

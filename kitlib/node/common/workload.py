@@ -43,6 +43,9 @@ class Phase(NamedTuple):
         shm: bytes of files in a tmpfs of the pod (an emptyDir of medium Memory): they stay when the process ends.
         hot: bytes of its memory that it goes over again and again; the rest may lie in swap without harm.
         active: bytes of its page cache that it has read more than once.
+        dirty: bytes of its page cache that it has written and that the disk does not have yet, as long as the phase
+            lasts.
+        mapped: bytes of `shm` files that it writes through a mapping: where the tmpfs is full it dies of SIGBUS.
         tmpfs: bytes of files in each tmpfs, by the volume's name, "" = /dev/shm; `shm` is meant for the first of them.
     """
 
@@ -61,6 +64,8 @@ class Phase(NamedTuple):
     shm: int = 0
     hot: int = 0
     active: int = 0
+    dirty: int = 0
+    mapped: int = 0
     tmpfs: tuple[tuple[str, int], ...] = ()
 
 
@@ -93,7 +98,8 @@ class Workload(NamedTuple):
 
 _LARGEST = {"cpus": 1e6, "pids": 4 * 2**20, "memory": 2**62, "cache": 2**62, "disk": 2**62, "logs": 2**62}
 _LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6, "child": 2**62, "shm": 2**62, "hot": 2**62}
-_LARGEST |= {"active": 2**62}
+_LARGEST |= {"active": 2**62, "dirty": 2**62, "mapped": 2**62}
+_BYTES = ("memory", "cache", "active", "dirty", "disk", "logs", "volume", "child", "shm", "mapped", "hot")
 SHORTEST = 0.001
 """Seconds: bursts come no more often."""
 
@@ -111,8 +117,11 @@ def check_workload(workload: Workload) -> Workload:
             value = getattr(phase, name)
             if not 0 <= value <= largest:
                 raise WorkloadError(f"{name} must be from 0 to {largest:g}, got {value}")
-        if phase.active > phase.cache:
-            raise WorkloadError(f"active= must be at most cache=, got active={phase.active} cache={phase.cache}")
+        if phase.active + phase.dirty > phase.cache:
+            raise WorkloadError(
+                f"active= and dirty= are parts of cache=, got active={phase.active} dirty={phase.dirty} "
+                f"cache={phase.cache}"
+            )
         if (phase.burst or phase.every) and (phase.every < SHORTEST or not phase.burst or not phase.cpus):
             raise WorkloadError(
                 f"burst= and every= go together, with cpu= threads and every= at least {SHORTEST:g} s, got "
@@ -139,7 +148,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     length = parse_seconds(name)
                 elif name == "cpu":
                     values["cpus"] = Quantity(value).milli_value() / 1000
-                elif name in ("memory", "cache", "active", "disk", "logs", "volume", "child", "shm", "hot"):
+                elif name in _BYTES:
                     values[name] = Quantity(value).value()
                 elif name in ("pids", "inodes"):
                     values[name] = _count(value, 1 if name == "pids" else 0)
@@ -150,7 +159,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                 else:
                     raise ValueError(
                         "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, burst=, "
-                        "every=, child=, shm=, hot=, active=, exit="
+                        "every=, child=, shm=, mapped=, hot=, active=, dirty=, exit="
                     )
             except (ValueError, ArithmeticError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None

@@ -21,6 +21,8 @@ from kitlib.node.simulated.swap import READ, WRITE, refaulting, waiting_share
 
 GROWING = 1.0
 """Seconds between two looks at processes that memory.high slows down, or that wait for swap."""
+DIRTY_RATIO = 20
+"""Percent. Source: vm.dirty_ratio."""
 KILLED = 128 + 9
 """Exit code of a process that was killed."""
 
@@ -59,24 +61,54 @@ class Allocation:
         """
         if process.charged != process.cgroup:
             self._ledger.hold(process, 0, 0, 0)
-            process.charged = process.cgroup
+            process.charged, process.read = process.cgroup, 0
         kept = min(process.swapped, phase.memory)
-        self._ledger.hold(process, phase.memory - kept, 0, kept)
+        self._ledger.hold(process, phase.memory - kept, min(process.cache, phase.cache), kept)
         process.missing = 0
         self._slow_down(process)
         self.make_room(process)
         if process.pid in self._kernel.processes and phase.cache:
-            room = self._ledger.room(process.charged)
-            self._ledger.hold(process, process.memory, phase.cache if room is None else min(phase.cache, room))
-            self._trim_to_high(process)
-            if room is not None and room < phase.cache:
-                full = min(
-                    (p for p in upwards(process.charged) if (limit := self._ledger.limit(p)) is not None and limit),
-                    key=lambda p: (self._ledger.limit(p) or 0) - self._ledger.usage(p),
-                )
-                self._ledger.count(full, "max")
+            self._fill_cache(process, phase)
+        process.read = phase.cache
         self._ledger.note_peak(process.charged)
         self._stalls.note(process)
+
+    def _fill_cache(self, process: Process, phase: Phase) -> None:
+        """Bring a phase's files into the page cache: what it has not read yet, and what fits of what was given back.
+
+        A full cgroup gives up other page cache of all that it holds, in proportion; never is a process killed for it,
+        but where the pages are dirty on v1, which has no limit of dirty pages for each cgroup and cannot always wait
+        for the disk.
+
+        Source: mm/page-writeback.c balance_dirty_pages (cgroup writeback on v2 alone), domain_dirty_limits.
+        """
+        new = max(phase.cache - process.read, 0)
+        room = self._ledger.room(process.charged)
+        lost = max(phase.cache - process.cache - new, 0)
+        cache = process.cache + new + (lost if room is None else min(lost, room))
+        dirty = min(phase.dirty, self._dirty_limit(process.charged))
+        self._ledger.hold(process, process.memory, cache, active=min(phase.active, cache), dirty=dirty)
+        self._trim_to_high(process)
+        while (full := self._ledger.exceeded(process.charged)) is not None:
+            self._ledger.count_reclaims(full.path, full.size, both=not full.swap)
+            waits = self._kernel.version == 2 or not process.dirty
+            rest = full.size - self._reclaim.reclaim(full.path, full.size, swap=False, writeback=waits)
+            if rest <= 0:
+                continue
+            if not waits:
+                if not self._out_of_memory(full.path, process) or process.pid not in self._kernel.processes:
+                    return
+                continue
+            self._ledger.hold(process, process.memory, max(process.cache - rest, 0))
+            if not process.cache:
+                return
+
+    def _dirty_limit(self, path: str) -> int:
+        """Bytes of page cache that may be dirty: vm.dirty_ratio of the memory of the machine, on v2 of each cgroup."""
+        limits = [self._kernel.machine.memory]
+        if self._kernel.version == 2:
+            limits += [limit for above in upwards(path) if (limit := self._ledger.limit(above)) is not None]
+        return min(limits) * DIRTY_RATIO // 100
 
     def make_room(self, process: Process) -> None:
         """Give cache back, swap, or kill, until no limit is exceeded."""
@@ -84,12 +116,7 @@ class Allocation:
             full = self._ledger.exceeded(process.charged)
             if full is None:
                 return
-            counted = self._ledger.counters[full.path]
-            if full.swap:
-                self._ledger.count(full.path, "max")
-                counted.failures += 1
-            else:
-                counted.swap_failures += 1
+            self._ledger.count_reclaims(full.path, full.size, both=not full.swap)
             if self._reclaim.reclaim(full.path, full.size, swap=full.swap) >= full.size:
                 continue
             if not self._out_of_memory(full.path, process):

@@ -14,7 +14,7 @@ import errno
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
@@ -33,11 +33,13 @@ from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
 from kitlib.node.simulated.swap import waiting_share
-from kitlib.node.simulated.tmpfs import Tmpfs
+from kitlib.node.simulated.tmpfs import DEV_SHM, Tmpfs
 
 SIGKILL = 9
 CHANGES_KEPT = 20_000
 """How many past writes of cgroup files are remembered."""
+SHM_SIZE = 64 * 2**20
+"""Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
 KEPT_BURSTS = 10_000
 """How many past bursts of a process are remembered."""
 
@@ -81,11 +83,31 @@ class Kernel:
         self._stalls = Stalls(self)
         self.reclaim = Reclaim(self.memory, self.cgroups, self._holders, self._pages_swapped)
         self._allocation = Allocation(self, self.memory, self._stalls, self.reclaim)
-        self.tmpfs = Tmpfs(self.memory, self._allocation.make_room)
+        self.tmpfs = Tmpfs(
+            self.memory,
+            self.reclaim.reclaim,
+            self._allocation.make_room,
+            lambda process: process.pid in self.processes,
+            self.end,
+        )
         self.cgroups.on_limit = self._allocation.hold_limit
 
-    def spawn(self, workload: Workload, cgroup: str, oom_score_adj: int = 0, name: str = "") -> int:
+    def spawn(
+        self,
+        workload: Workload,
+        cgroup: str,
+        oom_score_adj: int = 0,
+        name: str = "",
+        tmpfs: Mapping[str, int | None] | None = None,
+    ) -> int:
         """Start a process in a cgroup; it takes its first phase's memory at once.
+
+        Args:
+            workload: what it does.
+            cgroup: its path.
+            oom_score_adj: -1000 to 1000.
+            name: that `ps` shows; "" = the workload's.
+            tmpfs: the memory-backed volumes mounted in its container, with their sizes in bytes (None = no limit).
 
         Returns:
             Its process id.
@@ -96,13 +118,21 @@ class Kernel:
         pid = next(self._pids)
         if not -1000 <= oom_score_adj <= 1000:
             raise CgroupError(errno.EINVAL, f"/proc/{pid}", "oom_score_adj", str(oom_score_adj), "it is -1000 to 1000")
-        self._start(pid, workload, cgroup, oom_score_adj, name or workload.name)
+        self._start(pid, workload, cgroup, oom_score_adj, name or workload.name, tmpfs or {})
         return pid
 
-    def _start(self, pid: int, workload: Workload, cgroup: str, oom_score_adj: int, name: str) -> None:
+    def _start(
+        self,
+        pid: int,
+        workload: Workload,
+        cgroup: str,
+        oom_score_adj: int,
+        name: str,
+        tmpfs: Mapping[str, int | None],
+    ) -> None:
         self.cgroups.attach(cgroup, pid)
         process = Process(self, pid, name, cgroup, oom_score_adj, workload, self.now, cgroup, since=self.now)
-        process.looked = 0.0, self.now, 0.0
+        process.looked, process.tmpfs = (0.0, self.now, 0.0), tmpfs
         self.processes[pid] = process
         self._count_tasks(cgroup, 1)
         self._enter(process, 0)
@@ -170,9 +200,9 @@ class Kernel:
             return
         process.run_at(0.0)
         self.scheduler.want(process.cgroup, process.pid, 0.0, self.now)
-        was = process.memory, process.cache
+        was = process.memory, process.cache, process.active, process.dirty
         self.memory.hold(process, 0, 0, 0)
-        process.memory, process.cache = was
+        process.memory, process.cache, process.active, process.dirty = was
         self._count_tasks(process.cgroup, -process.tasks)
         self.cgroups.detach(process.pid)
         self._stalls.moved(process.pid)
@@ -295,10 +325,20 @@ class Kernel:
             self.demand(process)
             if not phase.cpus or process.missing:
                 process.run_at(0.0)
-            if phase.shm:
-                self.tmpfs.write(process, phase.shm)
+            self._write_shared(process, phase)
         if phase.child and process.pid in self.processes:
             self._raise_child(process, phase.child)
+
+    def _write_shared(self, process: Process, phase: Phase) -> None:
+        """Write to the pod's tmpfs: `shm=` to the first that is mounted, /dev/shm where there is none."""
+        first = next(iter(process.tmpfs), DEV_SHM)
+        for name, size, mapped in (
+            *((name, size, False) for name, size in phase.tmpfs),
+            *(((first, phase.shm, False),) if phase.shm else ()),
+            *(((first, phase.mapped, True),) if phase.mapped else ()),
+        ):
+            if process.pid in self.processes:
+                self.tmpfs.write(process, name, size, process.tmpfs.get(name, SHM_SIZE), mapped=mapped)
 
     def _raise_child(self, process: Process, memory: int) -> None:
         """The container's second process takes so much; one that was killed does not come back."""
@@ -309,7 +349,7 @@ class Kernel:
         elif not process.child:
             process.child = next(self._pids)
             workload = Workload((Phase(FOREVER, memory=memory),), name=f"{process.name[:9]}-child")
-            self._start(process.child, workload, process.cgroup, process.oom_score_adj, workload.name)
+            self._start(process.child, workload, process.cgroup, process.oom_score_adj, workload.name, {})
 
     def _count_tasks(self, path: str, more: int) -> None:
         for above in upwards(path):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -20,7 +20,10 @@ from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
-BATCH = 64 * 4096
+PAGE = 4096
+SWAP_CLUSTER_MAX = 32
+"""Pages that one reclaim frees at least."""
+BATCH = 64 * PAGE
 """Bytes that are charged at a time. Source: MEMCG_CHARGE_BATCH."""
 LONGEST_SLEEP = 2.0
 """Seconds. Source: MEMCG_MAX_HIGH_DELAY_JIFFIES."""
@@ -33,12 +36,25 @@ SWAP_MAX = "memory.swap.max"
 
 
 class Holder(Protocol):
-    """A process that has memory: its bytes in memory and in swap, and the cgroup that they are charged to."""
+    """A process, or files in a tmpfs: bytes in memory and in swap, and the cgroup that they are charged to.
+
+    Attributes:
+        memory: bytes without a file on a disk.
+        cache: bytes of page cache.
+        active: bytes of the page cache on the active list: used more than once.
+        dirty: bytes of the page cache that are not on the disk yet; they are on the inactive list.
+        swapped: bytes in swap.
+        charged: the cgroup.
+        unswappable: whether swap cannot take them.
+    """
 
     memory: int
     cache: int
+    active: int
+    dirty: int
     swapped: int
     charged: str
+    unswappable: bool
 
     @property
     def hot(self) -> int:
@@ -80,6 +96,7 @@ class Counters:
     swapped_in: int = 0
     forks_refused: int = 0
     most_processes: int = 0
+    local: dict[str, int] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=65536)
@@ -108,6 +125,8 @@ class Ledger:
         self._anonymous: dict[str, int] = defaultdict(int)
         self._swapped: dict[str, int] = defaultdict(int)
         self._cache: dict[str, int] = defaultdict(int)
+        self._active: dict[str, int] = defaultdict(int)
+        self._dirty: dict[str, int] = defaultdict(int)
         self.counters: dict[str, Counters] = defaultdict(Counters)
 
     def anonymous(self, path: str) -> int:
@@ -117,6 +136,18 @@ class Ledger:
     def cache(self, path: str) -> int:
         """Bytes of page cache, of a cgroup and those below."""
         return self._cache.get(path, 0)
+
+    def active(self, path: str) -> int:
+        """Bytes of page cache on the active list, of a cgroup and those below: cAdvisor's working set has them."""
+        return self._active.get(path, 0)
+
+    def dirty(self, path: str) -> int:
+        """Bytes of page cache that are not on the disk yet, of a cgroup and those below."""
+        return self._dirty.get(path, 0)
+
+    def working_set(self, path: str) -> int:
+        """Bytes without inactive page cache. Source: cAdvisor setMemoryStats."""
+        return self.anonymous(path) + self.active(path)
 
     def usage(self, path: str) -> int:
         """Bytes charged to a cgroup and all below."""
@@ -130,8 +161,24 @@ class Ledger:
         """Bytes in memory and in swap together."""
         return self.usage(path) + self.swap(path)
 
-    def hold(self, holder: Holder, memory: int, cache: int, swapped: int | None = None) -> None:
-        """A process has so much from now on, whatever the limits say; in swap, if it is not said, as before."""
+    def hold(
+        self,
+        holder: Holder,
+        memory: int,
+        cache: int,
+        swapped: int | None = None,
+        *,
+        active: int | None = None,
+        dirty: int | None = None,
+    ) -> None:
+        """A process has so much from now on, whatever the limits say; what is not given stays as it fits."""
+        dirty = min(holder.dirty if dirty is None else dirty, cache)
+        active = min(holder.active if active is None else active, cache - dirty)
+        if active != holder.active or dirty != holder.dirty:
+            for path in upwards(holder.charged):
+                self._active[path] += active - holder.active
+                self._dirty[path] += dirty - holder.dirty
+            holder.active, holder.dirty = active, dirty
         more, more_cache = memory - holder.memory, cache - holder.cache
         more_swapped = 0 if swapped is None else swapped - holder.swapped
         holder.memory, holder.cache = memory, cache
@@ -145,7 +192,7 @@ class Ledger:
 
     def forget(self, path: str) -> None:
         """A cgroup has been removed: what is still charged to it stays with those above."""
-        for table in (self._anonymous, self._cache, self._swapped, self.counters):
+        for table in (self._anonymous, self._cache, self._active, self._dirty, self._swapped, self.counters):
             table.pop(path, None)
 
     def note_peak(self, path: str) -> None:
@@ -158,11 +205,36 @@ class Ledger:
     def _swap_counted(self, path: str) -> int:
         return self.memory_and_swap(path) if self._cgroups.version == 1 else self.swap(path)
 
-    def count(self, path: str, event: str) -> None:
+    def count(self, path: str, event: str, times: int = 1) -> None:
         """Count an event in a cgroup and, on v2, those above it. Source: memcg_memory_event."""
+        local = self.counters[path].local
+        local[event] = local.get(event, 0) + times
         for above in upwards(path) if self._cgroups.version == 2 else (path,):
             counted = self.counters[above]
-            setattr(counted, event, getattr(counted, event) + 1)
+            setattr(counted, event, getattr(counted, event) + times)
+
+    def count_reclaims(self, path: str, size: int, *, both: bool = False) -> None:
+        """Count what charging so many bytes beyond a full cgroup's limit takes, 4 KiB page by page.
+
+        One reclaim frees 32 pages: each counts as `max`, in the cgroup and all above. In v1's failcnt, of the full
+        cgroup alone, each page counts, because the batch of 64 pages is tried first, and fails, and each reclaim once
+        more.
+
+        Args:
+            path: of the full cgroup.
+            size: bytes.
+            both: whether the limit of memory and swap together is in the way.
+
+        Source: mm/memcontrol.c try_charge_memcg; mm/page_counter.c page_counter_try_charge; SWAP_CLUSTER_MAX.
+        """
+        pages = -(-size // PAGE)
+        reclaims = -(-pages // SWAP_CLUSTER_MAX)
+        counted = self.counters[path]
+        if both:
+            counted.swap_failures += pages + reclaims
+            return
+        counted.failures += pages + reclaims
+        self.count(path, "max", reclaims)
 
     def count_swapped(self, path: str, size: int, *, back: bool = False) -> None:
         """Count bytes that went to swap, or came back from it."""

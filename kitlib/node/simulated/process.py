@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,7 +32,8 @@ class Process:
         oom_score_adj: set at its start.
         workload: what it does.
         phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
-        memory, cache: bytes charged, to the cgroup `charged`.
+        memory, cache: bytes charged, to the cgroup `charged`; `active` and `dirty` are parts of the page cache.
+        unswappable: whether swap cannot take its memory.
         swapped: bytes of its memory that are in swap, `hot` those that it goes over again and again.
         missing: bytes that memory.high, or a limit with swap below it, keeps from it for now.
         tasks: how many process ids it has, itself included.
@@ -41,6 +43,8 @@ class Process:
         child: the second process of the container, 0 = there never was one.
         looked: CPU seconds at the last look at its use, when that was, and what it showed.
         bursts: seconds that each of its bursts took, from when it was due.
+        tmpfs: the memory-backed volumes that it can write to, with their sizes in bytes; None = no limit.
+        read: bytes of files that its phases have brought into the page cache so far.
     """
 
     clock: Clock
@@ -55,7 +59,10 @@ class Process:
     phase_ends: float = 0.0
     memory: int = 0
     cache: int = 0
+    active: int = 0
+    dirty: int = 0
     swapped: int = 0
+    unswappable: bool = False
     missing: int = 0
     tasks: int = 1
     rate: float = 0.0
@@ -64,6 +71,8 @@ class Process:
     child: int = 0
     looked: tuple[float, float, float] = (0.0, 0.0, 0.0)
     bursts: list[float] = field(default_factory=list)
+    tmpfs: Mapping[str, int | None] = field(default_factory=dict)
+    read: int = 0
 
     @property
     def wants(self) -> Phase:

@@ -1,9 +1,10 @@
 """Reclaim: whose page cache is given back and whose pages are swapped, where memory runs short.
 
-Page cache goes first, then pages that have not been used lately, then those in use; each in proportion to how much of
-it the cgroups have. `memory.low` keeps a cgroup's part out as long as there is something else, `memory.min` always.
-Swap takes what the node has of it and what `memory.swap.max` allows on the way up; on v1 `memory.memsw.limit_in_bytes`
-counts memory and swap together, so that swapping makes no room below it.
+Page cache goes first, the inactive list before the active one, and at last what must be written to the disk first; then
+pages that have not been used lately, then those in use; each in proportion to how much of it the cgroups have.
+`memory.low` keeps a cgroup's part out as long as there is something else, `memory.min` always. Swap takes what the node
+has of it and what `memory.swap.max` allows on the way up; on v1 `memory.memsw.limit_in_bytes` counts memory and swap
+together, so that swapping makes no room below it.
 
 Sources: mm/vmscan.c (prepare_scan_control: cache_trim_mode, get_scan_count, can_reclaim_anon_pages,
 shrink_node_memcgs); mm/memcontrol.c (mem_cgroup_calculate_protection, mem_cgroup_get_nr_swap_pages,
@@ -22,12 +23,27 @@ Amount = Callable[[Holder], int]
 """How much of a holder one round of reclaim may take."""
 
 
-def _cache(one: Holder) -> int:
-    return one.cache
+def _inactive(one: Holder) -> int:
+    return one.cache - one.active - one.dirty
+
+
+def _active(one: Holder) -> int:
+    return one.active
+
+
+def _dirty(one: Holder) -> int:
+    return one.dirty
+
+
+def _cold(one: Holder) -> int:
+    return 0 if one.unswappable else cold_resident(one)
 
 
 def _anonymous(one: Holder) -> int:
-    return one.memory
+    return 0 if one.unswappable else one.memory
+
+
+_CACHE = (_inactive, _active, _dirty)
 
 
 class Reclaim:
@@ -49,7 +65,7 @@ class Reclaim:
     ) -> None:
         self._ledger, self._cgroups, self._holders, self._swapped = ledger, cgroups, holders, swapped
 
-    def reclaim(self, path: str, wanted: int, *, swap: bool = True, hot: bool = True) -> int:
+    def reclaim(self, path: str, wanted: int, *, swap: bool = True, hot: bool = True, writeback: bool = True) -> int:
         """Take memory back from a cgroup and those below, what memory.low protects last, what memory.min does never.
 
         Args:
@@ -57,13 +73,15 @@ class Reclaim:
             wanted: bytes.
             swap: whether pages may go there;
             hot: those in use too.
+            writeback: whether it may wait until dirty pages are on the disk.
 
         Returns:
             Bytes that were given back.
         """
         swap = swap and self._ledger.swap_size > 0
         having = [one for one in self._holders(path) if one.cache or (swap and one.memory)]
-        rounds: list[Amount] = [_cache, *((cold_resident,) if swap else ()), *((_anonymous,) if swap and hot else ())]
+        rounds: list[Amount] = [*(_CACHE if writeback else _CACHE[:-1])]
+        rounds += [*((_cold,) if swap else ()), *((_anonymous,) if swap and hot else ())]
         given = 0
         for files in (("memory.min", "memory.low"), ("memory.min",)):
             for amount in rounds:
@@ -100,7 +118,7 @@ class Reclaim:
         for charged in {one.charged for one in having}:
             free = self._ledger.usage(charged) - max(self._protected(path, charged, file) for file in files)
             free = min(free, sum(amount(one) for one in having if one.charged == charged))
-            if amount is not _cache:
+            if amount not in _CACHE:
                 free = min(free, self._free_swap(path, charged))
             available[charged] = max(free, 0)
         return available
@@ -127,8 +145,10 @@ class Reclaim:
         return given
 
     def _give_up(self, path: str, one: Holder, size: int, amount: Amount) -> int:
-        if amount is _cache:
-            self._ledger.hold(one, one.memory, one.cache - size)
+        if amount in _CACHE:
+            active = one.active - size if amount is _active else one.active
+            dirty = one.dirty - size if amount is _dirty else one.dirty
+            self._ledger.hold(one, one.memory, one.cache - size, active=active, dirty=dirty)
             return size
         size = min(size, self._free_swap(path, one.charged))
         if size > 0:

@@ -23,6 +23,7 @@ from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import behaviour_of, workload_of
 from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.network import PodNetwork
 from kitlib.node.simulated.probes import answer
 from kitlib.node.simulated.process import Process
@@ -68,6 +69,7 @@ class SimulatedRuntime:
         self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
         self._containers: dict[str, Container] = {}
+        self.allocatable: int | None = None
         self._written: dict[str, dict[str, Data | None]] = {}
         self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
@@ -106,7 +108,8 @@ class SimulatedRuntime:
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         try:
-            self._spawn(workload, identity, cgroup, oom_score_adj)
+            sizes = {m.name: m.size for m in mounts_of(pod, container, self.allocatable) if m.kind == "tmpfs"}
+            self._spawn(workload, identity, cgroup, oom_score_adj, sizes)
         except CgroupError as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         self._made_of[identity] = container.image, self.kernel.now
@@ -132,7 +135,14 @@ class SimulatedRuntime:
         for volume in pod.spec.volumes:
             self._files.pop((pod.metadata.uid, volume.name), None)
 
-    def _spawn(self, workload: Workload, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
+    def _spawn(
+        self,
+        workload: Workload,
+        identity: str,
+        cgroup: Cgroup,
+        oom_score_adj: int,
+        tmpfs: Mapping[str, int | None] | None = None,
+    ) -> None:
         inside = cgroup
         for level in (cgroup,) if cgroup.inner is None else (cgroup, cgroup.inner):
             inside = level
@@ -140,7 +150,7 @@ class SimulatedRuntime:
             for file in level.values():
                 if file.written and not self.kernel.cgroups.lacks(file.name):
                     self.kernel.cgroups.write(level.path, file.name, file.value)
-        pid = self.kernel.spawn(workload, inside.path, oom_score_adj)
+        pid = self.kernel.spawn(workload, inside.path, oom_score_adj, tmpfs=tmpfs)
         self._pids[identity], self._names[pid], self._paths[identity] = pid, identity, inside.path
         if inside is not cgroup:
             self._outer[identity] = cgroup.path
@@ -215,12 +225,13 @@ class SimulatedRuntime:
         wants = process.wants
         child = self.kernel.processes.get(process.child)
         memory = process.memory + (child.memory if child is not None else 0) + self.kernel.tmpfs.size(process.charged)
+        working = memory + process.active + (child.active if child is not None else 0)
         volumes = wants.volume
         if volumes or identity in self._volumes:
             volumes = self._volumes[identity] = max(volumes, self._volumes.get(identity, 0))
         return Usage(
             process.average(),
-            memory,
+            working,
             process.tasks,
             memory,
             rootfs=wants.disk,
@@ -230,12 +241,12 @@ class SimulatedRuntime:
         )
 
     def signals(self) -> Mapping[str, Observation]:
-        """What is left of the machine's memory (page cache counts as free), process ids and disk.
+        """What is left of the machine's memory (inactive page cache counts as free), process ids and disk.
 
         Where images have no disk of their own imagefs shows what nodefs does.
         """
         machine = self.kernel.machine
-        working = self.kernel.memory.anonymous("/")
+        working = self.kernel.memory.working_set("/")
         seen = {"memory.available": Observation(machine.memory - working, machine.memory)}
         if machine.max_pid:
             seen["pid.available"] = Observation(machine.max_pid - self.kernel.processes_in("/"), machine.max_pid)

@@ -42,18 +42,20 @@ def _cpu_usage(kernel: KernelState, path: str) -> str:
 def _memory_stat(kernel: KernelState, path: str) -> str:
     whole, cache, shmem = kernel.memory.anonymous(path), kernel.memory.cache(path), kernel.tmpfs.size(path)
     anonymous, file = whole - shmem, cache + shmem  # pages of a tmpfs are file pages on the list of anonymous ones
+    active, dirty = kernel.memory.active(path), kernel.memory.dirty(path)
     swap, counted = kernel.memory.swap(path), kernel.memory.counters[path]
     faults = counted.swapped_in // PAGE
     if kernel.version == 1:
         return (
-            f"cache {file}\nrss {anonymous}\nshmem {shmem}\ninactive_file {cache}\nactive_file 0\n"
-            f"total_cache {file}\ntotal_rss {anonymous}\ntotal_shmem {shmem}\n"
-            f"total_inactive_file {cache}\ntotal_active_file 0\nswap {swap}\ntotal_swap {swap}\n"
+            f"cache {file}\nrss {anonymous}\nshmem {shmem}\ndirty {dirty}\n"
+            f"inactive_file {cache - active}\nactive_file {active}\n"
+            f"total_cache {file}\ntotal_rss {anonymous}\ntotal_shmem {shmem}\ntotal_dirty {dirty}\n"
+            f"total_inactive_file {cache - active}\ntotal_active_file {active}\nswap {swap}\ntotal_swap {swap}\n"
             f"pgmajfault {faults}\ntotal_pgmajfault {faults}"
         )
     return (
-        f"anon {anonymous}\nfile {file}\nshmem {shmem}\ninactive_anon 0\nactive_anon {whole}\n"
-        f"inactive_file {cache}\nactive_file 0\nworkingset_refault_anon {faults}\n"
+        f"anon {anonymous}\nfile {file}\nshmem {shmem}\nfile_dirty {dirty}\ninactive_anon 0\nactive_anon {whole}\n"
+        f"inactive_file {cache - active}\nactive_file {active}\nworkingset_refault_anon {faults}\n"
         f"pswpin {faults}\npswpout {counted.swapped_out // PAGE}\npgmajfault {faults}"
     )
 
@@ -62,6 +64,12 @@ def _memory_events(kernel: KernelState, path: str) -> str:
     c = kernel.memory.counters[path]
     names = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
     return "\n".join(f"{name} {getattr(c, name)}" for name in names)
+
+
+def _memory_events_local(kernel: KernelState, path: str) -> str:
+    local = kernel.memory.counters[path].local
+    names = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
+    return "\n".join(f"{name} {local.get(name, 0)}" for name in names)
 
 
 def _swap_events(kernel: KernelState, path: str) -> str:
@@ -99,6 +107,7 @@ _ANSWERS: dict[str, Callable[[KernelState, str], str]] = {
     "memory.failcnt": lambda kernel, path: str(kernel.memory.counters[path].failures),
     "memory.stat": _memory_stat,
     "memory.events": _memory_events,
+    "memory.events.local": _memory_events_local,
     "memory.oom_control": lambda kernel, path: (
         f"oom_kill_disable 0\nunder_oom 0\noom_kill {kernel.memory.counters[path].oom_kill}"
     ),

@@ -1,9 +1,12 @@
-"""Files in a pod's tmpfs (emptyDir of medium Memory): memory that no process has, and that stays when all have ended.
+"""Files in a pod's tmpfs: memory that no process has, and that stays when all have ended.
 
-They are charged to the cgroup of the process that wrote them, as shmem; only swap can take them. The OOM killer frees
-nothing of them. Where that cgroup is removed they stay with the one above; they go with the pod's own.
+A pod has one tmpfs for each emptyDir of medium Memory, and /dev/shm. Pages are charged to the cgroup of the process
+that wrote them, as shmem; the OOM killer frees nothing of them, and swap can take those of /dev/shm alone, because the
+kubelet mounts its volumes with `noswap`. Where that cgroup is removed they stay with the one above; they go with the
+pod's own. A tmpfs has a size: what does not fit is refused (ENOSPC), or through a mapping the process dies of SIGBUS.
 
-Source: mm/shmem.c, mm/memcontrol.c (mem_cgroup_css_offline, memcg_reparent_objcgs); Documentation/filesystems/tmpfs.
+Source: mm/shmem.c, mm/memcontrol.c (mem_cgroup_css_offline, memcg_reparent_objcgs); Documentation/filesystems/tmpfs;
+kubelet emptydir.setupTmpfs.
 """
 
 from __future__ import annotations
@@ -11,17 +14,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kitlib.node.simulated.memory import Ledger
+from kitlib.node.simulated.memory import PAGE, Ledger
 from kitlib.node.simulated.process import Process
+
+DEV_SHM = ""
+"""Name of the tmpfs that every pod has."""
+SIGBUS = 7
 
 
 @dataclass(eq=False)
 class Files:
-    """The files of one pod: bytes, and the cgroup that they are charged to."""
+    """Files of one tmpfs: bytes, and the cgroup that they are charged to."""
 
     charged: str
+    unswappable: bool
     memory: int = 0
     cache: int = 0
+    active: int = 0
+    dirty: int = 0
     swapped: int = 0
 
     @property
@@ -35,29 +45,71 @@ class Tmpfs:
 
     Args:
         ledger: what is charged.
+        reclaim: frees so many bytes in a cgroup, and returns how many.
         make_room: called with the process that wrote, until no limit is exceeded.
+        alive: whether a process still runs.
+        end: ends a process with an exit code.
     """
 
-    def __init__(self, ledger: Ledger, make_room: Callable[[Process], None]) -> None:
-        self._ledger, self._make_room = ledger, make_room
-        self._files: dict[str, Files] = {}
+    def __init__(
+        self,
+        ledger: Ledger,
+        reclaim: Callable[[str, int], int],
+        make_room: Callable[[Process], None],
+        alive: Callable[[Process], bool],
+        end: Callable[[Process, int], None],
+    ) -> None:
+        self._ledger, self._reclaim, self._make_room = ledger, reclaim, make_room
+        self._alive, self._end = alive, end
+        self._files: dict[tuple[str, str], list[Files]] = {}
 
-    def write(self, process: Process, size: int) -> None:
-        """A process of a pod has the pod's files be so large; what is there is not written again."""
+    def write(self, process: Process, name: str, size: int, limit: int | None, *, mapped: bool = False) -> None:
+        """A process of a pod has a tmpfs hold so many bytes; what is there is not written again.
+
+        Args:
+            process: that writes.
+            name: of the volume, or DEV_SHM.
+            size: bytes of all files in it.
+            limit: the size of the tmpfs; None = none of its own.
+            mapped: through a mapping: beyond the limit the process dies of SIGBUS.
+        """
         pod = process.cgroup.rpartition("/")[0] or "/"
-        files = self._files.setdefault(pod, Files(process.cgroup))
-        if size > files.memory + files.swapped:
-            self._ledger.hold(files, size - files.swapped, 0)
-            self._make_room(process)
+        parts = self._files.setdefault((pod, name), [])
+        wanted = size if limit is None else min(size, limit)
+        more = wanted - sum(one.memory + one.swapped for one in parts)
+        if more > 0:
+            own = next((one for one in parts if one.charged == process.cgroup), None)
+            if own is None:
+                own = Files(process.cgroup, unswappable=name != DEV_SHM)
+                parts.append(own)
+            self._charge(process, own, more)
+            self._ledger.note_peak(own.charged)
+        if mapped and size > wanted and self._alive(process):
+            self._end(process, 128 + SIGBUS)
+
+    def _charge(self, process: Process, files: Files, more: int) -> None:
+        """Take page after page, as long as the writer lives; the limit that is reached reclaims, then kills."""
+        while more > 0 and self._alive(process):
+            room = self._ledger.room(files.charged)
+            fits = more if room is None else min(more, room)
+            self._ledger.hold(files, files.memory + fits, 0)
+            more -= fits
+            if more <= 0:
+                return
+            self._ledger.hold(files, files.memory + PAGE, 0)
             full = self._ledger.exceeded(files.charged)
-            if full is not None:  # what did not fit was never written
-                self._ledger.hold(files, max(files.memory - full.size, 0), 0)
-            self._ledger.note_peak(files.charged)
+            if full is not None:
+                self._ledger.count_reclaims(full.path, more)
+                self._reclaim(full.path, more)
+            self._make_room(process)
+            more -= PAGE
+            if not self._alive(process):  # it never got this page
+                self._ledger.hold(files, max(files.memory - PAGE, 0), 0)
 
     def below(self, path: str) -> Iterator[Files]:
         """The files that are charged to a cgroup and those below."""
         inside = path.rstrip("/") + "/"
-        return (one for one in self._files.values() if f"{one.charged}/".startswith(inside))
+        return (one for parts in self._files.values() for one in parts if f"{one.charged}/".startswith(inside))
 
     def size(self, path: str) -> int:
         """Their bytes in memory."""
@@ -65,9 +117,11 @@ class Tmpfs:
 
     def removed(self, path: str) -> None:
         """A cgroup is removed: of a container, its files stay with the pod; of a pod, they are gone."""
-        for pod, files in list(self._files.items()):
+        for (pod, name), parts in list(self._files.items()):
+            for files in parts:
+                if pod == path:
+                    self._ledger.hold(files, 0, 0, 0)
+                elif files.charged == path:
+                    files.charged = pod
             if pod == path:
-                self._ledger.hold(files, 0, 0, 0)
-                del self._files[pod]
-            elif files.charged == path:
-                files.charged = pod
+                del self._files[pod, name]

@@ -157,14 +157,14 @@ def test_memory_min_keeps_pages_out_of_swap():
     assert not k.exits()
 
 
-def test_files_in_memory_are_swapped_too():
+@pytest.mark.parametrize(("volumes", "swapped", "killed"), [({}, 40, False), ({"v": None}, 20, True)])
+def test_files_in_dev_shm_are_swapped_those_of_a_volume_are_mounted_with_noswap(volumes, swapped, killed):
     k = kernel()
-    k.cgroups.write("/pods/a", "memory.max", str(100 * MI))
-    k.cgroups.makedirs("/pods/b/main")
-    start(k, "memory=20Mi shm=120Mi", "/pods/a")
+    k.cgroups.write("/pods/a", "memory.max", str(40 * MI))
+    k.spawn(declared_workload("memory=20Mi shm=60Mi"), "/pods/a", tmpfs=volumes)
     k.advance(5)
-    assert mib(k, "/pods/a", "memory.swap.current") == 40
-    assert not k.exits()
+    assert bool(k.exits()) == killed
+    assert mib(k, "/pods/a", "memory.swap.current") == (0 if killed else swapped)
 
 
 @pytest.mark.parametrize(
