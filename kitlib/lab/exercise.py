@@ -28,6 +28,7 @@ class Question:
         why: the reason in one or two sentences; `{observed}` and the facts given to `reveal` are filled in.
         formula: the full formula, shown on demand.
         answer_of: turns what was observed into one of the choices; None = the observed value is the answer.
+        measured: whether CPU time is measured for it, which a busy machine disturbs.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Question:
     why: str = ""
     formula: str = ""
     answer_of: Callable[[Any], Any] | None = None
+    measured: bool = False
 
 
 @dataclass(frozen=True)

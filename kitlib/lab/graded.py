@@ -18,6 +18,7 @@ class Graded:
         points: the learner's score in the lab.
         definition: of the lab.
         following: name and title of the next lab; "" = this is the last one.
+        tally: what of the lab was real, as one line; "" = nothing to say.
 
     Attributes:
         results, rules: one a task and one a rule.
@@ -25,10 +26,12 @@ class Graded:
         score: (best points, possible points).
     """
 
-    def __init__(self, grade: Grade, points: Score, definition: Definition, following: str = "") -> None:
+    def __init__(
+        self, grade: Grade, points: Score, definition: Definition, following: str = "", tally: str = ""
+    ) -> None:
         self.results, self.rules, self.points = grade.results, grade.rules, points
         self.score = (points.best, points.of)
-        self._definition, self._following = definition, following
+        self._definition, self._following, self._tally = definition, following, tally
 
     @property
     def passed(self) -> bool:
@@ -48,7 +51,7 @@ class Graded:
             if self._definition.left:
                 said.append(f"What is left: {self._definition.left}")
             said.append(f"Next: {self._following}" if self._following else "This was the last lab.")
-        return said
+        return [*said, *([self._tally] if self._tally else [])]
 
     def __str__(self) -> str:
         rules = [f"Rule {rule}" for rule in self.rules]

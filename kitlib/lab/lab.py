@@ -20,6 +20,7 @@ import msgspec
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.serialize import load, to_dict, to_yaml
+from kitlib.cluster.nodes.origin import origin_of
 from kitlib.lab import real_nodes, room
 from kitlib.lab.certificate import Certificate, unsigned
 from kitlib.lab.definition import Definition, Ground, LabFolder
@@ -30,6 +31,7 @@ from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Reveal
 from kitlib.lab.progress import Progress
 from kitlib.lab.score import Score, hint_cost, score
+from kitlib.lab.tally import Tally
 from kitlib.lab.variant import check_seed, learners_seed
 from kitlib.views.notebook import register
 
@@ -72,6 +74,8 @@ class Lab:
         self._folder = LabFolder.read(place, self.seed)
         self.variant = self._folder.variant
         self._as_pods = real_nodes.as_pods(nodes)
+        self._asked_real = (nodes or os.environ.get("KITLIB_NODES")) in ("docker", real_nodes.KUBERNETES)
+        self._tally = Tally()
         self.kernel, self.why = _kernel(nodes, self._folder.definition)
         self._predictions = {
             p.key: Prediction(
@@ -100,6 +104,8 @@ class Lab:
 
     def reset(self) -> Any:
         """A new cluster with the lab's setup; what was done before is gone, what was reached is kept."""
+        if self.kernel == "docker":
+            self._tally.add(self._real)
         self.cluster.close()
         self.cluster = self._prepare()
         return self.cluster
@@ -148,7 +154,19 @@ class Lab:
                 ground=msgspec.to_builtins(self._ground),
                 check_changed=changed,
             )
-        return Graded(found, self.score, self._folder.definition, self._following())
+        return Graded(found, self.score, self._folder.definition, self._following(), self._origin())
+
+    def _origin(self) -> str:
+        """What of the lab was real, as one line, where real nodes were asked for."""
+        if self.kernel != "docker":
+            return self._not_real()
+        tally = self._tally.with_open([self._real])
+        tally.predictions = sum(prediction.answered for prediction in self._predictions.values())
+        return str(tally)
+
+    def _not_real(self) -> str:
+        """Why a lab for which real nodes were asked for is not on them; "" where none were."""
+        return f"Not on real nodes: {self.why}." if self._asked_real and self.kernel != "docker" else ""
 
     @property
     def score(self) -> Score:
@@ -330,7 +348,8 @@ class Lab:
         tasks = "".join(f"<li>{html.escape(t.title)} ({t.points:g})</li>" for t in definition.tasks)
         rules = "".join(f"<li>{html.escape(rule.title)}</li>" for rule in definition.rules)
         return (
-            f'<section class="kitlib-lab"><h3>{html.escape(definition.title)}</h3>{brief}<p>Tasks (points)</p>'
+            f'<section class="kitlib-lab"><h3>{html.escape(definition.title)}</h3>{self._box()}{brief}'
+            "<p>Tasks (points)</p>"
             f"<ol>{tasks}</ol>"
             + (f"<p>Rules</p><ul>{rules}</ul>" if rules else "")
             + f"<p><small>Difficulty {'●' * definition.difficulty}{'○' * (3 - definition.difficulty)}, about "
@@ -344,7 +363,16 @@ class Lab:
         definition = self._folder.definition
         tasks = [f"  {t.key}: {t.title} ({t.points:g})" for t in definition.tasks]
         rules = [f"  rule: {rule.title}" for rule in definition.rules]
-        return "\n".join([definition.title, *_paragraphs(definition.brief), *tasks, *rules])
+        kernel = self._not_real() or self._refused()
+        return "\n".join(filter(None, [definition.title, kernel, *_paragraphs(definition.brief), *tasks, *rules]))
+
+    def _refused(self) -> str:
+        """What the host refused the lab's real nodes."""
+        return origin_of(self._real).refused if self.kernel == "docker" else ""
+
+    def _box(self) -> str:
+        said = self._not_real() or self._refused()
+        return f'<p role="status"><b>{html.escape(said)}</b></p>' if said else ""
 
 
 def _as_applied(pod: Pod) -> dict[str, Any]:

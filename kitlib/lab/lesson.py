@@ -16,12 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab import kubectl, real_nodes
+from kitlib.cluster.nodes.origin import origin_of, together
+from kitlib.lab import host, kubectl, real_nodes
 from kitlib.lab.exercise import Judgement, Question, judged
 from kitlib.lab.lessons import content
+from kitlib.lab.notice import notice
 from kitlib.lab.prediction import Prediction, Reveal
 from kitlib.lab.progress import Progress
 from kitlib.lab.summary import Summary
+from kitlib.lab.tally import Tally
 from kitlib.views.notebook import register
 
 if TYPE_CHECKING:
@@ -82,6 +85,9 @@ class Lesson:
         self._content = content(name)
         self._questions: dict[str, Prediction] = {}
         self._cluster: Any = None
+        self._stages: list[Any] = []
+        self._tally, self._compared = Tally(), set[str]()
+        self._told: set[str] = set()
         self._served: kubectl.Served | None = None
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
@@ -97,27 +103,75 @@ class Lesson:
         Raises:
             KitError: nodes were asked for that cannot be made.
         """
+        self._close_main()
+        self._close_stages(only_real=True)
+        self._cluster = self._made(nodes, settings)
+        self._served = kubectl.serve(self._cluster)
+        self._tell()
+        return self._cluster
+
+    def stage(self, nodes: Any = 1, **settings: Any) -> Any:
+        """A cluster for the widget that opens the notebook, on this lesson's kernel.
+
+        A real one ends when the lesson's own cluster begins: the two would share the machine, and what is measured on
+        one would be disturbed by the other.
+
+        Args:
+            nodes, settings: as for `cluster`.
+
+        Raises:
+            KitError: nodes were asked for that cannot be made.
+        """
+        made = self._made(nodes, settings)
+        self._stages.append(made)
+        self._tell()
+        return made
+
+    def simulated(self, because: str, nodes: Any = 1, **settings: Any) -> Any:
+        """A simulated cluster, whatever this lesson's kernel; a lesson on real nodes says so, and why.
+
+        Args:
+            because: why it cannot be a real one: "both cgroup versions are compared".
+            nodes, settings: as for `Cluster.simulated`.
+        """
         from kitlib.cluster import Cluster
 
-        self.close()
+        if self.kernel == "docker" and because not in self._told:
+            self._told.add(because)
+            notice(f"Simulated here, not on your real nodes: {because}.")
+        made = Cluster.simulated(nodes=nodes, **settings)
+        self._tally.add(made)
+        return made
+
+    def _made(self, nodes: Any, settings: dict[str, Any]) -> Any:
+        """A cluster on this lesson's kernel; simulated where real nodes that were not asked for cannot be made."""
+        from kitlib.cluster import Cluster
+
+        made = None
         if self.kernel == "docker":
             if kubectl.is_wanted():  # clients are answered by this process
                 settings.setdefault("control_plane", "process")
             try:
-                self._cluster = real_nodes.real_cluster(as_pods=self.as_pods, nodes=nodes, **settings)
+                made = real_nodes.real_cluster(as_pods=self.as_pods, nodes=nodes, **settings)
             except KitError as error:
                 if self._by_hand:
                     raise
                 self.kernel = "simulated"
                 self.why = f"an engine answers, but real nodes cannot be made: {str(error).splitlines()[0]}"
                 _show(self)
-        if self._cluster is None:
-            self._cluster = Cluster.simulated(nodes=nodes, **settings)
-        _open.add(self._cluster)
-        self._served = kubectl.serve(self._cluster)
-        if self._cluster.notes:
+        if made is None:
+            made = Cluster.simulated(nodes=nodes, **settings)
+        _open.add(made)
+        return made
+
+    def _tell(self) -> None:
+        """Show the lesson's box again where there is something to say that it has not said yet."""
+        open_ones = self._open_clusters()
+        refusals = [refusal.reason for one in open_ones for refusal in origin_of(one).refusals]
+        new = {*refusals, *(note for one in open_ones for note in one.notes)} - self._told
+        self._told |= new
+        if new:
             _show(self)
-        return self._cluster
 
     def wait(self, happened: Callable[[], Any], at_most: float = 60.0) -> Any:
         """Let time pass until something has happened: a busy machine takes longer than an idle one.
@@ -142,6 +196,15 @@ class Lesson:
         from kitlib.cluster import engine_processors
 
         return min(wished, engine_processors() or wished)
+
+    @property
+    def cgroup_version(self) -> int:
+        """The cgroup version of this lesson's nodes, known before there is one: the engine's machine has it, or 2."""
+        if self.kernel != "docker" or self.as_pods:
+            return 2
+        from kitlib.cluster import engine_cgroup_version
+
+        return engine_cgroup_version() or 2
 
     def has_systemd(self) -> bool:
         """Whether a node with the systemd driver is a real one with a systemd in it: nothing need be built for it."""
@@ -205,11 +268,14 @@ class Lesson:
         """
         if key not in self._questions:
             raise KitError(f"question {key!r} was not asked in this notebook")
+        self._compared.add(key)
         known = self._content.questions.get(key)
         if known is None:
             return self._questions[key].reveal(observed, why)
         answer = known.answer_of(observed) if known.answer_of is not None else observed
-        return self._questions[key].reveal(answer, known.why.format(observed=observed, **facts), known.formula)
+        load = host.worst(self._cluster) if known.measured else None
+        why = f"{known.why.format(observed=observed, **facts)} {load.sentence if load is not None else ''}".rstrip()
+        return self._questions[key].reveal(answer, why, known.formula)
 
     def check(self, key: str, answer: Any = ...) -> Judgement:
         """The judgement of an exercise: right, or a hint by what went wrong; results are kept.
@@ -238,19 +304,39 @@ class Lesson:
     def done(self) -> Summary:
         """What was reached in this notebook, and where to go from here; the cluster stays open."""
         solved = self._progress.score(self.name, ("check",))[0]
-        return Summary(self.score(), (solved, float(len(self._content.exercises))), self._cluster is not None)
+        exercises = (solved, float(len(self._content.exercises)))
+        tally = self._tally.with_open(self._open_clusters())
+        tally.predictions = len(self._compared)
+        return Summary(self.score(), exercises, self._cluster is not None, str(tally))
 
     @property
     def notes(self) -> list[str]:
-        """What is different from what was asked for, as the cluster that is open says it."""
-        return list(self._cluster.notes) if self._cluster is not None else []
+        """What is different from what was asked for, as the clusters that are open say it, the host's refusals too."""
+        open_ones = self._open_clusters()
+        refused = together(map(origin_of, open_ones)).refused if open_ones else ""
+        notes = [note for one in open_ones for note in one.notes]
+        return list(dict.fromkeys([*notes, *([refused] if refused else [])]))
+
+    def _open_clusters(self) -> list[Any]:
+        return [*self._stages, *([self._cluster] if self._cluster is not None else [])]
 
     def close(self) -> None:
-        """End the cluster that this lesson has open; it ends by itself with the notebook's kernel."""
+        """End the clusters that this lesson has open; they end by themselves with the notebook's kernel."""
+        self._close_main()
+        self._close_stages()
+
+    def _close_stages(self, *, only_real: bool = False) -> None:
+        for one in [one for one in self._stages if origin_of(one).real or not only_real]:
+            self._tally.add(one)
+            one.close()
+            self._stages.remove(one)
+
+    def _close_main(self) -> None:
         if self._served is not None:
             self._served.close()
             self._served = None
         if self._cluster is not None:
+            self._tally.add(self._cluster)
             self._cluster.close()
             self._cluster = None
 

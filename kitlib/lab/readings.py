@@ -9,6 +9,7 @@ from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.util.cpuset import parse_cpus
+from kitlib.lab import host
 
 
 class FileNames(NamedTuple):
@@ -46,8 +47,13 @@ def quota_of(cgroup: Any) -> int | None:
 
 
 def cpu_used(cluster: Any, node: str = "") -> dict[str, float]:
-    """The CPUs that each pod of a node uses: what it used since the last look, divided by the time."""
-    usage = cluster.node(node or next(iter(cluster.nodes)).name).usages()
+    """The CPUs that each pod of a node uses: what it used since the last look, divided by the time.
+
+    Where other processes kept the machine under a real node busy meanwhile, a line says so.
+    """
+    machine = cluster.node(node or next(iter(cluster.nodes)).name)
+    usage = machine.usages()
+    host.measured(cluster, machine)
     return {name: round(sum(cpus for cpus, _ in of.values()), 3) for (_, name), of in usage.items()}
 
 
@@ -130,6 +136,8 @@ def wait_until_running(cluster: Any, *names: str, at_most: float = 120.0) -> boo
     wanted = names or tuple(p.name for p in cluster.pods())
     for _ in range(round(2 * at_most)):
         if all(cluster.pod(name).status.phase == "Running" for name in wanted):
+            for node in {cluster.pod(name).spec.node_name for name in wanted}:
+                host.begin(cluster.node(node))
             return True
         cluster.advance(0.5)
     return False

@@ -14,18 +14,22 @@ class Summary:
         predictions: (right, answered).
         exercises: (solved, all).
         open: whether the notebook's cluster is open.
+        tally: what of it was real, as one line; "" = nothing to say.
     """
 
     predictions: tuple[float, float]
     exercises: tuple[float, float]
     open: bool
+    tally: str = ""
 
     def __str__(self) -> str:
         (right, of), (solved, tasks) = self.predictions, self.exercises
         text = f"Predictions: {right:g} of {of:g} right. Exercises: {solved:g} of {tasks:g} solved."
-        return text + (" The cluster stays open; lesson.close() ends it." if self.open else "")
+        text += " The cluster stays open; lesson.close() ends it." if self.open else ""
+        return f"{text}\n{self.tally}".rstrip()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f'<p role="status" class="kitlib-lesson">{html.escape(str(self))}</p>'
+        shown = html.escape(str(self)).replace("\n", "<br>")
+        return f'<p role="status" class="kitlib-lesson">{shown}</p>'

@@ -8,6 +8,7 @@ that a screen reader can follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import ipywidgets as ipw
@@ -15,6 +16,7 @@ import ipywidgets as ipw
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.usage import usage_chart
+from kitlib.cluster.nodes.host_load import HostMeter
 from kitlib.cluster.nodes.metrics import METRICS, Meter
 from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
@@ -53,7 +55,8 @@ class CgroupWatch(KitWidget):
         if not 0 < rate <= 10:
             raise KitError(f"rate: {rate!r}: between 0 and 10 readings a second are possible")
         self._node, self._passing = node_of(source, node), Passing(source)
-        self._meter = Meter(self._node, metric)
+        self._meter, self._host = Meter(self._node, metric), HostMeter([self._node])
+        self._disturbed = ""
         self.rate = rate
         self._series: tuple[str, ...] = ()
         picture = LivePicture(unit=METRICS[metric], heading=_TITLES[metric])
@@ -123,8 +126,17 @@ class CgroupWatch(KitWidget):
         if limits != self.live.limits:
             self.live.limits = limits
         self.live.add(now, [readings[name].value if name in readings else None for name in names])
+        self._notice_host()
         if not self._beat_is_on() or self._beat.beats % max(1, round(self.rate)) == 0:
             self.refresh()
+
+    def _notice_host(self) -> None:
+        """About once a second: whether others took the CPU time that the lines show to be missing."""
+        if self._passing.virtual or self.metric.value == "memory":
+            self._disturbed = ""
+        elif not self._beat_is_on() or self._beat.beats % max(1, round(self.rate)) == 0:
+            load = self._host.load()
+            self._disturbed = load.sentence if load is not None else ""
 
     def _beat_is_on(self) -> bool:
         return hasattr(self, "_beat") and self._beat.running
@@ -137,7 +149,8 @@ class CgroupWatch(KitWidget):
         return self._node.origin
 
     def chart(self) -> Chart:
-        return self._chart_of(list(self.live.samples))
+        chart = self._chart_of(list(self.live.samples))
+        return replace(chart, sentence=f"{chart.sentence} {self._disturbed}".rstrip())
 
     def _chart_of(self, samples: list[tuple[float, tuple[float | None, ...]]]) -> Chart:
         lines = {

@@ -7,6 +7,7 @@ cluster; the promise comes from those files, the measurement from cpu.stat.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import ipywidgets as ipw
@@ -18,6 +19,7 @@ from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.shares import shares_chart
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.host_load import HostLoad, HostMeter
 from kitlib.cluster.nodes.metrics import Meter
 from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
@@ -54,6 +56,7 @@ class SharesRace(KitWidget):
         self.node, self._passing = node_of(self.cluster, node), Passing(self.cluster)
         self._threads = self.node.config.machine.cores
         self._observed: dict[str, float] | None = None
+        self._load: HostLoad | None = None
         self.names = [f"racer-{i}" for i in range(1, len(requests) + 1)]
         there = {pod.name for pod in self.cluster.pods()}
         missing = [pod for pod in zip(self.names, requests, strict=True) if pod[0] not in there]
@@ -104,7 +107,7 @@ class SharesRace(KitWidget):
         except (KitError, ValueError) as error:
             field.say(str(error))
             return
-        self._observed = None
+        self._observed = self._load = None
         for condition in self.cluster.pod(name).status.conditions:
             if condition.type == PENDING and condition.status == "True":
                 field.say(f"{condition.reason}: {condition.message}")
@@ -112,10 +115,11 @@ class SharesRace(KitWidget):
 
     def measure(self, seconds: float) -> None:
         """Let the pods work for a while and read what each has got."""
-        meter = Meter(self.node, "cpu")
+        meter, host = Meter(self.node, "cpu"), HostMeter([self.node])
         meter.read(self._cgroups(), self._passing.seconds)
         self.cluster.advance(seconds)
         readings = meter.read(self._cgroups(), self._passing.seconds)
+        self._load = host.load()
         self._observed = {name: reading.value or 0.0 for name, reading in readings.items()}
 
     # ---- what is shown
@@ -138,9 +142,11 @@ class SharesRace(KitWidget):
         promised = cpu_forecast(self.node, {inside[p.pod]: float(self._threads) for p in pods})
         file = "cpu.shares" if tree.version == 1 else "cpu.weight"
         names = [p.pod.removeprefix("default/") for p in pods]
-        return shares_chart(
+        chart = shares_chart(
             names,
             [int(self.node.read(p.path, file)) for p in pods],
             [promised[inside[p.pod]] for p in pods],
             observed=None if self._observed is None else [self._observed.get(name, 0.0) for name in names],
         )
+        disturbed = self._load.sentence if self._load is not None else ""
+        return replace(chart, sentence=f"{chart.sentence} {disturbed}".rstrip())

@@ -24,15 +24,16 @@ class SideBySide(KitWidget):
     Args:
         left, right: YAML, a path, or a Pod; None = a Burstable and a Guaranteed example.
         node: a node of a cluster, or a `NodeConfig`; None = 4 CPUs and 8Gi.
+        version: of the cgroups; None = the node's, else 2.
     """
 
     title = "Two pods side by side"
     try_this = "change one amount and see which kernel values follow."
 
-    def __init__(self, left: Any = None, right: Any = None, node: Any = None) -> None:
+    def __init__(self, left: Any = None, right: Any = None, node: Any = None, *, version: int | None = None) -> None:
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None)
         self._config: NodeConfig = config or NodeConfig(machine=MACHINE)
-        version = getattr(getattr(node, "cgroupfs", None), "version", 2)
+        version = version or getattr(getattr(node, "cgroupfs", None), "version", 2)
         self.left, self.right = PodForm(left), PodForm(_OTHER if right is None else right)
         self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=version), "cgroups")
         self.version.layout.width = "12em"

@@ -109,7 +109,8 @@ class SpreadExplorer(KitWidget):
             self.on_cluster = OnCluster(self, self.cluster, self._next_pod, self._predicted, self._told)
             for control in (self.zones, self.nodes):  # those of the cluster
                 control.disabled = True
-        below = [ipw.HBox([self.look]), self.on_cluster] if self.on_cluster is not None else []
+            buttons.children = (*buttons.children, self.look)
+        below = [self.on_cluster] if self.on_cluster is not None else []
         super().__init__([buttons, *below], picture=picture)
         self.refresh()
 
@@ -235,7 +236,7 @@ class SpreadExplorer(KitWidget):
 
     def _told(self, pod: Pod, predicted: Decision) -> str:
         """Where the cluster's scheduler put the pod, beside where it could go by the prediction."""
-        best = ", ".join(predicted.best)
+        best = f"{'one of ' if len(predicted.best) > 1 else ''}{', '.join(predicted.best)}"
         said = f"Predicted for {pod.name}: {best or f'it waits ({predicted.message})'}."
         waits = why_waiting(pod)
         said += f" Your cluster: {f'it waits ({waits})' if waits else f'{pod.spec.node_name}, {pod.status.phase}'}."

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.host_load import HostTime
+from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.widgets import CpuMap, EvictionGauge, NodeBar, SharesRace
 
@@ -223,3 +225,24 @@ def test_the_eviction_gauges_player_goes_through_starts_pressure_and_evictions()
     assert gone == sorted(gone) and True in gone, "evicted pods stay in their box"
     times = [frame["seconds"] for frame in gauge.board.frames if frame["seconds"] is not None]
     assert times == sorted(times) and len(times) >= 4
+
+
+def test_a_race_on_a_busy_host_says_so_and_a_quiet_one_does_not(monkeypatch):
+    """Where other processes take the CPU, the difference to the promise is not Kubernetes'."""
+    taken = [0.0]
+
+    def host_time(node):
+        now = node.kernel.now
+        return HostTime(now, now, {"0": now, "1": taken[0] * now})
+
+    monkeypatch.setattr(SimulatedNode, "host_time", host_time)
+    race = SharesRace()
+    race.run.click()
+    assert "host was busy" not in race.sentence
+    taken[0] = 1.0
+    race.run.click()
+    assert race.sentence.endswith("The host was busy: other processes used 50% of the CPU time. Run this again.")
+    taken[0] = 0.0
+    race.fields["racer-1", "requests"].amount = "750m"
+    assert "host was busy" not in race.sentence  # that was measured with other requests
+    race.cluster.close()

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 
 from kitlib.api.errors import KitError, NotFound
 from kitlib.cluster.nodes.container_process import ContainerProcess
+from kitlib.cluster.nodes.host_load import HostTime
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.origin import SCORE, Origin
 from kitlib.node.real.link import Conversation
@@ -122,6 +123,10 @@ class ContainerProcesses(ABC):
             self._rate = max(0.0, (seconds - before) / (now - then))
             self._used = (now, seconds)
         return self._rate, int(memory)
+
+    def host_time(self) -> HostTime:
+        """What the processors under the node have done so far, and the node itself."""
+        return HostTime(**self.link.ask("host_time"))
 
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use, without inactive page cache."""

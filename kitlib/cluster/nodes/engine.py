@@ -31,6 +31,16 @@ def engine_answers() -> tuple[bool, str]:
 
 def engine_processors() -> int:
     """How many processors the engine's machine has; 0 where no engine says so."""
+    return _said("NCPU")
+
+
+def engine_cgroup_version() -> int:
+    """The cgroup version of the engine's machine; 0 where no engine says so."""
+    return _said("CgroupVersion")
+
+
+def _said(name: str) -> int:
+    """A number of the engine's answer to /info; 0 where there is none."""
     from kitlib.api.errors import KitError
     from kitlib.node.real import engine
 
@@ -40,7 +50,7 @@ def engine_processors() -> int:
         return 0
     try:
         with engine.asking("the engine says nothing of itself"):
-            return int(client.info().get("NCPU") or 0)
+            return int(client.info().get(name) or 0)
     except KitError:
         return 0
     finally:

@@ -80,6 +80,7 @@ class HollowNode:
     signals = NeedsKernel()
     usages = NeedsKernel()
     total_usage = NeedsKernel()
+    host_time = NeedsKernel()
     usage = NeedsKernel()
 
     def __init__(self, plan: NodePlan, number: int = 0) -> None:

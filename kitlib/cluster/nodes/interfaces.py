@@ -21,6 +21,7 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.timeline import Entry
 
 if TYPE_CHECKING:
+    from kitlib.cluster.nodes.host_load import HostTime
     from kitlib.cluster.nodes.origin import Origin
 
 Usages = dict[tuple[str, str], dict[str, tuple[float, int]]]
@@ -218,6 +219,10 @@ class KernelNode(Node, Protocol):
 
     def total_usage(self) -> tuple[float, int]:
         """CPUs and bytes of memory that the whole node uses."""
+        ...
+
+    def host_time(self) -> HostTime | None:
+        """What the processors under the node have done so far; None on a simulated one, which has no machine."""
         ...
 
     def usage(self, path: str) -> int:

@@ -84,9 +84,13 @@ class Origin:
         return f"{len(self.nodes) or ''} {self.kind} nodes{files}{kernel}".strip()
 
     def __str__(self) -> str:
-        refused = f" Refused by the host: {'; '.join(one.reason for one in self.refusals)}." if self.refusals else ""
         because = f" ({self.because})" if self.because else ""
-        return f"Values: {self.place}{because}.{refused}"
+        return f"Values: {self.place}{because}. {self.refused}".rstrip()
+
+    @property
+    def refused(self) -> str:
+        """What the host refused, in one sentence; "" where it refused nothing."""
+        return f"Refused by the host: {'; '.join(one.reason for one in self.refusals)}." if self.refusals else ""
 
     def reason(self, subject: str) -> str:
         """Why the host did not grant something; "" where it did."""

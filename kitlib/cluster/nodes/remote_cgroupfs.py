@@ -9,10 +9,15 @@ from kitlib.node.real.link import Conversation
 
 
 class RemoteCgroupFS:
-    """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`)."""
+    """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`).
+
+    Attributes:
+        version: of the cgroups.
+        files_read: files that were read so far, one by one or as a tree.
+    """
 
     def __init__(self, link: Conversation, version: Version) -> None:
-        self._link, self.version = link, version
+        self._link, self.version, self.files_read = link, version, 0
 
     def exists(self, path: str) -> bool:
         """Whether there is such a cgroup."""
@@ -34,7 +39,9 @@ class RemoteCgroupFS:
 
     def read(self, path: str, file: str) -> str:
         """A file's content without the last line's end."""
-        return str(self._link.ask("read", path=path, file=file))
+        text = str(self._link.ask("read", path=path, file=file))
+        self.files_read += 1
+        return text
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a file; KitError with the kernel's errno where it refuses."""
@@ -42,4 +49,6 @@ class RemoteCgroupFS:
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """What the files say, those that the node's kubelet has an opinion about."""
-        return protocol.tree_from_data(self._link.ask("tree"))
+        found = protocol.tree_from_data(self._link.ask("tree"))
+        self.files_read += sum(map(len, found.values()))
+        return found

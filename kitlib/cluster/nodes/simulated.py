@@ -115,6 +115,9 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """Where its values come from."""
         return Origin("simulated", self.cgroupfs.version, (self.name,))
 
+    def host_time(self) -> None:
+        """There is no machine under it that others could keep busy."""
+
     def _node_info(self) -> dict[str, str]:
         return {
             "kernelVersion": f"simulated, cgroup v{self.cgroupfs.version}",

@@ -18,6 +18,7 @@ QUESTIONS = [
         tolerance=0.15,
         why="Its shares divided by those of all that want to run. B had half as long as C was not there.",
         formula="1024 / (1024 + 1024 + 2048)",
+        measured=True,
     ),
     Question(
         "alone",
@@ -25,6 +26,7 @@ QUESTIONS = [
         unit="%",
         tolerance=0.05,
         why="Shares are weights, not limits: who sleeps takes no part in the division.",
+        measured=True,
     ),
     Question(
         "besteffort",
@@ -33,6 +35,7 @@ QUESTIONS = [
         answer_of=lambda cpus: "nothing at all" if cpus == 0 else _LITTLE if cpus < 0.1 else _EQUAL,
         why="It got {observed:.3f} CPUs. The minimum of v2 (weight 1) is worth more beside the others than 2 "
         "shares of v1.",
+        measured=True,
     ),
     Question(
         "quiet",
@@ -47,6 +50,7 @@ QUESTIONS = [
         unit="milli-CPU",
         tolerance=0.1,
         why="20 ms of every 100 ms; then it is stopped until the next period begins.",
+        measured=True,
     ),
     Question(
         "threads",
@@ -56,6 +60,7 @@ QUESTIONS = [
             "the same CPU time" if abs(more) < 0.02 else f"{'more' if more > 0 else 'less'} CPU time"
         ),
         why="Four threads use up the 20 ms in 5 ms and then all wait for 95: longer pauses, same sum.",
+        measured=True,
     ),
     Question(
         "metrics",

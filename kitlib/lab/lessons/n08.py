@@ -113,7 +113,7 @@ EXERCISES = [
         _cpus("2-3", "With siblings side by side a core is 0-1, 2-3, …; a whole free core is taken first."),
         """
 SIDE = {"name": "n", "topology": {"sockets": 1, "numa": 1, "cores": 4, "siblings": "next"}, "kubelet": STATIC}
-other = Cluster.simulated([SIDE])
+other = lesson.simulated("such a machine is not at hand", [SIDE])
 other.apply(pod("p", cpu="2", memory="64Mi", guaranteed=True))
 answer = other.node().proc("p")["Cpus_allowed_list"]
 """,
@@ -135,7 +135,8 @@ answer = other.node().proc("p")["Cpus_allowed_list"]
         _cpus("0,7,16-32,39,48-63", "Reserved CPUs stay in the shared pool. Did the exclusive lists change at all?"),
         """
 flags = ["--cpu-manager-policy=static", "--reserved-cpus=0,32"]
-other = Cluster.simulated([{"name": "node-1", "topology": TOPOLOGY, "memory": "64Gi", "kubelet": flags}])
+node = {"name": "node-1", "topology": TOPOLOGY, "memory": "64Gi", "kubelet": flags}
+other = lesson.simulated("such a machine is not at hand", [node])
 for name, cpu in (("earlier", "12"), ("pod-1", "500m"), ("pod-2", "16")):
     other.apply(pod(name, cpu=cpu, memory="64Mi", guaranteed=True))
     other.advance(5)
@@ -153,7 +154,8 @@ answer = other.node().proc("pod-1")["Cpus_allowed_list"]
         ),
         """
 flags = [*STATIC, "--cpu-manager-policy-options=full-pcpus-only=true"]
-other = Cluster.simulated([{"name": "n", "topology": {"sockets": 1, "numa": 2, "cores": 4}, "kubelet": flags}])
+node = {"name": "n", "topology": {"sockets": 1, "numa": 2, "cores": 4}, "kubelet": flags}
+other = lesson.simulated("such a machine is not at hand", [node])
 other.apply(pod("p", cpu="3", memory="64Mi", guaranteed=True))
 answer = other.pod("p").status.reason
 """,

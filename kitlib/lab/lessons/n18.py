@@ -30,6 +30,7 @@ QUESTIONS = [
         tolerance=0.15,
         why="100 ms of CPU time in each second. That is 20% of the limit, on every dashboard.",
         formula="100 ms / 1000 ms",
+        measured=True,
     ),
     Question(
         "took",
@@ -38,6 +39,7 @@ QUESTIONS = [
         answer_of=lambda seconds: _SIDE_BY_SIDE if seconds < 0.03 else _QUOTA if seconds < 0.09 else _PERIOD,
         why="Half of them took {observed} s or more. After 5 ms the quota of 50 ms is used up; the rest runs in the "
         "next period.",
+        measured=True,
     ),
     Question(
         "counted",
@@ -46,6 +48,7 @@ QUESTIONS = [
         answer_of=lambda periods: _ALWAYS if periods > 150 else _BURSTS,
         why="It grew by {observed}. The timer stops after a period in which nobody used quota. So throttled periods "
         "divided by periods are a third here, although every request is stopped.",
+        measured=True,
     ),
     Question(
         "limit",
@@ -54,6 +57,7 @@ QUESTIONS = [
         answer_of=lambda times: _NEVER if not times else _SOME if times < 15 else _EVERY,
         why="Periods that ended throttled: {observed} in 20 requests. They make the worst requests, which a 99th "
         "percentile shows and an average hides.",
+        measured=True,
     ),
     Question(
         "threads",

@@ -126,7 +126,7 @@ EXERCISES = [
         "The limit has to hold what the process keeps and what its files take, together.",
         _mend,
         """
-answer = Cluster.simulated(NODE)
+answer = lesson.simulated("its clock can run faster", NODE)
 answer.apply(pod("scratch", memory_limit="200Mi", uses="memory=50Mi shm=120Mi"))
 answer.advance(10)
 """,

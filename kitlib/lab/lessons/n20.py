@@ -173,7 +173,7 @@ EXERCISES = [
         "The node stays as it is. Which containers of a Burstable pod may not swap, and which pods may not at all?",
         _stays,
         """
-answer = Cluster.simulated(SWAPPING)
+answer = lesson.simulated("a node with swap", SWAPPING)
 answer.apply(pod("cache", memory="120Mi", memory_limit="120Mi", uses="memory=100Mi"))
 answer.advance(5)
 """,

@@ -19,6 +19,7 @@ from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.node.common.kernel_log import LOST, KernelLog, RingReader
 from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.real.host_time import host_time
 from kitlib.node.real.runtime import CrunRuntime
 from kitlib.node.real.usage import cpu_seconds, memory_of
 
@@ -82,7 +83,7 @@ class Introspection:
         """What may be asked for, by name."""
         named = (self.read, self.write, self.exists, self.children, self.makedirs, self.rmdir, self.tree, self.desired)
         others = (self.processes, self.usages, self.signal, self.logs, self.kernel_log, self.watch, self.unwatch)
-        more = (self.usage, self.total_usage, self.alive, self.timeline, self.checkpoint)
+        more = (self.usage, self.total_usage, self.host_time, self.alive, self.timeline, self.checkpoint)
         return {method.__name__: method for method in (*named, *others, *more)}
 
     # Cgroups.
@@ -190,6 +191,10 @@ class Introspection:
     def total_usage(self) -> list[float]:
         """Seconds of CPU that the node has used so far, and bytes of memory that it uses now."""
         return [cpu_seconds(self.cgroups, "/"), memory_of(self.cgroups, "/")[0]]
+
+    def host_time(self) -> dict[str, Any]:
+        """What the machine's processors and the node itself have done so far."""
+        return host_time(cpu_seconds(self.cgroups, "/"), self.clock())
 
     def signal(self, namespace: str, pod: str, container: str, number: int) -> None:
         """Send a signal to a container's first process."""

@@ -68,7 +68,8 @@ class OnCluster(ipw.VBox):
         )
         self.put.add_class("kitlib-main")
         self._result = ipw.HTML()
-        self._result.add_class("kitlib-table")
+        for name in ("kitlib-table", "kitlib-outcome"):
+            self._result.add_class(name)
         super().__init__([self.put, self._result])
 
     @property

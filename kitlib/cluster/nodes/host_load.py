@@ -1,0 +1,105 @@
+"""Whether the machine under a real node was busy with something else while a value was measured.
+
+A node's processes share the machine's processors with everything else that runs there, and get what the weights promise
+only of what is left. While others take much, a measurement says little about Kubernetes: it is to be made again.
+
+    others = (busy time of the node's processors − CPU time of the nodes themselves) / (elapsed time × processors)
+
+Source: proc(5) /proc/stat; kernel admin-guide/cgroup-v2.rst cpu.stat, admin-guide/cgroup-v1/cpuacct.rst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+BUSY_FROM = 0.10
+"""Part of the CPU time taken by others from which on a measurement is called disturbed: a part that the weights promise
+of a full node is then off by a tenth."""
+
+
+@dataclass(frozen=True)
+class HostTime:
+    """The machine's counters at one moment, as one node reads them.
+
+    Attributes:
+        at: seconds on the node's clock.
+        own: seconds of CPU time that the node's cgroups have used.
+        busy: processor of the node -> seconds that it has been busy since boot.
+        waited: seconds since boot in which some task waited for a processor (PSI); None where the kernel has none.
+    """
+
+    at: float
+    own: float
+    busy: Mapping[str, float]
+    waited: float | None = None
+
+
+@dataclass(frozen=True)
+class HostLoad:
+    """What others did on the nodes' processors for a while.
+
+    Attributes:
+        seconds: that it lasted.
+        others: part of the CPU time of these processors that other processes used, 0 to 1.
+        waited: part of the time in which some task waited for a processor, 0 to 1; None where the kernel does not say.
+    """
+
+    seconds: float
+    others: float
+    waited: float | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a measurement of these seconds is disturbed."""
+        return self.others >= BUSY_FROM
+
+    @property
+    def sentence(self) -> str:
+        """What disturbed the measurement, and what to do; "" where nothing did."""
+        if not self.busy:
+            return ""
+        waited = "" if self.waited is None else f" (tasks waited for a processor {self.waited:.0%} of the time)"
+        return f"The host was busy: other processes used {self.others:.0%} of the CPU time{waited}. Run this again."
+
+
+class HasHostTime(Protocol):
+    """A node that can say what its machine does; a simulated one has no machine and says None."""
+
+    def host_time(self) -> HostTime | None: ...
+
+
+class HostMeter:
+    """Reads the load of the machine under some nodes since the last reading.
+
+    Args:
+        nodes: of one cluster; what they use themselves is not the others'.
+    """
+
+    def __init__(self, nodes: Iterable[HasHostTime]) -> None:
+        self._nodes = list(nodes)
+        self._before = self._read()
+
+    def load(self) -> HostLoad | None:
+        """The load since the last call, or since the meter was made; None where no node has a machine."""
+        before, self._before = self._before, self._read()
+        pairs = [(a, b) for a, b in zip(before, self._before, strict=True) if a is not None and b is not None]
+        return between([a for a, _ in pairs], [b for _, b in pairs]) if pairs else None
+
+    def _read(self) -> list[HostTime | None]:
+        return [node.host_time() for node in self._nodes]
+
+
+def between(before: list[HostTime], after: list[HostTime]) -> HostLoad:
+    """The load between two readings of the same nodes; a processor that several nodes have counts once."""
+    seconds = max(b.at - a.at for a, b in zip(before, after, strict=True))
+    began, ended = ({cpu: spent for one in moment for cpu, spent in one.busy.items()} for moment in (before, after))
+    shared = began.keys() & ended.keys()
+    busy = sum(ended[cpu] - began[cpu] for cpu in shared)
+    own = sum(b.own - a.own for a, b in zip(before, after, strict=True))
+    room = seconds * len(shared)
+    others = min(1.0, max(0.0, (busy - own) / room)) if room > 0 else 0.0
+    first, last = before[0].waited, after[0].waited
+    waited = None if first is None or last is None or seconds <= 0 else min(1.0, max(0.0, (last - first) / seconds))
+    return HostLoad(seconds, others, waited)

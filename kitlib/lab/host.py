@@ -1,0 +1,53 @@
+"""The machine under a lesson's real nodes while CPU is measured: a busy one is noticed, and said beside the figures."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from kitlib.api.errors import KitError
+from kitlib.cluster.nodes.host_load import HostLoad, HostMeter
+from kitlib.lab.notice import notice
+
+_meters: WeakKeyDictionary[Any, HostMeter] = WeakKeyDictionary()
+_worst: WeakKeyDictionary[Any, HostLoad] = WeakKeyDictionary()
+
+
+def begin(node: Any) -> None:
+    """Count what the machine does from now on, unless that has begun."""
+    if node not in _meters and hasattr(node, "host_time"):  # a hollow node has no kernel that could be asked
+        _meters[node] = HostMeter([node])
+
+
+def measured(cluster: Any, node: Any) -> None:
+    """CPU of a node has just been measured: where others disturbed that, say so and remember the worst."""
+    meter = _meters.get(node)
+    if meter is None:
+        begin(node)
+        return
+    load = meter.load()
+    if load is None or not load.busy:
+        return
+    notice(load.sentence)
+    if cluster not in _worst or load.others > _worst[cluster].others:
+        _worst[cluster] = load
+
+
+def worst(cluster: Any) -> HostLoad | None:
+    """The most disturbed measurement on a cluster; where none was, what the machine did since the last look."""
+    if cluster is None:
+        return None
+    if cluster in _worst:
+        return _worst[cluster]
+    meters = [_meters[node] for node in _nodes(cluster) if node in _meters]
+    loads = [load for meter in meters if (load := meter.load()) is not None]
+    return max(loads, key=lambda load: load.others, default=None)
+
+
+def _nodes(cluster: Any) -> list[Any]:
+    found = []
+    for one in cluster.nodes:
+        with suppress(KitError):  # a Node object without a machine
+            found.append(cluster.node(one.name))
+    return found
