@@ -95,7 +95,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         self._cgroupfs = RemoteCgroupFS(self.link, self.facts["version"])
         self.fidelity = [*notes, *self.facts["limits"]]
         self._writer = ReportWriter(plan.name, datetime.now(UTC))
-        self._pod_sync, self._object_sync = PodSync(), ObjectSync()
+        self._pod_sync, self._object_sync = PodSync(), ObjectSync(self.name)
         self._lost_at: int | None = None
         self._ended = False
         self._renewed: datetime | None = None
@@ -158,7 +158,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
             return False
         if not self.link.alive or self.link.heard == self._lost_at:
             return True
-        self._lost_at, self._pod_sync, self._object_sync = None, PodSync(), ObjectSync()
+        self._lost_at, self._pod_sync, self._object_sync = None, PodSync(), ObjectSync(self.name)
         return False
 
     def take_reports(self, api: APIServer) -> bool:

@@ -1,4 +1,4 @@
-"""Which ConfigMaps and Secrets a node must be sent: those that its pods refer to, all of them after any change.
+"""Which objects a node must be sent: itself, and what its pods refer to; all of them after any change.
 
 Source: plugin/pkg/auth/authorizer/node: a kubelet may read what its pods name, and nothing else.
 """
@@ -8,30 +8,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from kitlib.api.core import ConfigMap, Pod, Secret
+from kitlib.api.core import ConfigMap, Node, NodeSpec, PersistentVolumeClaim, Pod, Secret
+from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
-from kitlib.kubelet.pods.objects import Reference, references, tokens
+from kitlib.kubelet.pods.objects import NODE, Reference, references, tokens
+
+Known = ConfigMap | Secret | PersistentVolumeClaim | Node
 
 
 class ObjectSync:
-    """The objects of one node as the node knows them."""
+    """The objects of one node as the node knows them.
 
-    def __init__(self) -> None:
+    Args:
+        name: of the node.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._node = Reference(NODE, "", name)
         self._sent: dict[Reference, str] = {}
         self._tokens = ProjectedTokens()
 
     def changes(self, pods: Sequence[Pod], api: APIServer) -> list[dict[str, object]] | None:
         """The manifests to send; None where nothing has changed. They count as sent."""
-        wanted = sorted({one for pod in pods for one in (*references(pod), *tokens(pod))})
-        if not wanted and not self._sent:
+        if not pods and not self._sent:
             return None
+        wanted = sorted({one for pod in pods for one in (*references(pod), *tokens(pod))})
         find = self._tokens.finder(api)
-        found = {one: find(one) for one in wanted}
-        there = {one: cast("ConfigMap | Secret", obj) for one, obj in found.items() if obj is not None}
-        versions = {one: f"{obj.metadata.uid}/{obj.metadata.resource_version}" for one, obj in there.items()}
+        found = {one: find(one) for one in (self._node, *wanted)}
+        there = {one: _reduced(cast("Known", obj)) for one, obj in found.items() if obj is not None}
+        versions = {one: _version(obj) for one, obj in there.items()}
         if versions == self._sent:
             return None
         self._sent = versions
         return [to_dict(obj) for obj in there.values()]
+
+
+def _reduced(obj: Known) -> Known:
+    """Of a node only what admission reads: its status changes with every heartbeat, its labels and taints seldom."""
+    if not isinstance(obj, Node):
+        return obj
+    meta = ObjectMeta(name=obj.name, uid=obj.metadata.uid, labels=obj.metadata.labels)
+    return Node(metadata=meta, spec=NodeSpec(taints=obj.spec.taints))
+
+
+def _version(obj: Known) -> str:
+    if isinstance(obj, Node):
+        return f"{obj.metadata.uid}/{sorted(obj.metadata.labels.items())}/{obj.spec.taints}"
+    return f"{obj.metadata.uid}/{obj.metadata.resource_version}"

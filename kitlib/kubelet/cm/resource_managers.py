@@ -132,6 +132,11 @@ class ResourceManagers:
             text = f"Allocate failed due to {error}, which is unexpected"
             raise AdmissionProblem("UnexpectedAdmissionError", text) from error
 
+    @property
+    def hints_seen(self) -> dict[str, str]:
+        """The topology hints of the pod that was admitted or refused last; {} where no policy asks for any."""
+        return self._topology_manager.hints_seen
+
     def release(self, pod: Pod) -> None:
         """Take back what a pod's containers have. Source: removeStaleState."""
         uid = pod.metadata.uid

@@ -9,7 +9,6 @@ from __future__ import annotations
 OTHER_FLAGS = frozenset(
     [
         "address",
-        "allowed-unsafe-sysctls",
         "anonymous-auth",
         "authentication-token-webhook-cache-ttl",
         "authorization-mode",

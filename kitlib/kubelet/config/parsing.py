@@ -136,7 +136,7 @@ _FLAGS = {
 }
 _SWITCHES = ("cgroups-per-qos", "cpu-cfs-quota", "fail-swap-on")
 _RESOURCES = ("system_reserved", "kube_reserved")
-_LISTS = ("enforce_node_allocatable",)
+_LISTS = ("allowed_unsafe_sysctls", "enforce_node_allocatable")
 _DURATIONS = (
     *("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max"),
     "node_status_update_frequency",

@@ -60,6 +60,7 @@ class KubeletSettings:
     Attributes:
         cgroups_per_qos: make a cgroup for each QoS class and pod.
         cgroup_root: below which "kubepods" stands, as a cgroupfs path; "" or "/" = the root.
+        allowed_unsafe_sysctls: names and patterns of sysctls that pods may set besides the safe ones.
         enforce_node_allocatable: of pods, system-reserved, kube-reserved, their `-compressible` forms, none.
         system_reserved, kube_reserved: kept for system daemons and for Kubernetes' own.
         system_reserved_cgroup, kube_reserved_cgroup: existing cgroups that get these limits, absolute paths.
@@ -84,6 +85,7 @@ class KubeletSettings:
     cgroups_per_qos: bool = True
     cgroup_root: str = ""
     cgroup_driver: Driver = "cgroupfs"
+    allowed_unsafe_sysctls: tuple[str, ...] = ()
     enforce_node_allocatable: tuple[str, ...] = ("pods",)
     system_reserved: ResourceList = field(default_factory=dict)
     kube_reserved: ResourceList = field(default_factory=dict)

@@ -1,26 +1,32 @@
 """Whether a pod that is bound to the node may start there: pressure, resource managers, free resources.
 
-Source: kubelet allocation.manager.canAdmitPod, eviction managerImpl.Admit, cm's allocate handler, lifecycle
-predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionHandler.
+Handlers are asked in this order: eviction, sysctls, topology manager with CPU, memory and devices, then the predicates
+(platform, resources, affinity, name, ports, taints).
+
+Source: kubelet NewMainKubelet (handlers), allocation.manager.canAdmitPod, eviction managerImpl.Admit, cm's allocate
+handler, lifecycle predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionHandler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop.eviction import EvictionManager
+from kitlib.kubelet.loop.interfaces import Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.predicate import Refusal, check_platform, general_filter, node_of
 from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt
+from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl
 from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.qos_class import is_critical_pod, pod_level_managed
 
-Refusal = tuple[str, str]
-"""Reason and message."""
 _ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
 """In which resources are checked, all others behind. Source: noderesources.Fits."""
 
@@ -33,6 +39,8 @@ class Admission:
         managers: who has which CPUs, memory nodes and devices.
         eviction: knows of pressure.
         timeline: what was decided is noted there.
+        reports: of events.
+        objects: among them the Node object.
 
     Attributes:
         allocatable: what the node offers, in thousandths.
@@ -40,8 +48,15 @@ class Admission:
     """
 
     def __init__(
-        self, config: NodeConfig, managers: ResourceManagers, eviction: EvictionManager, timeline: Timeline
+        self,
+        config: NodeConfig,
+        managers: ResourceManagers,
+        eviction: EvictionManager,
+        timeline: Timeline,
+        reports: Reports,
+        objects: Objects,
     ) -> None:
+        self._reports, self._objects = reports, objects
         self._config, self._managers, self._eviction, self._timeline = config, managers, eviction, timeline
         settings = config.settings
         offered = node_status(config.machine, config.reservations, settings.max_pods, settings.pods_per_core)
@@ -62,15 +77,24 @@ class Admission:
         pod = worker.pod
         pressure = self._eviction.admit(pod)
         if pressure:
-            return "Evicted", pressure
+            return Refusal("Evicted", pressure)
+        sysctl = forbidden_sysctl(pod, self._config.settings.allowed_unsafe_sysctls, self._config.gates)
+        if sysctl:
+            return Refusal(FORBIDDEN, sysctl)
         try:
             self._managers.admit(pod)
         except AdmissionProblem as problem:
-            return problem.reason, problem.message
+            self._note_hints(pod, refused=True)
+            return Refusal(problem.reason, problem.message)
+        self._note_hints(pod, refused=False)
         self._note_cpus(worker)
+        node = node_of(self._config.name, self._objects.node(self._config.name))
+        refused = check_platform(pod, node, self._config.gates)
+        if refused is not None:
+            return refused
         requests = pod_requests(pod, release=self._config.gates)
         worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
-        refused = self._make_room(worker, workers, preempt)
+        refused = self._make_room(worker, workers, node, preempt)
         if refused is not None:
             return refused
         self.count(worker, 1)
@@ -95,16 +119,30 @@ class Admission:
                 function = "AllocatePod" if pod_level_managed(pod, self._config.gates) else "Allocate"
                 self._timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, f"staticPolicy.{function}")
 
+    def _note_hints(self, pod: Pod, *, refused: bool) -> None:
+        """Show the topology hints, as the kubelet logs them at its normal level; of a refused pod in an event too."""
+        for container, text in self._managers.hints_seen.items():
+            about = f"{pod.key}/{container}" if container else pod.key
+            self._timeline.note("topologymanager", "topology hints of", about, text, "HintMerger.Merge")
+            if refused:
+                settings = self._config.settings
+                rule = f"topology manager, policy {settings.topology_manager_policy}, hints of {container or 'the pod'}"
+                self._reports.event(pod, "Normal", "TopologyHints", f"{rule}: {text}")
+
     def _make_room(
-        self, worker: PodWorker, workers: Collection[PodWorker], preempt: Callable[[PodWorker], None]
+        self, worker: PodWorker, workers: Collection[PodWorker], node: Node, preempt: Callable[[PodWorker], None]
     ) -> Refusal | None:
-        """Whether a pod's requests fit; for a critical pod others are ended.
+        """Whether a pod fits; for a critical pod that lacks nothing but room others are ended.
 
         Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
         """
         missing, refused = self._missing(worker)
-        if refused is None or not is_critical_pod(worker.pod):
-            return refused
+        others = [one.pod for one in workers if one.counted]
+        other = next(general_filter(worker.pod, node, others, self._config.gates), None)
+        if not is_critical_pod(worker.pod):
+            return refused or other
+        if other is not None or refused is None:
+            return other
         running = {one.pod.metadata.uid: one for one in workers if one.counted}
         try:
             pods = [one.pod for one in running.values()]
@@ -112,7 +150,7 @@ class Admission:
         except PreemptionError as error:
             text = f"preemption: error finding a set of pods to preempt: {error}"
             text = f"Unexpected error while attempting to recover from admission failure: {text}"
-            return "UnexpectedAdmissionError", text
+            return Refusal("UnexpectedAdmissionError", text)
         for pod in found:
             preempt(running[pod.metadata.uid])
         return None
@@ -132,5 +170,5 @@ class Admission:
             scale = 1 if name == "cpu" else 1000
             missing[name] = (wanted - (most - used)) // scale
             figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
-            refused = refused or (f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
+            refused = refused or Refusal(f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
         return missing, refused

@@ -123,9 +123,9 @@ class Kubelet:
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline, self._garbage)
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
-        self._admission = Admission(config, self.managers, self.watcher.eviction, self.timeline)
-        allocatable, asked = self._admission.allocatable, self._admission.asked
         self.objects = Objects()
+        self._admission = Admission(config, self.managers, self.watcher.eviction, self.timeline, reports, self.objects)
+        allocatable, asked = self._admission.allocatable, self._admission.asked
         self._volumes = VolumeManager(self.objects, runtime, reports, allocatable, clock)
         self._starter = ContainerStarter(
             config,

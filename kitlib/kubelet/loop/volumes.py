@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from kitlib.api.core import PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.pods.objects import Objects
+from kitlib.kubelet.pods.objects import Objects, claim_of
 from kitlib.kubelet.pods.volume_files import Files, makes_files, volume_files
 
 SYNC_FREQUENCY = 60.0
 """Seconds between two looks at a running pod's files. Source: KubeletConfiguration syncFrequency."""
 FIRST_WAIT, MAX_WAIT = 0.5, 122.0
 """Seconds until a mount that failed is tried again; doubled each time. Source: exponentialbackoff."""
+
+SYNC_AGAIN = 10.0
+"""Seconds until the pod is synced again after its volumes could not be attached. Source: kubelet backOffPeriod."""
+PVC_PROTECTION = "kubernetes.io/pvc-protection"
 
 
 class VolumeManager:
@@ -45,11 +50,18 @@ class VolumeManager:
         self._allocatable, self._clock = allocatable, clock
         self._written: dict[str, dict[str, Files]] = {}
         self._failed: dict[str, float] = {}
+        self._attached: set[str] = set()
         self._next_sync = SYNC_FREQUENCY
 
     def ready(self, worker: PodWorker) -> bool:
-        """Whether all of a pod's files are written; what is in the way is said at every try."""
+        """Whether all of a pod's files are written and its claims bound; what is in the way is said at every try."""
         uid = worker.pod.metadata.uid
+        unbound = "" if uid in self._attached else self._unbound(worker.pod)
+        if unbound:
+            worker.not_before = self._clock() + SYNC_AGAIN
+            self._reports.event(worker.pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {unbound}")
+            return False
+        self._attached.add(uid)
         if uid in self._written or not any(makes_files(volume) for volume in worker.pod.spec.volumes):
             return True
         problems = self._write(worker)
@@ -81,6 +93,28 @@ class VolumeManager:
         self._runtime.forget(worker.pod)
         self._written.pop(worker.pod.metadata.uid, None)
         self._failed.pop(worker.pod.metadata.uid, None)
+        self._attached.discard(worker.pod.metadata.uid)
+
+    def _unbound(self, pod: Pod) -> str:
+        """Which of the claims that containers mount are not bound, in the kubelet's words; "" = all are.
+
+        Source: volumemanager WaitForAttachAndMount; desiredStateOfWorldPopulator createVolumeSpec, getPVCExtractPV.
+        """
+        containers = (*pod.spec.init_containers, *pod.spec.containers)
+        mounted = {one.name for container in containers for one in container.volume_mounts}
+        mounted |= {one.name for container in containers for one in container.volume_devices}
+        wrong = {}
+        for volume in pod.spec.volumes:
+            name = claim_of(pod, volume)
+            if name and volume.name in mounted:
+                why = _claim_problem(name, self._objects.claim(pod.namespace, name))
+                if why:
+                    wrong[volume.name] = f"error processing PVC {pod.namespace}/{name}: {why}"
+        if not wrong:
+            return ""
+        names = " ".join(wrong)
+        which = f"unmounted volumes=[{names}], unattached volumes=[], failed to process volumes=[{names}]"
+        return f"{which}: {'; '.join(wrong.values())}"
 
     def _write(self, worker: PodWorker) -> list[tuple[str, str]]:
         """Write what has changed; the volumes that cannot be written, and why.
@@ -105,3 +139,13 @@ class VolumeManager:
                 self._runtime.write_volume(pod, name, files)
         self._written[pod.metadata.uid] = standing | made
         return problems
+
+
+def _claim_problem(name: str, claim: PersistentVolumeClaim | None) -> str:
+    if claim is None:
+        return f'failed to fetch PVC from API server: persistentvolumeclaims "{name}" not found'
+    if claim.metadata.deletion_timestamp is not None and PVC_PROTECTION not in claim.metadata.finalizers:
+        return "PVC is being deleted"
+    if claim.status.phase != "Bound":
+        return "PVC is not bound"
+    return "" if claim.spec.volume_name else "PVC has empty pvc.Spec.VolumeName"

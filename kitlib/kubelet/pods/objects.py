@@ -1,4 +1,4 @@
-"""The ConfigMaps and Secrets that pods of a node refer to; a kubelet sees no others.
+"""The objects that a kubelet may read: its own node, and what its pods refer to (ConfigMaps, Secrets, claims).
 
 Source: kubelet configmap.Manager, secret.Manager; plugin/pkg/auth/authorizer/node.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kitlib.api.core import ConfigMap, Container, Pod, Secret
+from kitlib.api.core import ConfigMap, Container, Node, PersistentVolumeClaim, Pod, Secret
 from kitlib.api.errors import KitError
+from kitlib.api.volume import Volume
 from kitlib.api.volume_files import ServiceAccountTokenProjection
 
-CONFIG_MAP, SECRET = "ConfigMap", "Secret"
+CONFIG_MAP, SECRET, NODE, CLAIM = "ConfigMap", "Secret", "Node", "PersistentVolumeClaim"
 _TOKEN = "token:"
 DEFAULT_EXPIRATION = 3600
 """Seconds. Source: pkg/apis/core/v1 SetDefaults_ServiceAccountTokenProjection."""
@@ -67,6 +68,16 @@ class Objects:
     def __init__(self, find: Callable[[Reference], Any | None] = lambda reference: None) -> None:
         self.find = find
 
+    def node(self, name: str) -> Node | None:
+        """The Node object."""
+        found: Node | None = self.find(Reference(NODE, "", name))
+        return found
+
+    def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
+        """A claim that a pod's volume uses."""
+        found: PersistentVolumeClaim | None = self.find(Reference(CLAIM, namespace, name))
+        return found
+
     def data(self, kind: str, namespace: str, name: str) -> dict[str, bytes]:
         """The keys of an object with their content.
 
@@ -87,7 +98,7 @@ def content(found: ConfigMap | Secret) -> dict[str, bytes]:
 
 
 def references(pod: Pod) -> set[Reference]:
-    """The ConfigMaps and Secrets that a pod names. Source: pkg/api/v1/pod VisitPodConfigmapNames."""
+    """The ConfigMaps, Secrets and claims that a pod names. Source: pkg/api/v1/pod VisitPodConfigmapNames."""
     spec = pod.spec
     found = {_reference(pod, kind, name) for kind, name in _of_volumes(pod)}
     for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers):
@@ -129,10 +140,18 @@ def _of_container(container: Container) -> Iterator[tuple[str, str]]:
             yield SECRET, variable.value_from.secret_key_ref.name
 
 
+def claim_of(pod: Pod, volume: Volume) -> str:
+    """The name of the claim behind a pod's volume; "" where it has none."""
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    return f"{pod.name}-{volume.name}" if volume.ephemeral is not None else ""
+
+
 def _of_volumes(pod: Pod) -> Iterator[tuple[str, str]]:
     for volume in pod.spec.volumes:
         if volume.config_map is not None:
             yield CONFIG_MAP, volume.config_map.name
+        yield CLAIM, claim_of(pod, volume)
         if volume.secret is not None:
             yield SECRET, volume.secret.secret_name
         for source in volume.projected.sources if volume.projected is not None else ():

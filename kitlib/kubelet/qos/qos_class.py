@@ -98,10 +98,14 @@ def is_critical_pod(pod: Pod) -> bool:
 
     Source: kubelet types.IsCriticalPod.
     """
-    annotations = pod.metadata.annotations
-    if annotations.get(_SOURCE_ANNOTATION, "api") != "api" or _MIRROR_ANNOTATION in annotations:
+    if is_static_pod(pod) or _MIRROR_ANNOTATION in pod.metadata.annotations:
         return True
     return pod.spec.priority is not None and pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY
+
+
+def is_static_pod(pod: Pod) -> bool:
+    """A pod that does not come from the API server. Source: kubelet types.IsStaticPod."""
+    return pod.metadata.annotations.get(_SOURCE_ANNOTATION, "api") != "api"
 
 
 def is_node_critical_pod(pod: Pod) -> bool:

@@ -18,14 +18,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kitlib.api.core import ConfigMap, Pod, PodStatus, Secret
+from kitlib.api.core import ConfigMap, Node, PersistentVolumeClaim, Pod, PodStatus, Secret
 from kitlib.api.errors import KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.kubelet.pods.objects import CONFIG_MAP, Reference
+from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, Reference
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.real import capabilities, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -43,6 +43,9 @@ RENEW_INTERVAL = 10.0
 BUSY_AFTER = 5.0
 """Seconds of work after which the owner hears that it goes on."""
 _CHUNK = 1 << 16
+
+KNOWN: dict[str, type[Any]] = {CONFIG_MAP: ConfigMap, SECRET: Secret, NODE: Node, CLAIM: PersistentVolumeClaim}
+"""The kinds of objects that a kubelet is sent."""
 
 
 class Owner:
@@ -308,14 +311,14 @@ class Agent:
         if self._kubelet is None:
             raise KitError("this node has not been started")
         began = self.clock()
-        made = [from_dict(pod, Pod) for pod in pods]
+        made: list[Any] = [from_dict(pod, Pod) for pod in pods]
         self._bound = {uid: self._bound[uid] for uid in same} | {pod.metadata.uid: pod for pod in made}
         self._kubelet.sync(list(self._bound.values()))
         return self.clock() - began
 
     def _take_objects(self, objects: list[dict[str, Any]]) -> None:
-        """The ConfigMaps and Secrets that the pods bound here refer to; all that are not among them do not exist."""
-        made = [from_dict(one, ConfigMap if one["kind"] == CONFIG_MAP else Secret) for one in objects]
+        """The node, and what the pods bound here refer to; all that are not among them do not exist."""
+        made: list[Any] = [from_dict(one, KNOWN[one["kind"]]) for one in objects]
         self._objects = {Reference(one.kind, one.metadata.namespace, one.metadata.name): one for one in made}
 
     def _note(self, pod: Pod, text: str) -> None:

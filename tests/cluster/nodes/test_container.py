@@ -59,14 +59,14 @@ class Lines(Conversation):
             raise BrokenPipeError
         asked = protocol.decode(line)
         self.asked.append(asked)
-        self._work(self.busy, asked["id"])
+        self._work(self.busy, asked["id"], None if asked["do"] == "objects" else 0.0)
 
-    def _work(self, words: int, number: int) -> None:
+    def _work(self, words: int, number: int, answer: float | None) -> None:
         if words == 0:
-            self.say({"id": number, "ok": 0.0})
+            self.say({"id": number, "ok": answer})
             return
         self.say({"report": "busy"})
-        threading.Timer(PATIENCE / 2, self._work, (words - 1, number)).start()
+        threading.Timer(PATIENCE / 2, self._work, (words - 1, number, answer)).start()
 
     def say(self, message: dict[str, Any]) -> None:
         if self._paused:

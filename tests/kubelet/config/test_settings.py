@@ -182,6 +182,7 @@ def test_a_node_does_not_start_with_a_wrong_combination(
 
 def test_every_setting_is_in_the_table() -> None:
     elsewhere = {
+        "allowed_unsafe_sysctls",  # in tests/kubelet/loop/test_predicate.py
         "extra",  # what enforcement does not depend on
         "fail_swap_on",  # decide only whether the kubelet starts: among the refusals
         "fail_cgroup_v1",

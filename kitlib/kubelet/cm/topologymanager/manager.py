@@ -83,6 +83,10 @@ class TopologyManager:
         providers: the resource managers, in the order in which they are asked.
         release: whose feature gates hold.
 
+    Attributes:
+        hints_seen: of the pod that was admitted or refused last: container ("" = the whole pod) -> each resource's
+            hints and the merged one, as the kubelet logs them.
+
     Raises:
         KitError: the machine has more NUMA nodes than the policy handles.
     """
@@ -99,6 +103,7 @@ class TopologyManager:
     ) -> None:
         self.policy, self.scope, self.providers, self.release = policy, scope, providers, release
         self.nodes = frozenset(nodes)
+        self.hints_seen: dict[str, str] = {}
         self._distances = distances or {}
         self._closest = is_on(options or {}, PREFER_CLOSEST) and policy != "single-numa-node"
         most = int((options or {}).get(MAX_NUMA_NODES, LEAST_MAX_NUMA_NODES))
@@ -119,8 +124,11 @@ class TopologyManager:
         """
         chosen: dict[str, TopologyHint] = {}
         whole: TopologyHint | None = None
+        self.hints_seen = {}
         if self.policy != "none" and self.scope == "pod":
-            whole, admitted = self.merge([provider.pod_hints(pod) for provider in self.providers])
+            offered = [provider.pod_hints(pod) for provider in self.providers]
+            whole, admitted = self.merge(offered)
+            self.hints_seen[""] = _shown(offered, whole)
             by_pod = pod_level_managed(pod, self.release)
             if not admitted:
                 raise AdmissionProblem("TopologyAffinityError", POD_LEVEL_REFUSED if by_pod else REFUSED)
@@ -131,14 +139,15 @@ class TopologyManager:
         for container in containers_of(pod):
             hint = NOTHING_CHOSEN if self.policy == "none" else whole
             if hint is None:
-                hint = self._accepted([provider.hints(pod, container) for provider in self.providers])
+                hint = self._accepted(container, [provider.hints(pod, container) for provider in self.providers])
             chosen[container.name] = hint
             for provider in self.providers:
                 provider.allocate(pod, container, hint)
         return chosen
 
-    def _accepted(self, hints: Sequence[Hints]) -> TopologyHint:
+    def _accepted(self, container: Container, hints: Sequence[Hints]) -> TopologyHint:
         best, admitted = self.merge(hints)
+        self.hints_seen[container.name] = _shown(hints, best)
         if not admitted:
             raise AdmissionProblem("TopologyAffinityError", REFUSED)
         return best
@@ -210,6 +219,16 @@ class TopologyManager:
         if row is not None and other < len(row):
             return row[other]
         return NEAR if one == other else FAR
+
+
+def _shown(offered: Sequence[Hints], best: TopologyHint) -> str:
+    """The hints of each resource and the merged one in one line; `[0] true` is NUMA node 0, preferred."""
+    parts = [
+        f"{resource}: {'no preference' if hints is None else ', '.join(map(str, hints)) or 'no place'}"
+        for some in offered
+        for resource, hints in some.items()
+    ]
+    return "; ".join([*parts, f"merged: {best if best.nodes is not None else f'any {str(best.preferred).lower()}'}"])
 
 
 def _by_resource(hints: Sequence[Hints]) -> list[list[TopologyHint]]:

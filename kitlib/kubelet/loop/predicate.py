@@ -1,0 +1,108 @@
+"""Whether a pod belongs on the node at all: the kubelet checks again what the scheduler checked, and more.
+
+A pod that names its node in the manifest never passes the scheduler, and between the scheduler's choice and the
+kubelet's look labels, taints and ports may change. What does not fit makes the pod Failed, for good. Only the first
+reason is told; for a critical pod only those count that no room would help against.
+
+Source: kubelet lifecycle predicateAdmitHandler.Admit, generalFilter; scheduler AdmissionCheck; sysctl patternAllowlist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.release import Release
+from kitlib.api.selectors import matches_required_node_affinity, untolerated_taint
+from kitlib.kubelet.qos.qos_class import is_static_pod
+
+GOOS = "linux"
+OS_LABEL = "kubernetes.io/os"
+ANY_ADDRESS = "0.0.0.0"
+NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+NODE_NAME = "node(s) didn't match the requested node name"
+NODE_PORTS = "node(s) didn't have free ports for the requested pod ports"
+TAINTS = "node(s) had taints that the pod didn't tolerate"
+
+
+class Refusal(NamedTuple):
+    """Why a pod is refused: the status' reason and message."""
+
+    reason: str
+    message: str
+
+
+def node_of(name: str, known: Node | None) -> Node:
+    """The node as the API has it, or as the kubelet would register it. Source: getNodeAnyWay, initialNode."""
+    if known is not None:
+        return known
+    labels = {"kubernetes.io/hostname": name, OS_LABEL: GOOS}
+    return Node(metadata=ObjectMeta(name=name, labels=labels))
+
+
+def check_platform(pod: Pod, node: Node, release: Release) -> Refusal | None:
+    """What preemption cannot help against, so that it is checked before: operating system and policies of groups."""
+    label = pod.metadata.labels.get(OS_LABEL)
+    if label is not None and label != GOOS:
+        text = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+        return Refusal("PodOSSelectorNodeLabelDoesNotMatch", text)
+    if pod.spec.os is not None and pod.spec.os.name != GOOS:
+        return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    context = pod.spec.security_context
+    strict = context is not None and context.supplemental_groups_policy == "Strict"
+    if strict and release.enabled("SupplementalGroupsPolicy"):  # beta and on since 1.33
+        features = node.status.features or {}
+        if features.get("supplementalGroupsPolicy") is False:
+            text = "SupplementalGroupsPolicy=Strict is not supported in this node"
+            return Refusal("SupplementalGroupsPolicyNotSupported", text)
+    return None
+
+
+def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release) -> Iterator[Refusal]:
+    """What is wrong besides resources, in the kubelet's order.
+
+    Args:
+        pod: that asks to be admitted.
+        node: with its labels and taints.
+        others: admitted pods.
+        release: whose rules hold.
+    """
+    if not matches_required_node_affinity(pod, node):
+        yield _failed("NodeAffinity", NODE_AFFINITY)
+    if pod.spec.node_name and pod.spec.node_name != node.name:
+        yield _failed("NodeName", NODE_NAME)
+    wanted = host_ports(pod, release)
+    if wanted and any(_conflict(one, host_ports(other, release)) for other in others for one in wanted):
+        yield _failed("NodePorts", NODE_PORTS)
+    executes = untolerated_taint(node.spec.taints, pod.spec.tolerations, lambda taint: taint.effect == "NoExecute")
+    if executes is not None and not is_static_pod(pod):
+        yield _failed("TaintToleration", TAINTS)
+
+
+def _failed(predicate: str, why: str) -> Refusal:
+    return Refusal(predicate, f"Predicate {predicate} failed: {why}")
+
+
+HostPort = tuple[str, str, int]
+"""Address, protocol, number."""
+
+
+def host_ports(pod: Pod, release: Release) -> list[HostPort]:
+    """The ports that a pod takes on its node. Source: scheduler util.GetHostPorts."""
+    containers = list(pod.spec.containers)
+    if release.enabled("KitSidecarPortsCount"):
+        containers += [one for one in pod.spec.init_containers if one.restart_policy == "Always"]
+    return [
+        (port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port)
+        for container in containers
+        for port in container.ports
+        if port.host_port > 0
+    ]
+
+
+def _conflict(wanted: HostPort, taken: Iterable[HostPort]) -> bool:
+    """Source: framework HostPortInfo.CheckConflict."""
+    address = wanted[0]
+    return any(one[1:] == wanted[1:] and (ANY_ADDRESS in (address, one[0]) or address == one[0]) for one in taken)
