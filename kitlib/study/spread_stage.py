@@ -39,6 +39,8 @@ from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import Scenario, node_of, pod_of
 
 LABELS = {"app": "web"}
+CPU = "100m"
+"""What each of the pods requests, those that stand there and the next one: they are of one kind."""
 TAINT = {"key": "maintenance", "value": "yes", "effect": "NoSchedule"}
 _GATES = {
     "min_domains": ("minDomains", "MinDomainsInPodTopologySpread"),
@@ -145,7 +147,7 @@ class Spread:
         Raises:
             Invalid: the API server would refuse it.
         """
-        made = pod_of({"name": f"pod-{len(self.placed) + 1}", "cpu": "100m", "labels": LABELS})
+        made = pod_of({"name": f"pod-{len(self.placed) + 1}", "cpu": CPU, "labels": LABELS})
         made.spec.topology_spread_constraints = [
             TopologySpreadConstraint(
                 max_skew=self.max_skew,
@@ -288,7 +290,7 @@ def _node(name: str, zone: str, tainted: bool) -> Node:
 
 @lru_cache(maxsize=4096)
 def _standing(number: int, node: str) -> Pod:
-    return pod_of({"name": f"pod-{number + 1}", "node": node, "cpu": "10m", "labels": LABELS})
+    return pod_of({"name": f"pod-{number + 1}", "node": node, "cpu": CPU, "labels": LABELS})
 
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kitlib.api.container import HTTPGetAction
 from kitlib.api.core import Container, Pod, PodSecurityContext, PodSpec, Probe, ResourceList
 from kitlib.api.defaults import volumes
+from kitlib.api.image_reference import default_pull_policy
 from kitlib.api.podresources import pod_limits, pod_requests, supports_pod_level
 from kitlib.api.resource import Quantity
 
@@ -41,11 +42,8 @@ def pod_spec(spec: PodSpec, *, template: bool) -> None:
 
 
 def _container(container: Container, *, host_ports: bool) -> None:
-    tag = container.image.rpartition("/")[2].partition(":")[2]
     if not container.image_pull_policy:
-        container.image_pull_policy = (
-            "Always" if tag in ("", "latest") and "@" not in container.image else "IfNotPresent"
-        )
+        container.image_pull_policy = default_pull_policy(container.image)
     container.termination_message_path = container.termination_message_path or "/dev/termination-log"
     container.termination_message_policy = container.termination_message_policy or "File"
     for port in container.ports:

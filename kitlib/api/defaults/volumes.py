@@ -13,6 +13,7 @@ from kitlib.api.core import (
     PersistentVolumeSource,
     Volume,
 )
+from kitlib.api.image_reference import default_pull_policy
 from kitlib.api.storage import CSIDriver, StorageClass
 from kitlib.api.volume import (
     DownwardAPIVolumeFile,
@@ -42,9 +43,7 @@ def volume(one: Volume) -> None:
     if one.ephemeral is not None and one.ephemeral.volume_claim_template is not None:
         claim_spec(one.ephemeral.volume_claim_template.spec)
     if one.image is not None and not one.image.pull_policy:
-        tag = one.image.reference.rpartition("/")[2].partition(":")[2]
-        latest = tag in ("", "latest") and "@" not in one.image.reference
-        one.image.pull_policy = "Always" if latest else "IfNotPresent"
+        one.image.pull_policy = default_pull_policy(one.image.reference)
     _shared(one)
 
 
