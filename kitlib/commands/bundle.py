@@ -16,12 +16,22 @@ def add(commands: Any) -> None:
         help="make one archive for a room without internet",
         description="Collect the kit, the packages it needs, the course and the node image into one archive; the image "
         "where a container engine answers that has it. There: unpack it and run python3 install.py. It fits this "
-        "machine's platform and Python version.",
+        "machine's platform and every patch release of its Python version, or those that are listed.",
     )
     made.add_argument("output", type=file_named(".tar.gz", ".tgz", ".tar"), help="the archive: NAME.tar.gz or NAME.tar")
     image = made.add_mutually_exclusive_group()
     image.add_argument("--image", type=Path, help="a node image saved with kitlib image save")
     image.add_argument("--no-image", action="store_true", help="leave the node image out")
+    made.add_argument(
+        "--python", nargs="+", default=[], metavar="VERSION", help="such as 3.11 3.13 (default: this one)"
+    )
+    made.add_argument(
+        "--platform",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="linux-x86_64, linux-aarch64, windows-x86_64, macos-arm64, macos-x86_64 (default: this machine's)",
+    )
     made.set_defaults(run=run)
 
 
@@ -32,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         image, why = options.image, "left out"
         if image is None and not options.no_image:
             image, why = save_image(Path(temporary))
-        made = make_bundle(options.output, image=image)
+        made = make_bundle(options.output, image=image, pythons=options.python, platforms=options.platform)
     said = "with the node image" if made.image else f"without a node image ({why})"
     print(f"{made.path}: {made.wheels} wheels, {made.bytes / 2**20:.0f} MiB, {said}")
     return 0

@@ -98,6 +98,39 @@ def test_the_image_of_this_machines_engine_goes_along_and_is_loaded_there(tmp_pa
         client.close()
 
 
+def test_the_wheels_install_on_every_patch_release(unpacked: Path) -> None:
+    """pip takes no package that asks for a later patch release than the first one."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}.0"
+    wheels = unpacked / "wheels"
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-index", "--find-links", str(wheels)]
+    command += ["--only-binary=:all:", "--python-version", version, "--dest", str(unpacked / "again")]
+    done = subprocess.run([*command, "kitlib[notebook,docker]"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"pythons": ["3.11.7"]}, "--python 3.11.7: 3.11 or a later version is expected, without the patch release"),
+        ({"pythons": ["3.9"]}, "--python 3.9: 3.11 or a later version"),
+        ({"platforms": ["beos"]}, "--platform beos: valid values: linux-x86_64, linux-aarch64"),
+    ],
+)
+def test_a_target_that_cannot_be_is_named(tmp_path: Path, words: dict[str, list[str]], says: str) -> None:
+    with pytest.raises(KitError, match=says):
+        make_bundle(tmp_path / "course.tar", **words)
+
+
+def test_a_bundle_for_another_platform_holds_its_own_packages(tmp_path: Path) -> None:
+    made = make_bundle(tmp_path / "course.tar", pythons=["3.13"], platforms=["windows-x86_64"], extras=("notebook",))
+    with tarfile.open(made.path) as archive:
+        names = [Path(name).name for name in archive.getnames()]
+        listed = archive.extractfile("kitlib-course/python.txt")
+        assert listed is not None and listed.read() == b"3.13 Windows amd64\n"
+    assert any(name.startswith("numpy-") and name.endswith("cp313-cp313-win_amd64.whl") for name in names)
+    assert any(name.startswith("pywinpty-") for name in names)  # asked for on Windows only
+
+
 def test_another_python_is_told_at_once(unpacked: Path) -> None:
     copy = unpacked / "other.py"
     copy.write_text(INSTALL)
@@ -107,7 +140,7 @@ def test_another_python_is_told_at_once(unpacked: Path) -> None:
         done = subprocess.run([sys.executable, str(copy)], capture_output=True, text=True, timeout=60)
     finally:
         (unpacked / "python.txt").write_text(kept)
-    assert done.returncode == 1 and "this bundle is for Python 3.99" in done.stderr
+    assert done.returncode == 1 and "this bundle is for Python 3.99 on Linux x86_64; this is 3." in done.stderr
 
 
 def test_an_image_that_is_not_there_is_named_before_anything_is_collected(tmp_path: Path) -> None:
