@@ -20,6 +20,7 @@ ALLOWED = {
     "tests/widgets/test_base.py": "widgets/_parts/base.py",
     "tests/widgets/test_beside_cells.py": "widgets/_parts/beside_cells.py",
     "tests/widgets/test_grid.py": "widgets/_parts/grid.py",
+    "tests/widgets/test_live_cluster.py": "widgets/_parts/live_cluster.py",
     "tests/widgets/test_node_widgets.py": "the widgets that show a node",
     "tests/widgets/test_release_widgets.py": "the widgets that show two releases",
     "tests/workshop/test_bundle.py": "lab/bundle.py, installed without an index",
