@@ -160,7 +160,9 @@ def test_the_control_planes_container_has_no_rights(cluster: Any) -> None:
     assert granted(found) == set()
     assert host["ReadonlyRootfs"] and host["AutoRemove"] and not host["Binds"] and not host["Devices"]
     assert host["Memory"] == container.CONTROL_MEMORY and host["PidsLimit"] == container.CONTROL_PIDS
-    assert found["Config"]["User"] == "65534:65534" and (found["Config"]["StdinOnce"] or is_podman())
+    assert found["Config"]["User"] == f"{container.CONTROL_UID}:{container.CONTROL_UID}" and (
+        found["Config"]["StdinOnce"] or is_podman()
+    )
 
 
 def test_nodes_come_and_go(start: Callable[..., Any]) -> None:

@@ -33,8 +33,14 @@ print("up", flush=True)
 for number in range(4):
     cluster.apply(pod("while :; do :; done" if number % 2 else "sleep 1000", limits={"cpu": "50m", "memory": "32Mi"}))
 print("running", flush=True)
+for _ in range(20):
+    cluster.node("node-1").tree()
+print("read", flush=True)
+cluster.close()
 time.sleep(1000)
 """
+PHASES = ("", "up", "running", "read")
+"""What the owner says before it is killed; "" = it is killed while it starts containers. Behind "read" it closes."""
 
 
 IDLE_OWNER = """
@@ -61,11 +67,10 @@ def test_a_killed_owner_leaves_nothing_wherever_it_was(traces: Traces) -> None:
     for number in range(runs):
         process = owner(1 + number % 2)
         assert process.stdout is not None
-        if number % 3 == 0:
-            time.sleep(dice.uniform(0.1, 1.0))  # at any moment, also while the container is being made
-        else:
-            assert process.stdout.readline() == "up\n"
-            time.sleep(dice.uniform(0, 0.3))
+        phase = PHASES[number % len(PHASES)]
+        while phase and process.stdout.readline() != f"{phase}\n":
+            assert process.poll() is None
+        time.sleep(dice.uniform(0, 0.3) if phase else dice.uniform(0.1, 1.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
@@ -209,6 +214,28 @@ def test_a_node_that_was_frozen_is_not_ready_and_ready_again(
 
 def _ready(cluster: DockerCluster) -> dict[str, str]:
     return {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in cluster.nodes}
+
+
+def test_deleting_a_fork_bomb_ends_all_of_it_and_spares_its_neighbour(start: Callable[..., DockerCluster]) -> None:
+    """Without a limit of the pod's own: the node's container has one, always."""
+    cluster = start(1, memory="512Mi")
+    node = cluster.node()
+    inspected = node.container.client.api.inspect_container(node.container.id)
+    assert inspected["HostConfig"]["PidsLimit"] > 0
+    cluster.apply(pod("exec sleep 1000", name="good", requests={"cpu": "100m"}))
+    cluster.apply(pod("f() { f | f & }; f; sleep 1000", name="bomb"))
+    uid = cluster.pod("bomb").metadata.uid
+
+    def of_bomb() -> int:
+        return sum(uid in process.cgroup for process in node.processes())
+
+    cluster.wait(lambda c: of_bomb() > 100, 60)
+    cluster.delete("Pod", "bomb", grace=0)
+    cluster.wait(lambda c: of_bomb() == 0, 30)
+    good = cluster.pod("good")
+    assert (good.status.phase, good.status.container_statuses[0].restart_count) == ("Running", 0)
+    cluster.apply(pod(name="next"))
+    cluster.wait(lambda c: c.pod("next").status.phase == "Running", 30)
 
 
 def test_a_pod_that_forks_without_end_stops_at_its_own_limit(start: Callable[..., DockerCluster]) -> None:

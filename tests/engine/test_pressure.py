@@ -93,3 +93,17 @@ def test_a_node_without_memory_left_tells_of_a_system_oom(start: Callable[..., D
     event = next(e for e in cluster.list("Event") if e.reason == "SystemOOM")
     assert event.message.startswith("System OOM encountered, victim process: python3, pid: ")
     assert (event.type, event.involved_object.kind) == ("Warning", "Node")
+
+
+def test_an_evicted_pods_files_are_given_back_before_another_is_looked_at(start: Callable[..., DockerCluster]) -> None:
+    """An emptyDir is memory here; its pod's object stays, and the next pod need not go. Source: SyncTerminatedPod."""
+    cluster = start(1, memory="768Mi", kubelet=["--eviction-hard=memory.available<200Mi"])
+    big = pod(
+        "dd if=/dev/zero of=/v/a bs=1M count=520; sleep 1000", name="big", volumes=[{"name": "v", "emptyDir": {}}]
+    )
+    big["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
+    cluster.apply([pod(name="small", workload="memory=60Mi"), big])
+    cluster.wait(lambda c: c.pod("big").status.reason == "Evicted", 60)
+    cluster.wait(lambda c: c.node().usage("/kubepods") < 200 * 2**20, 15)
+    cluster.advance(15)  # the eviction manager looks every ten seconds
+    assert cluster.pod("small").status.phase == "Running"

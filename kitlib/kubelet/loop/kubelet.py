@@ -333,6 +333,7 @@ class Kubelet:
             self._cgroups.update_qos_cgroups(self._workers.values())
         for worker in killed:
             worker.holds_resources = False
+            self._volumes.forget(worker)  # an emptyDir's memory too; only logs stay. Source: SyncTerminatedPod
             if worker.terminating:
                 worker.ended(self.reports.now(), self.runtime.exit_code)
                 self.managers.release(worker.pod)
@@ -380,10 +381,7 @@ class Kubelet:
 
     def _forget_terminated(self, worker: PodWorker) -> None:
         """Forget a pod that is to go, once its containers have ended and its cgroup has been removed."""
-        if self._killer.running(worker):
-            return
-        path = self.rules.pod_path(worker.pod)
-        if path and self._cgroups.exists(path):
+        if self._is_held(worker):
             return
         self._report(worker)
         self._garbage.remove_containers_of(worker)
@@ -434,14 +432,16 @@ class Kubelet:
         self._evicted, self._next_watch = worker, self.clock() + CLEANUP_TIMEOUT
 
     def _cleaned_up(self) -> bool:
-        """Whether the pod that was evicted last is gone: then the next look follows at once.
+        """Return whether the pod that was evicted last is gone, with its volumes: then the next look follows at once.
 
-        Source: managerImpl.Start, waitForPodsCleanup.
-        """
+        Source: managerImpl.Start, waitForPodsCleanup; Kubelet.PodIsFinished."""
         worker = self._evicted
-        if worker is None or self._killer.running(worker):
-            return False
-        return not ((path := self.rules.pod_path(worker.pod)) and self.cgroups.exists(path))
+        return worker is not None and not worker.holds_resources and not self._is_held(worker)
+
+    def _is_held(self, worker: PodWorker) -> bool:
+        """Return whether a process or the cgroup of a pod is still there."""
+        path = self.rules.pod_path(worker.pod)
+        return self._killer.running(worker) or bool(path and self._cgroups.exists(path))
 
     def system_out_of_memory(self, process: str, pid: int) -> None:
         """The machine as a whole ran out of memory and the kernel killed a process. Source: oomwatcher.Start."""

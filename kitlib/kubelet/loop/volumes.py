@@ -89,7 +89,7 @@ class VolumeManager:
             self._write(worker)
 
     def forget(self, worker: PodWorker) -> None:
-        """A pod has gone, and its volumes with it."""
+        """Tear down the volumes of a pod that has ended; its object may stay. Source: WaitForUnmount."""
         self._runtime.forget(worker.pod)
         self._written.pop(worker.pod.metadata.uid, None)
         self._failed.pop(worker.pod.metadata.uid, None)

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.real.container import CONTROL_MEMORY, NEEDED, OVERHEAD, PIDS_OVERHEAD, WISHED, Privilege
+from kitlib.node.real.container import CONTROL_MEMORY, CONTROL_UID, NEEDED, OVERHEAD, PIDS_OVERHEAD, WISHED, Privilege
 
 CONTAINER = "node"
 COMMAND = ("/usr/bin/python3", "-I", "-S", "-OO", "/opt/kitlib/kitlib/node/real/watchdog.py")
@@ -168,8 +168,8 @@ def control_pod(pod: str, options: PodOptions, owner: Owner) -> dict[str, Any]:
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
-            "runAsUser": 65534,
-            "runAsGroup": 65534,
+            "runAsUser": CONTROL_UID,
+            "runAsGroup": CONTROL_UID,
             "runAsNonRoot": True,
             "seccompProfile": {"type": "RuntimeDefault"},
         },

@@ -41,6 +41,9 @@ CONTROL = "control-plane"
 """The control plane's container is called so, and its first process is told so (`watchdog.py`)."""
 SYSTEMD = "systemd"
 """What the first process is told where systemd is to be the node's."""
+CONTROL_UID = 65533
+"""The control plane's user and group, which no pod has by default (65534): a limit of processes that an engine sets per
+user (RLIMIT_NPROC) counts pods on the whole machine, and must not stop the control plane. The agent is root."""
 CONTROL_MEMORY = 512 * 2**20
 CONTROL_PIDS = 32
 CGROUP_PARENT = "KITLIB_CGROUP_PARENT"
@@ -181,7 +184,7 @@ def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> 
         pids_limit=CONTROL_PIDS,
         log_config={"Type": "none", "Config": {}},
     )
-    more = {"command": [CONTROL], "user": "65534:65534", "environment": {"OPENBLAS_NUM_THREADS": "1"}}
+    more = {"command": [CONTROL], "user": f"{CONTROL_UID}:{CONTROL_UID}", "environment": {"OPENBLAS_NUM_THREADS": "1"}}
     with asking("the engine refused to start the control plane"):
         identity, held = _launch(client, image, CONTROL, host, link, **more)
     return NodeContainer(client, identity, held)

@@ -32,6 +32,7 @@ from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.container_streams import ContainerStreams, Started
 from kitlib.node.real.exec import start_exec
+from kitlib.node.real.killing import Killing
 from kitlib.node.real.log import Log
 from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
@@ -93,6 +94,7 @@ class CrunRuntime(NoImages, Users):
         self._logs: dict[str, Log] = {}
         self._execs: dict[int, Callable[[int], None]] = {}
         self._exec_count = 0
+        self._killing = Killing(cgroups, clock)
         self._probing = Probing(self.exec, self._execs.__setitem__, self.pids_of, clock)
         mounts.bind_root(self._root)
 
@@ -180,11 +182,12 @@ class CrunRuntime(NoImages, Users):
         running.ours = True
         if grace > 0:
             if running.kill_at == float("inf"):
-                self._signal(running, signal.SIGTERM)
+                with suppress(ProcessLookupError):
+                    os.kill(running.pid, signal.SIGTERM)
             running.kill_at = self.clock() + grace
         else:
             running.kill_at = self.clock()
-            self._signal(running, signal.SIGKILL)
+            self._killing.kill(running)
             self._await(running)
 
     def exit_code(self, identity: str) -> int:
@@ -230,15 +233,13 @@ class CrunRuntime(NoImages, Users):
     # What the agent's loop needs.
 
     def next_kill(self) -> float:
-        """Seconds on the clock: when the next grace period is over; infinite where nothing is to be killed."""
-        return min((one.kill_at for one in self.containers.values()), default=float("inf"))
+        """Seconds on the clock: when the next container is to be killed; infinite where none is."""
+        return min(map(self._killing.next_look, self.containers.values()), default=float("inf"))
 
     def reap(self) -> None:
         """Kill what is due, and take note of every child that has ended."""
-        now = self.clock()
-        for one in list(self.containers.values()):
-            if one.kill_at <= now:
-                self._signal(one, signal.SIGKILL)
+        for one, status in self._killing.look(self.containers.values()):
+            self._gone(one, status)
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -248,7 +249,8 @@ class CrunRuntime(NoImages, Users):
                 return
             running = self._pids.get(pid)
             if running is not None:
-                self._gone(running, status)
+                if self._killing.has_ended(running, status):
+                    self._gone(running, status)
             elif pid in self._execs:
                 code = os.waitstatus_to_exitcode(status)
                 self._execs.pop(pid)(128 - code if code < 0 else code)
@@ -400,13 +402,10 @@ class CrunRuntime(NoImages, Users):
             except ChildProcessError:
                 return
             if pid:
-                self._gone(running, status)
+                if self._killing.has_ended(running, status):
+                    self._gone(running, status)
                 return
             os.sched_yield()
-
-    def _signal(self, running: Running, number: int) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(running.pid, number)
 
     def _close(self, running: Running) -> None:
         for descriptor in {running.output, running.input, running.terminal} - {-1}:

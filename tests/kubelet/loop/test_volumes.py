@@ -1,0 +1,45 @@
+"""A pod that has ended gives back its volumes, though its object stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kitlib.cluster import Cluster
+
+FILES = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"}, "data": {"a": "1"}}
+
+
+def pod(name: str, workload: str, **more: Any) -> dict[str, Any]:
+    """A pod with files of a ConfigMap, on the one node."""
+    meta = {"name": name, "annotations": {"kitlib.dev/workload.c": workload}}
+    mount = {"name": "v", "mountPath": "/v"}
+    spec = {"containers": [{"name": "c", "image": "x", "volumeMounts": [mount]}]}
+    volumes = [{"name": "v", "configMap": {"name": "files"}}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**spec, "volumes": volumes, **more}}
+
+
+def kept(cluster: Any, name: str) -> list[str]:
+    """Return the files that the runtime still keeps for a pod."""
+    return sorted(cluster.node().runtime.volume(cluster.pod(name), "v"))
+
+
+@pytest.mark.parametrize(("code", "phase"), [(0, "Succeeded"), (3, "Failed")])
+def test_one_that_has_ended_keeps_none_and_one_that_restarts_does(code: int, phase: str) -> None:
+    cluster = Cluster.simulated(1)
+    cluster.apply(
+        [FILES, pod("over", f"5s cpu=0.1 exit={code}", restartPolicy="Never"), pod("again", f"5s cpu=0.1 exit={code}")]
+    )
+    assert kept(cluster, "over") == kept(cluster, "again") == ["a"]
+    cluster.advance(8)
+    assert cluster.pod("over").status.phase == phase
+    assert (kept(cluster, "over"), kept(cluster, "again")) == ([], ["a"])
+
+
+def test_an_evicted_pod_keeps_none() -> None:
+    cluster = Cluster.simulated([{"memory": "1Gi", "kubelet": ["--eviction-hard=memory.available<300Mi"]}])
+    cluster.apply([FILES, pod("big", "2s; memory=800Mi"), pod("small", "memory=20Mi")])
+    cluster.advance(30)
+    assert {one.name: one.status.reason for one in cluster.pods()} == {"big": "Evicted", "small": ""}
+    assert (kept(cluster, "big"), kept(cluster, "small")) == ([], ["a"])
