@@ -10,6 +10,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.host_load import HostLoad, HostMeter
 from kitlib.lab.notice import notice
 
+BUSY = "busy host"
 _meters: WeakKeyDictionary[Any, HostMeter] = WeakKeyDictionary()
 _worst: WeakKeyDictionary[Any, HostLoad] = WeakKeyDictionary()
 
@@ -29,9 +30,15 @@ def measured(cluster: Any, node: Any) -> None:
     load = meter.load()
     if load is None or not load.busy:
         return
-    notice(load.sentence)
+    notice(load.sentence, BUSY)
     if cluster not in _worst or load.others > _worst[cluster].others:
         _worst[cluster] = load
+
+
+def remind(cluster: Any) -> None:
+    """Figures that were gathered all the while are read: where a measurement was disturbed meanwhile, say so again."""
+    if cluster in _worst:
+        notice(_worst[cluster].sentence, BUSY)
 
 
 def worst(cluster: Any) -> HostLoad | None:

@@ -18,15 +18,29 @@ class Notice:
         return f'<p role="status" class="kitlib-notice" style="opacity:.8"><i>{html.escape(self.text)}</i></p>'
 
 
-def notice(text: str) -> None:
-    """Show a sentence at once: in the running cell, else on standard output."""
+_shown: tuple[int, str] | None = None
+"""Which run of a cell has shown a notice last, and of which kind."""
+
+
+def notice(text: str, kind: str = "") -> None:
+    """Show a sentence at once: in the running cell, else on standard output.
+
+    Args:
+        text: of the notice.
+        kind: a cell shows one notice of a kind, however often it measures; "" = all.
+    """
+    global _shown
     try:
         from IPython.core.getipython import get_ipython
         from IPython.display import display
     except ImportError:
         print(text)
         return
-    if get_ipython() is None:
+    shell = get_ipython()
+    if shell is None:
         print(text)
-    else:
+        return
+    now = (int(shell.execution_count), kind)
+    if not kind or now != _shown:
+        _shown = now
         display(Notice(text))

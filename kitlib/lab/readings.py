@@ -110,6 +110,7 @@ def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]
     cgroup = pod_cgroup(cluster, name, container)
     text = cluster.node(cluster.pod(name).spec.node_name).read(cgroup.path, "cpu.stat")
     found = {key: int(value) for key, value in (line.split() for line in text.splitlines())}
+    host.remind(cluster)
     stopped = found.pop("throttled_usec", 0) // 1000 or found.pop("throttled_time", 0) // 10**6
     return {key: found[key] for key in ("nr_periods", "nr_throttled") if key in found} | {"throttled_ms": stopped}
 
