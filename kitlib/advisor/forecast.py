@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kitlib.api.core import Pod
 from kitlib.cluster.nodes.container_process import ContainerProcess
@@ -130,8 +130,11 @@ def cpu_forecast(node: KernelNode, wanted: Mapping[str, float]) -> dict[str, flo
     Returns:
         Path -> CPUs, by the weights and quotas that the kubelet wants there.
     """
-    tree = node.desired()
-    kernel = Kernel(node.config.machine, tree.version)
+    tree, machine, cpus = node.desired(), node.config.machine, node.origin.cpus
+    if cpus is not None:  # what is divided is what the host of a real node gives, not what was declared
+        machine = replace(machine, cores=cpus, topology=(), numa_memory={}, numa_distances={})
+        tree = tree.only("cpu")  # cpuset files name processors of the host, which has other numbers
+    kernel = Kernel(machine, tree.version)
     kernel.cgroups.apply(tree)
     pids = {
         path: kernel.spawn(Workload((Phase(FOREVER, cpus=cpus),), name="busy"), path) for path, cpus in wanted.items()

@@ -16,6 +16,7 @@ from kitlib.advisor.forecast import Forecast, forecast, kills_in
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
+from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.node_memory import mebibytes, memory_box
@@ -33,6 +34,10 @@ from kitlib.widgets._parts.nodes import Passing, node_of
 from kitlib.widgets._parts.story import Story
 
 LABEL = "kitlib.dev/arena"
+AT_MOST, LOOK = 20.0, 0.5
+"""Seconds to wait on a real node until its kernel has killed or the pod has its memory, and between two looks."""
+TAKEN = 0.95
+"""Part of its memory from which on a pod has it: the rest may be shared pages that are charged elsewhere."""
 _PLACES = {"requests": "resources.requests", "uses": "kitlib.dev/workload.app"}
 """Field -> what an error about it names."""
 
@@ -97,18 +102,23 @@ class OomArena(KitWidget):
         self._number += 1
         more = ": more memory is wanted than there is" if expected.where else ""
         self._tell(f"{pod.name} starts{more}.", expected.rows)
-        self._look(expected, before)
+        self._look(expected, before, pod)
         made = self.cluster.pod(pod.name)
         if made.status.phase == "Failed" and not self._after_kill:
             raise KitError(f"{pod.name}: {made.status.message or made.status.reason}")
 
-    def _look(self, expected: Forecast, before: tuple[str, dict[str, Any]]) -> None:
+    def _has_its_memory(self, pod: Pod) -> bool:
+        """Whether a pod's process has taken what it takes: the next forecast goes by what is in use then."""
+        used = sum(memory for _, memory in self.node.usages().get((pod.namespace, pod.name), {}).values())
+        return used >= TAKEN * Quantity.parse(self.uses.amount).value()
+
+    def _look(self, expected: Forecast, before: tuple[str, dict[str, Any]], pod: Pod) -> None:
         """Read whom the kernel killed: from its log, or where that may not be read, from the pods' statuses."""
         killed = self._killed(*before)
-        for _ in range(0 if self._passing.virtual else 40 if expected.victims else 2):  # a real kernel takes its time
-            if killed:
-                break
-            self.cluster.advance(0.5)
+        left = 0.0 if self._passing.virtual else AT_MOST
+        while not killed and left > 0 and (expected.victims or not self._has_its_memory(pod)):
+            self.cluster.advance(LOOK)
+            left -= LOOK
             killed = self._killed(*before)
         self.history.append((expected.victims, killed))
         self._after_kill = (expected, killed[0]) if killed else None

@@ -4,6 +4,8 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.widgets import OomArena
+from kitlib.widgets._parts.nodes import Passing
+from kitlib.widgets.oom_arena import LOOK
 
 
 @pytest.fixture
@@ -108,3 +110,20 @@ def test_the_player_goes_from_the_full_node_to_the_kill_and_to_what_is_left(aren
     assert times == sorted(times)
     arena.clear.click()
     assert len(arena.board.frames) == 1
+
+
+def test_on_a_real_node_the_next_forecast_waits_for_the_memory_of_the_pod(monkeypatch):
+    """A process on a busy machine takes a while to touch its memory; forecast too early, everything still fits."""
+    monkeypatch.setattr(Passing, "virtual", property(lambda _: False))
+    arena = OomArena()
+    usages, looks = arena.node.usages, []
+
+    def slowly():
+        looks.append(arena.cluster.now())
+        return usages() if len(looks) > 4 else {}
+
+    monkeypatch.setattr(arena.node, "usages", slowly)
+    arena.add.click()
+    assert arena.problem == "" and len(looks) == 5
+    assert (looks[-1] - looks[0]).total_seconds() == 4 * LOOK
+    arena.cluster.close()

@@ -28,7 +28,7 @@ from kitlib.cluster.nodes.handle import NodeHandle
 from kitlib.cluster.nodes.interfaces import NodeFacts, Record
 from kitlib.cluster.nodes.kernel_log import lines_of_node
 from kitlib.cluster.nodes.object_sync import ObjectSync
-from kitlib.cluster.nodes.origin import Origin, host_refusals
+from kitlib.cluster.nodes.origin import CPUS, Origin, host_refusals
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
@@ -121,7 +121,8 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
             cpus=len(facts["cpus"]),
             controllers=facts["controllers"],
         )
-        return Origin("real", facts["version"], (self.name,), facts["kernel"], refused, facts["lowest_score"])
+        cpus = len(facts["cpus"]) if any(one.subject == CPUS for one in refused) else None
+        return Origin("real", facts["version"], (self.name,), facts["kernel"], refused, facts["lowest_score"], cpus)
 
     def __repr__(self) -> str:
         state = "up" if self.link.alive else "gone"

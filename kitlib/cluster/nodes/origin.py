@@ -56,6 +56,7 @@ class Origin:
         kernel: release of a real node's kernel.
         refusals: what the host of a real node does not grant.
         lowest_score: the lowest oom_score_adj that the host grants.
+        cpus: processors that a real node can use where they are fewer than declared; None = all.
         because: why the values are not those of a real node where one could be expected; "" = nothing to say.
     """
 
@@ -65,6 +66,7 @@ class Origin:
     kernel: str = ""
     refusals: tuple[Refusal, ...] = ()
     lowest_score: int = LOWEST_SCORE
+    cpus: int | None = None
     because: str = ""
 
     @property
