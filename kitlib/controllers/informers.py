@@ -111,6 +111,10 @@ class Informers:
             if controller is not None:
                 _remove(self._unfinished, controller, uid)
 
+    def objects(self) -> list[KubeObject]:
+        """All objects, oldest first."""
+        return _oldest_first(self._objects.values())
+
     def get(self, uid: UID) -> KubeObject | None:
         """The object with this UID."""
         return self._objects.get(uid)

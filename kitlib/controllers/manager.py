@@ -1,6 +1,7 @@
 """The controller manager: it hands every change of the store to the controllers that watch such objects, and runs them.
 
-Controllers work in rounds until no queue has a key that is due. An error in one object is kept, logged and tried again
+Controllers run from the moment that an object needs them (descriptors.py), in rounds until no queue has a key that is
+due. An error in one object is kept, logged and tried again
 after a back-off; it stops neither the other objects nor the other controllers.
 
 Source: cmd/kube-controller-manager/app (NewControllerDescriptors).
@@ -9,88 +10,21 @@ Source: cmd/kube-controller-manager/app (NewControllerDescriptors).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 
 from kitlib.api.guard import Guard, described
+from kitlib.api.meta import KubeObject
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.apiserver.store.store import WatchEvent
-from kitlib.controllers.clusterroleaggregation import ClusterRoleAggregationController
 from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key, Usages
-from kitlib.controllers.cronjob import CronJobController
-from kitlib.controllers.customresources import CustomResourceDefinitionController
-from kitlib.controllers.daemon import DaemonSetController
-from kitlib.controllers.deployment import DeploymentController
-from kitlib.controllers.device_taint_eviction import DeviceTaintEvictionController
-from kitlib.controllers.disruption import DisruptionController
-from kitlib.controllers.endpoints import EndpointsController
-from kitlib.controllers.endpointslices import EndpointSliceController, EndpointSliceMirroringController
-from kitlib.controllers.flowcontrol import FlowControlController
-from kitlib.controllers.garbagecollector import GarbageCollector
+from kitlib.controllers.descriptors import CONTROLLERS, Descriptor
 from kitlib.controllers.informers import NOT_INDEXED, Change, Informers
-from kitlib.controllers.job import JobController
-from kitlib.controllers.namespace import NamespaceController
-from kitlib.controllers.node_lifecycle import NodeLifecycleController
-from kitlib.controllers.podautoscaler import HorizontalController
-from kitlib.controllers.podgc import PodGCController
-from kitlib.controllers.replicaset import ReplicaSetController, ReplicationControllerController
-from kitlib.controllers.resourceclaim import ResourceClaimController
-from kitlib.controllers.resourcequota import ResourceQuotaController
-from kitlib.controllers.rootcacertpublisher import RootCACertificatePublisher
-from kitlib.controllers.serviceaccounts import ServiceAccountsController
-from kitlib.controllers.serviceaccounttokens import TokensController
-from kitlib.controllers.stale_disruption import StaleDisruptionController
-from kitlib.controllers.statefulset import StatefulSetController
-from kitlib.controllers.tainteviction import TaintEvictionController
-from kitlib.controllers.ttl import TTLController
-from kitlib.controllers.ttlafterfinished import TTLAfterFinishedController
-from kitlib.controllers.volume.ephemeral import EphemeralVolumeController
-from kitlib.controllers.volume.expand import ExpandController
-from kitlib.controllers.volume.persistentvolume import PersistentVolumeController
-from kitlib.controllers.volume.protection import ClaimProtectionController, VolumeProtectionController
 from kitlib.controllers.workqueue import WorkQueue
 
 MAX_ROUNDS = 500
 ERRORS_KEPT = 100
-
-CONTROLLERS: tuple[type[Controller], ...] = (
-    NamespaceController,
-    GarbageCollector,
-    PodGCController,
-    NodeLifecycleController,
-    TTLController,
-    DeploymentController,
-    ReplicaSetController,
-    ReplicationControllerController,
-    StatefulSetController,
-    DaemonSetController,
-    EphemeralVolumeController,
-    PersistentVolumeController,
-    ExpandController,
-    ClaimProtectionController,
-    VolumeProtectionController,
-    ResourceClaimController,
-    TaintEvictionController,
-    DeviceTaintEvictionController,
-    DisruptionController,
-    StaleDisruptionController,
-    ResourceQuotaController,
-    JobController,
-    CronJobController,
-    TTLAfterFinishedController,
-    EndpointsController,
-    EndpointSliceController,
-    EndpointSliceMirroringController,
-    ServiceAccountsController,
-    TokensController,
-    RootCACertificatePublisher,
-    HorizontalController,
-    CustomResourceDefinitionController,
-    ClusterRoleAggregationController,
-    FlowControlController,
-)
-"""In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
 
 
 class ControllerManager:
@@ -105,40 +39,83 @@ class ControllerManager:
 
     Args:
         api: existing objects are handed to the controllers as new ones.
-        kinds: the controllers' classes.
+        descriptors: the controllers, in the order in which they run.
     """
 
-    def __init__(self, api: APIServer, kinds: Iterable[type[Controller]] = CONTROLLERS) -> None:
+    def __init__(self, api: APIServer, descriptors: Sequence[Descriptor] = CONTROLLERS) -> None:
         self.api = api
         self.informers = Informers(api.store)
         self.metrics: Callable[[], Usages] = dict
         self.is_restless = False
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
         self._guard: Guard[Change] = Guard("controller-manager", self._failed)
-        self.controllers = [kind(self) for kind in kinds]
-        self._queues = [controller.queue for controller in self.controllers]
-        self._watching = [controller.handlers() for controller in self.controllers]
+        self._descriptors = tuple(descriptors)
+        self._running: list[Controller | None] = [None] * len(self._descriptors)
+        self._watching: list[Mapping[str, Handler]] = [{} for _ in self._descriptors]
+        self._queues: list[WorkQueue[Key]] = []
+        self._waiting: dict[str, list[int]] = {}
         self._handlers: dict[str, list[Handler]] = {}
+        for place, one in enumerate(self._descriptors):
+            if not one.starts:
+                self._start(place)
+            for kind in one.starts:
+                self._waiting.setdefault(kind, []).append(place)
         existing, self.informers.existing = self.informers.existing, []
+        for obj in existing:
+            self._start_wanted(watched_kind(obj), obj)
         for obj in existing:
             self._notify(Change("ADDED", None, obj))
         self._unsubscribe: Callable[[], None] = api.store.subscribe(self._on_change)
 
     def _on_change(self, event: WatchEvent) -> None:
-        if watched_kind(event.object) not in NOT_INDEXED:
+        kind = watched_kind(event.object)
+        if kind not in NOT_INDEXED:
+            for place in self._start_wanted(kind, event.object):
+                for obj in self.informers.objects():  # as they were before this change
+                    self._call(self._watching[place], Change("ADDED", None, obj))
             self._notify(self.informers.apply(event))
+
+    def _start_wanted(self, kind: str, obj: KubeObject) -> list[int]:
+        """Start the controllers that an object needs; the places of those that have not been told of anything."""
+        waiting = self._waiting.get(kind)
+        if not waiting:
+            return []
+        wanted = [place for place in waiting if self._descriptors[place].wanted_by(kind, obj)]
+        for place in wanted:
+            self._start(place)
+        return wanted
+
+    def _start(self, place: int) -> Controller:
+        """Run the controller at a place from now on."""
+        controller = self._descriptors[place].load()(self)
+        self._running[place] = controller
+        self._watching[place] = controller.handlers()
+        self._queues.append(controller.queue)
+        self._handlers.clear()
+        for waiting in self._waiting.values():
+            if place in waiting:
+                waiting.remove(place)
+        return controller
 
     def _notify(self, change: Change) -> None:
         kind = watched_kind(change.new)
         handlers = self._handlers.get(kind)
         if handlers is None:
-            found = (watching.get(kind) or watching.get(ANY_KIND) for watching in self._watching)
+            found = (_handler(watching, kind) for watching in self._watching)
             handlers = self._handlers[kind] = [one for one in found if one is not None]
         for handler in handlers:
-            try:
-                handler(change)
-            except Exception as error:
-                self._guard.caught(change, error)
+            self._hand(handler, change)
+
+    def _call(self, watching: Mapping[str, Handler], change: Change) -> None:
+        handler = _handler(watching, watched_kind(change.new))
+        if handler is not None:
+            self._hand(handler, change)
+
+    def _hand(self, handler: Handler, change: Change) -> None:
+        try:
+            handler(change)
+        except Exception as error:
+            self._guard.caught(change, error)
 
     def _failed(self, change: Change, error: Exception) -> None:
         """A defect in the work on one change: the object says so, unless it is an event itself."""
@@ -147,8 +124,14 @@ class ControllerManager:
             record(self.api, change.new, "Warning", "InternalError", described(error), "controller-manager")
 
     def controller(self, name: str) -> Controller:
-        """The controller with this name."""
-        return next(one for one in self.controllers if one.name == name)
+        """The controller with this name; it runs from now on."""
+        place = next(place for place, one in enumerate(self._descriptors) if one.name == name)
+        running = self._running[place]
+        if running is None:
+            running = self._start(place)
+            for obj in self.informers.objects():
+                self._call(self._watching[place], Change("ADDED", None, obj))
+        return running
 
     def is_due(self) -> bool:
         """Whether a controller has something to do now."""
@@ -163,8 +146,12 @@ class ControllerManager:
         began = self.api.store.version
         self.is_restless = False
         for _ in range(MAX_ROUNDS):
-            busy = [controller.process() for controller in self.controllers if controller.queue.is_due()]
-            if not any(busy):
+            busy = False
+            for place in range(len(self._running)):  # one that is started by one before it has its turn in this round
+                controller = self._running[place]
+                if controller is not None and controller.queue.is_due():
+                    busy |= controller.process()
+            if not busy:
                 break
         else:
             self.is_restless = True
@@ -173,6 +160,10 @@ class ControllerManager:
     def close(self) -> None:
         """Watch the store no longer."""
         self._unsubscribe()
+
+
+def _handler(watching: Mapping[str, Handler], kind: str) -> Handler | None:
+    return watching.get(kind) or watching.get(ANY_KIND)
 
 
 def reconcile(api: APIServer) -> bool:

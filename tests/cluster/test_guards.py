@@ -14,7 +14,8 @@ import pytest
 from kitlib.apiserver.admission import binding
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.simulated import SimulatedNode
-from kitlib.controllers.manager import CONTROLLERS, ControllerManager
+from kitlib.controllers.descriptors import CONTROLLERS, Descriptor
+from kitlib.controllers.manager import ControllerManager
 from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.garbage import GarbageCollector
@@ -182,11 +183,12 @@ def test_a_plugin_of_the_users_that_fails_is_an_error_of_the_cycle() -> None:
     assert "ZeroDivisionError: division by zero" in cluster.decision("web").message
 
 
-@pytest.mark.parametrize("kind", CONTROLLERS, ids=lambda kind: str(kind.name))
+@pytest.mark.parametrize("descriptor", CONTROLLERS, ids=lambda one: str(one.name))
 def test_an_object_at_which_a_controller_fails_is_tried_again(
-    kind: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    descriptor: Descriptor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = Cluster.simulated(1)
+    kind = descriptor.load()
     controller = cluster.controllers.controller(kind.name)
     tried: list[tuple[str, ...]] = []
     original = kind.sync
@@ -230,9 +232,10 @@ def test_a_change_at_which_a_handler_fails_reaches_the_others(monkeypatch: pytes
         if change.new.name == "bad":
             raise Defect("put in")
 
+    cluster.apply(pod("first"))
     cluster.controllers._handlers["Pod"].insert(0, broken)
     cluster.apply([pod("bad"), pod("good")])
-    assert [p.status.phase for p in cluster.pods()] == ["Running", "Running"]
+    assert [p.status.phase for p in cluster.pods()] == ["Running"] * 3
     assert "InternalError" in events(cluster, "bad") and len(cluster.controllers.errors) >= 1
     assert isinstance(cluster.controllers, ControllerManager)
 

@@ -9,8 +9,8 @@ import pytest
 from kitlib.api.clock import EPOCH
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.controllers.descriptors import CONTROLLERS
 from kitlib.controllers.manager import ControllerManager
-from kitlib.controllers.namespace import NamespaceController
 from tests.controllers.builders import hollow, names, pod, workload
 
 
@@ -139,7 +139,7 @@ def test_a_pod_that_outlives_its_grace_period_is_said_to_remain():
     """The rule of deleteAllContentForGroupVersionResource: nothing holds the pod, and its time is over."""
     now = [EPOCH]
     api = APIServer(lambda: now[0])
-    manager = ControllerManager(api, [NamespaceController])
+    manager = ControllerManager(api, [one for one in CONTROLLERS if one.name == "namespace-controller"])
     api.create(from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}))
     late = pod("late", terminationGracePeriodSeconds=20, nodeName="a-node-that-hangs")
     late["metadata"]["namespace"] = "shop"

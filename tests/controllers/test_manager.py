@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from kitlib.controllers.manager import CONTROLLERS
+from kitlib.controllers.descriptors import CONTROLLERS
 from kitlib.controllers.replicaset import ReplicaSetController
 from kitlib.controllers.workqueue import WorkQueue
 from tests.controllers.builders import hollow, workload

@@ -16,7 +16,8 @@ from kitlib.apiserver.admission.requester import (
     service_account,
 )
 from kitlib.cluster import Cluster
-from kitlib.controllers.manager import CONTROLLERS, ControllerManager
+from kitlib.controllers.descriptors import CONTROLLERS
+from kitlib.controllers.manager import ControllerManager
 
 GROUP = "admissionregistration.k8s.io/v1"
 
@@ -89,8 +90,8 @@ def test_the_scheduler_writes_what_it_could_not_do_under_its_own_name() -> None:
 
 def test_every_controller_has_the_account_that_the_bootstrap_roles_name() -> None:
     """Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go."""
-    manager = ControllerManager(Cluster.simulated(0).api, CONTROLLERS)
-    named = {one.name: one.user.name for one in manager.controllers}
+    manager = ControllerManager(Cluster.simulated(0).api)
+    named = {one.name: manager.controller(one.name).user.name for one in CONTROLLERS}
     in_kube_system = {name: user.removeprefix("system:serviceaccount:kube-system:") for name, user in named.items()}
     assert in_kube_system["daemonset-controller"] == "daemon-set-controller"
     assert in_kube_system["persistentvolume-controller"] == "persistent-volume-binder"
