@@ -1,10 +1,9 @@
 """The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
 
-The order is the real one's: defaults, mutating admission (mutation.py), validation, validating admission
-(LimitRanger's limits, PodSecurity, ValidatingAdmissionPolicy, ResourceQuota). ServiceAccount is in force while the
-cluster is served over HTTP.
+The order is the real one's: defaults, the plugins' `admit` (plugins.py), the kind's strategy, validation, the plugins'
+`validate`, the store. What few objects need, custom kinds or resizing, is loaded with the first that needs it.
 
-Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
+Source: apiserver registry.Store, endpoints/handlers (create.go, update.go, delete.go).
 """
 
 from __future__ import annotations
@@ -21,36 +20,23 @@ from kitlib.api.core import (
     Node,
     Pod,
     PodStatus,
-    ResourceQuota,
     Service,
 )
 from kitlib.api.defaults import set_defaults
-from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, KitError, NoMatch, NotFound
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.pod_strategy import mark_deleted, mark_gated, prepare_for_create
-from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
-from kitlib.apiserver.admission.custom import objects as custom
-from kitlib.apiserver.admission.custom import strategy as custom_strategy
+from kitlib.apiserver.admission import custom_kinds, deletion, plugins, strategy
+from kitlib.apiserver.admission.attributes import attributes_of
 from kitlib.apiserver.admission.deletion import NAMESPACE_FINALIZER
-from kitlib.apiserver.admission.ephemeral_containers import validate_ephemeral_containers_update
-from kitlib.apiserver.admission.flow_control import flow_control
 from kitlib.apiserver.admission.initial_status import reset_status
-from kitlib.apiserver.admission.kubernetes_service import kubernetes_service
-from kitlib.apiserver.admission.mutation import admit_changed, admit_new
-from kitlib.apiserver.admission.podsecurity import admission as pod_security
-from kitlib.apiserver.admission.policy import validating
-from kitlib.apiserver.admission.policy.attributes import attributes_of
-from kitlib.apiserver.admission.priority import check_priority_class, system_priority_classes
-from kitlib.apiserver.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
-from kitlib.apiserver.admission.service_allocation import allocate, init_ip_family_fields
+from kitlib.apiserver.admission.plugin import Surroundings
+from kitlib.apiserver.admission.priority import system_priority_classes
 from kitlib.apiserver.admission.size import check_size
 from kitlib.apiserver.admission.system_namespaces import system_namespaces
 from kitlib.apiserver.admission.updating import check_preconditions, validate_common_fields
-from kitlib.apiserver.admission.validation import admin_access
 from kitlib.apiserver.store.events import EventCorrelator
 from kitlib.apiserver.store.kinds import Resource, is_served
 from kitlib.apiserver.store.node_leases import NodeLeases
@@ -130,12 +116,11 @@ class APIServer:
         if not made.metadata.name and made.metadata.generate_name:
             made.metadata.name = self.store.free_name(made)
         made.metadata.uid = self.store.free_uid(made.metadata.uid)
-        self._check_namespace_lives(made)
         set_defaults(made)
         check_size(made)
-        given, accounts = obj.metadata, bool(self.token_key)
-        mutated = admit_new(self.store, made, given, dry_run=self._dry_running, service_accounts=accounts)
-        made = self._completed(mutated, made)
+        around = Surroundings(self.store, self.release, bool(self.token_key), obj.metadata, self.warnings)
+        about = attributes_of(self.store, made, None, dry_run=self._dry_running)
+        made = self._completed(plugins.admit(about, around), made)
         strategy.prepare(made, None, self.release)
         if isinstance(made, Pod):
             for mutate in self.mutators:
@@ -145,17 +130,15 @@ class APIServer:
             mark_gated(made)
         else:
             reset_status(made)
-            custom_strategy.prepare_for_create(self.store, made)
+            custom_kinds.prepare(self.store, made, None)
             strategy.stamp_taints(made, self.store.now())
         kind = self.store.kinds.of(made)
         errors = validate(made, namespaced=kind.namespaced)
-        if isinstance(made, ResourceClaim | ResourceClaimTemplate):
-            errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
-        errors += custom.validate_custom(self.store, made, None)
+        errors += strategy.validate(self.store, made) + custom_kinds.validate_custom(self.store, made, None)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
-        charged = self._check(made, None)
+        plugins.validate(attributes_of(self.store, made, None, dry_run=self._dry_running), around)
         if isinstance(made, Node):
             for check in self.node_checks:
                 check(made)
@@ -166,7 +149,7 @@ class APIServer:
                 made.spec.finalizers = [*made.spec.finalizers, NAMESPACE_FINALIZER]
         with self.store.transaction():
             stored = self.store.create(made)
-            for changed in charged:
+            for changed in around.charged:
                 self.store.update(changed)
         return stored
 
@@ -195,13 +178,13 @@ class APIServer:
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
-        custom_strategy.prepare_for_update(self.store, made, old)
+        custom_kinds.prepare(self.store, made, old)
         errors = validate_common_fields(made, old, namespaced=kind.namespaced)
-        errors += validate(made, old, namespaced=kind.namespaced) + custom.validate_custom(self.store, made, old)
+        errors += validate(made, old, namespaced=kind.namespaced) + custom_kinds.validate_custom(self.store, made, old)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
-        self._check(made, old, subresource)
+        self.ask_plugins(made, old, subresource)
         stored = self.store.update(made)
         self._finish_deletion(stored)
         return stored
@@ -213,17 +196,17 @@ class APIServer:
         if old is None:
             raise NotFound(kind.qualified, obj.name)
         made: Any
-        if custom_strategy.is_custom(old):
-            made = self._changed(custom_strategy.with_status_of(obj, old), old, "status")
+        if custom_kinds.is_custom(old):
+            made = self._changed(custom_kinds.with_status_of(obj, old), old, "status")
         else:
             made = deepcopy(old)
             made.status = deepcopy(obj.status)  # type: ignore[attr-defined]
             made.metadata.managed_fields = obj.metadata.managed_fields
             made.status = self._changed(made, old, "status").status
-        errors = validate_status_update(made, old) + custom.validate_custom(self.store, made, old)
+        errors = validate_status_update(made, old) + custom_kinds.validate_custom(self.store, made, old)
         if errors:
             raise Invalid(kind.group_kind, obj.name, errors)
-        self.ask_policies(made, old, "status")
+        self.ask_plugins(made, old, "status")
         stored: T = self.store.update(made, same_generation=True)
         return stored
 
@@ -234,6 +217,8 @@ class APIServer:
             Invalid: where something else changes, or the pod's QoS class would.
             Forbidden: by a quota or limit range, or where the pod's node could never offer that much.
         """
+        from kitlib.apiserver.admission import pod_resize
+
         self.warnings.clear()
         old = self.store.get(Pod, pod.name, pod.namespace)
         asked = self._changed(set_defaults(deepcopy(pod)), old, "resize")
@@ -241,13 +226,10 @@ class APIServer:
         errors = pod_resize.validate_pod_resize(made, old, self.release)
         if errors:
             raise Invalid(made.kind, made.name, errors)
-        limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
-        if made.spec != old.spec:
-            pod_resize.check_node(made, self.store.find(Node, made.spec.node_name), self.release)
-        charged = self._check(made, old, "resize")
+        around = self.ask_plugins(made, old, "resize")
         with self.store.transaction():
             stored = self.store.update(made)
-            for changed in charged:
+            for changed in around.charged:
                 self.store.update(changed)
         return stored
 
@@ -257,6 +239,8 @@ class APIServer:
         Raises:
             Invalid: where one that is there changes or goes, or a new one has what ephemeral containers may not have.
         """
+        from kitlib.apiserver.admission.ephemeral_containers import validate_ephemeral_containers_update
+
         old = self.store.get(Pod, pod.name, pod.namespace)
         made = deepcopy(old)
         made.metadata.resource_version = pod.metadata.resource_version
@@ -268,8 +252,7 @@ class APIServer:
         if errors:
             raise Invalid(made.kind, made.name, errors)
         self.warnings.clear()
-        self._check_pod_security(made, old)
-        self.ask_policies(made, old, "ephemeralcontainers")
+        self.ask_plugins(made, old, "ephemeralcontainers")
         return self.store.update(made)
 
     def delete(
@@ -294,7 +277,7 @@ class APIServer:
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
-        self.ask_policies(None, self.store.get(kind, name, namespace))
+        self.ask_plugins(None, self.store.get(kind, name, namespace))
         return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
 
     def remove(
@@ -306,12 +289,14 @@ class APIServer:
         grace: int | None,
         propagation: str = "Background",
     ) -> Any:
-        """Remove an object without asking policies: what was sent, an eviction, has been admitted."""
+        """Remove an object without asking plugins: what was sent, an eviction, has been admitted."""
         obj: KubeObject = self.store.get(kind, name, namespace)
         if grace != 0 and isinstance(obj, Pod) and mark_deleted(obj, grace, self.store.now()):
             return self.store.update(obj)
         if isinstance(obj, CustomResourceDefinition):
-            custom_strategy.mark_terminating(obj, self.store.now())
+            from kitlib.apiserver.admission.custom.strategy import mark_terminating
+
+            mark_terminating(obj, self.store.now())
         obj.metadata.finalizers = deletion.with_propagation(obj.metadata, propagation)
         if deletion.keeps(obj):
             deletion.mark(obj, self.store.now())
@@ -327,6 +312,10 @@ class APIServer:
 
         Source: clusterauthenticationtrust, which publishes the certificate; kubernetesservice.
         """
+        from kitlib.apiserver.admission.flow_control import flow_control
+        from kitlib.apiserver.admission.kubernetes_service import kubernetes_service
+        from kitlib.apiserver.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
+
         self.token_key = bytes.fromhex(key)
         standing = self.store.find(ConfigMap, AUTHENTICATION, SYSTEM)
         if standing is not None:
@@ -369,7 +358,7 @@ class APIServer:
             raise Forbidden(self.store.kinds.of(obj).plural, obj.name, why)
         if is_served(obj.api_version, obj.kind, self.release):
             return
-        if custom.definition_of(self.store, obj.api_version, obj.kind) is None:
+        if not custom_kinds.is_defined(self.store, obj):
             raise NoMatch(obj.kind, obj.api_version)
 
     def _placed(self, obj: T) -> T:
@@ -383,68 +372,42 @@ class APIServer:
             raise NotFound("namespaces", obj.metadata.namespace)
         return obj
 
-    def _check_namespace_lives(self, obj: KubeObject) -> None:
-        """Nothing new in a namespace that is being deleted. Source: plugin/pkg/admission/namespace/lifecycle."""
-        kind = self.store.kinds.of(obj)
-        if not kind.namespaced:
-            return
-        namespace = self.store.get(Namespace, obj.namespace, copy=False)
-        if namespace.metadata.deletion_timestamp is not None:
-            why = f"unable to create new content in namespace {obj.namespace} because it is being terminated"
-            raise Forbidden(kind.qualified, obj.name, why)
-
     def _allocate(self, made: KubeObject) -> None:
         """Give a valid Service its addresses and node ports. Source: registry/core/service/storage beginCreate."""
         if isinstance(made, Service):
+            from kitlib.apiserver.admission.service_allocation import allocate, init_ip_family_fields
+
             init_ip_family_fields(made)
             errors = allocate(made, self.store.list(Service, copy=False))
             if errors:
                 raise Invalid(self.store.kinds.of(made).group_kind, made.name, errors)
 
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
-        mutated = admit_changed(self.store, made, old, subresource, dry_run=self._dry_running)
+        """The object as the plugins leave it; a Scale, which is what they see of a workload's scale, changes that."""
+        about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running)
+        mutated = plugins.admit(about, Surroundings(self.store, self.release, bool(self.token_key)))
+        if about.new is not made:
+            return made if mutated is about.new else strategy.scaled(made, mutated)
         return self._completed(mutated, made)
 
-    def _completed(self, mutated: T, before: T) -> T:
+    def _completed(self, mutated: Any, before: T) -> T:
         if mutated is not before:
             check_size(mutated)
-        made: T = custom.completed(self.store, mutated)
+        made: T = custom_kinds.completed(self.store, mutated)
         return made
 
-    def ask_policies(
+    def ask_plugins(
         self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
-    ) -> None:
-        """Raises: PolicyDenied, where a policy denies the write; see `attributes_of`."""
+    ) -> Surroundings:
+        """Let the plugins judge a write; see `attributes_of`.
+
+        Returns:
+            What they left behind.
+
+        Raises:
+            Forbidden, Invalid, PolicyDenied: one of them refuses it.
+        """
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
-        self.warnings += validating.admit(self.store, about)
-
-    def _check(self, made: KubeObject, old: KubeObject | None, subresource: str = "") -> list[ResourceQuota]:
-        """Validating admission; returns the quotas with their new use."""
-        if isinstance(made, PriorityClass):
-            check_priority_class(made, self.store.list(PriorityClass, copy=False))
-        volume_resize.check(made, old, self.store)
-        if isinstance(made, Pod) and old is None:
-            limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
-        self._check_pod_security(made, old)
-        self.ask_policies(made, old, subresource)
-        if not made.namespace:
-            return []
-        return quota.admit(made, self.store.kinds.of(made), self.store.list(ResourceQuota, made.namespace), old)
-
-    def _check_pod_security(self, made: KubeObject, old: KubeObject | None) -> None:
-        """Source: podsecurity.Plugin.Validate."""
-        newest = self.release.minor
-        if isinstance(made, Namespace):
-            before = old if isinstance(old, Namespace) else None
-            errors = pod_security.check_labels(made, before)
-            if errors:
-                raise Invalid(made.kind, made.name, errors)
-            if before is not None:
-                pods = self.store.list(Pod, made.name, copy=False)
-                self.warnings += pod_security.warn_of_pods(made, before, pods, newest)
-        elif made.namespace:
-            labels = self.store.get(Namespace, made.namespace, copy=False).metadata.labels
-            if isinstance(made, Pod):
-                self.warnings += pod_security.admit_pod(made, old if isinstance(old, Pod) else None, labels, newest)
-            else:
-                self.warnings += pod_security.warn_of_template(made, labels, newest)
+        around = Surroundings(self.store, self.release, bool(self.token_key), warnings=self.warnings)
+        plugins.validate(about, around)
+        return around

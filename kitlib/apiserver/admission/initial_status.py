@@ -1,6 +1,6 @@
-"""A new object's status: what the manifest says of it does not count, and volumes in use are protected.
+"""A new object's status: what the manifest says of it does not count.
 
-Source: PrepareForCreate of the registries' strategies; plugin/pkg/admission/storage/storageobjectinuseprotection.
+Source: PrepareForCreate of the registries' strategies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from kitlib.api.flowcontrol import FlowSchema, PriorityLevelConfiguration
 from kitlib.api.meta import KubeObject
 from kitlib.api.networking import Ingress
 from kitlib.api.policy import PodDisruptionBudget
-from kitlib.apiserver.admission.deletion import PV_PROTECTION, PVC_PROTECTION
 
 _APPS = (Deployment, ReplicaSet, StatefulSet, DaemonSet)
 _EMPTY = (
@@ -25,7 +24,6 @@ _EMPTY = (
     *(CustomResourceDefinition, ValidatingAdmissionPolicy, FlowSchema, PriorityLevelConfiguration),
     *(CertificateSigningRequest, APIService),
 )
-_PROTECTED = {PersistentVolumeClaim: PVC_PROTECTION, PersistentVolume: PV_PROTECTION}
 
 
 def reset_status(obj: KubeObject) -> None:
@@ -36,6 +34,3 @@ def reset_status(obj: KubeObject) -> None:
         obj.status = type(obj.status)()
     elif isinstance(obj, PersistentVolumeClaim | PersistentVolume):
         obj.status = type(obj.status)(phase="Pending")
-        finalizer = _PROTECTED[type(obj)]
-        if finalizer not in obj.metadata.finalizers:
-            obj.metadata.finalizers = [*obj.metadata.finalizers, finalizer]

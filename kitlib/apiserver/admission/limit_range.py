@@ -14,6 +14,8 @@ from kitlib.api.core import LimitRange, LimitRangeItem, Pod, ResourceList
 from kitlib.api.errors import Forbidden
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
+from kitlib.apiserver.admission.attributes import CREATE, Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 
 
 def apply_defaults(pod: Pod, ranges: Iterable[LimitRange]) -> Pod:
@@ -104,3 +106,15 @@ def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit
     if limit.milli_value() * 1000 > request.milli_value() * most.milli_value():
         return [f"{rule}, but provided ratio is {limit.milli_value() / request.milli_value():f}"]
     return []
+
+
+class LimitRangerPlugin(Plugin):
+    """For new pods, and pods that are resized, in namespaces with LimitRanges."""
+
+    def admit(self, about: Attributes, around: Surroundings) -> None:
+        if about.operation == CREATE and isinstance(about.new, Pod):
+            apply_defaults(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        if isinstance(about.new, Pod):
+            check(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))

@@ -13,6 +13,8 @@ from kitlib.api.field_errors import Errors, forbidden, invalid
 from kitlib.api.podresources import is_pod_level_resources_set, pod_requests
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.validation import validate_pod_create
 from kitlib.kubelet.qos.qos_class import compute_pod_qos, is_restartable_init
 
@@ -196,3 +198,12 @@ def check_node(pod: Pod, node: Node | None, release: Release) -> None:
             short.append(f"{name}, requested: {wanted}, allocatable: {offered}")
     if short:
         raise Forbidden("pods", pod.name, f"node didn't have enough allocatable resources: {'; '.join(short)}")
+
+
+class PodResizeValidatorPlugin(Plugin):
+    """For pods that are resized."""
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        pod, old = about.new, about.old
+        if isinstance(pod, Pod) and isinstance(old, Pod) and pod.spec != old.spec:
+            check_node(pod, around.store.find(Node, pod.spec.node_name), around.release)

@@ -11,6 +11,8 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.policy import PriorityClass
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.validation.policy import SYSTEM_PRIORITY_CLASSES
 
 PREEMPT_LOWER = "PreemptLowerPriority"
@@ -83,3 +85,15 @@ def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -
     if new.global_default and standing is not None and standing.metadata.name != name:
         why = f"PriorityClass {standing.metadata.name} is already marked as default. Only one default can exist"
         raise Forbidden("priorityclasses.scheduling.k8s.io", name, why)
+
+
+class PriorityPlugin(Plugin):
+    """For new pods and for PriorityClasses."""
+
+    def admit(self, about: Attributes, around: Surroundings) -> None:
+        if isinstance(about.new, Pod):
+            admit_priority(about.new, around.store.list(PriorityClass, copy=False))
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        if isinstance(about.new, PriorityClass):
+            check_priority_class(about.new, around.store.list(PriorityClass, copy=False))

@@ -28,6 +28,8 @@ from kitlib.api.meta import KubeObject, LabelSelector, LabelSelectorRequirement
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
@@ -43,7 +45,7 @@ _POD_RESOURCES = {
 }
 
 
-def admit(
+def charge(
     obj: KubeObject, kind: Resource, quotas: Iterable[ResourceQuota], old: KubeObject | None = None
 ) -> list[ResourceQuota]:
     """Charge an object to the quotas that match it.
@@ -227,3 +229,12 @@ def _unspecified(pod: Pod, required: Iterable[str]) -> str:
 
 def _printed(amounts: ResourceList) -> str:
     return ",".join(f"{name}={amount}" for name, amount in sorted(amounts.items()))
+
+
+class ResourceQuotaPlugin(Plugin):
+    """For objects in namespaces with quotas."""
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        obj = about.parent or about.object  # a Scale's workload
+        kind = around.store.kinds.of(obj)
+        around.charged += charge(obj, kind, around.store.list(ResourceQuota, obj.namespace), about.old_of(obj))

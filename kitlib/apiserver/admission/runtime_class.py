@@ -12,6 +12,8 @@ from kitlib.api.core import Pod, Toleration
 from kitlib.api.errors import Forbidden
 from kitlib.api.field_errors import shown
 from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _NO_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
@@ -88,3 +90,11 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
     if wide.operator in ("", "Equal"):
         return narrow.operator in ("", "Equal") and wide.value == narrow.value
     return wide.operator == "Exists"
+
+
+class RuntimeClassPlugin(Plugin):
+    """For new pods with a RuntimeClass or an overhead."""
+
+    def admit(self, about: Attributes, around: Surroundings) -> None:
+        if isinstance(about.new, Pod):
+            admit_runtime_class(about.new, around.store.list(RuntimeClass, copy=False))

@@ -13,6 +13,8 @@ from kitlib.api.core import Container, Pod, ServiceAccount
 from kitlib.api.errors import Forbidden
 from kitlib.api.serialize import from_dict
 from kitlib.api.volume import Volume
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 
 DEFAULT = "default"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -85,3 +87,16 @@ def _volume(name: str) -> Volume:
         {"downwardAPI": {"items": [namespace]}},
     ]
     return from_dict({"name": name, "projected": {"sources": sources, "defaultMode": 0o644}}, Volume)
+
+
+class ServiceAccountPlugin(Plugin):
+    """For new pods of a served cluster."""
+
+    def admit(self, about: Attributes, around: Surroundings) -> None:
+        if isinstance(about.new, Pod):
+            store = around.store
+            admit_service_account(
+                about.new,
+                lambda name, namespace: store.find(ServiceAccount, name, namespace, copy=False),
+                store.new_suffix,
+            )

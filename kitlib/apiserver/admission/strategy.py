@@ -6,17 +6,21 @@ Source: PrepareForCreate of the strategies in pkg/registry (batch/job, apps/stat
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TypeVar
 
 from kitlib.api.apps import StatefulSet
 from kitlib.api.batch import Job
-from kitlib.api.claim_data_sources import normalize_data_sources, prepare_data_sources
-from kitlib.api.core import PersistentVolumeClaim, Service
-from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
+from kitlib.api.core import Namespace, PersistentVolumeClaim, Service
+from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kitlib.api.errors import Invalid
+from kitlib.api.field_errors import NOT_NEGATIVE, Errors, invalid
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.pod_templates import drop_disabled_fields
 from kitlib.api.release import Release
-from kitlib.apiserver.admission.service_allocation import prepare_service
+from kitlib.api.scale import Scale
+from kitlib.apiserver.store.store import Store
 
+T = TypeVar("T", bound=KubeObject)
 _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 
 
@@ -29,8 +33,12 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
     """
     drop_disabled_fields(obj, old, release)
     if isinstance(obj, Service):
+        from kitlib.apiserver.admission.service_allocation import prepare_service
+
         prepare_service(obj, old if isinstance(old, Service) else None)
     if isinstance(obj, PersistentVolumeClaim):
+        from kitlib.api.claim_data_sources import normalize_data_sources, prepare_data_sources
+
         prepare_data_sources(obj.spec, old.spec if isinstance(old, PersistentVolumeClaim) else None)
         if isinstance(old, PersistentVolumeClaim):
             normalize_data_sources(old.spec)
@@ -38,6 +46,28 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
         _max_unavailable(obj, old, release)
     if isinstance(obj, Job) and old is None:
         _generate_selector(obj)
+
+
+def validate(store: Store, obj: KubeObject) -> Errors:
+    """What is wrong with a new object that its own fields do not show."""
+    if isinstance(obj, ResourceClaim | ResourceClaimTemplate):
+        from kitlib.apiserver.admission.validation import admin_access
+
+        return admin_access(obj, store.get(Namespace, obj.namespace, copy=False).metadata.labels)
+    return []
+
+
+def scaled(obj: T, scale: KubeObject) -> T:
+    """Give a workload the replicas of a Scale, in place.
+
+    Source: scaleUpdatedObjectInfo.UpdatedObject, autoscaling validation.ValidateScale.
+    """
+    assert isinstance(scale, Scale)
+    replicas = scale.spec.replicas
+    if replicas < 0:
+        raise Invalid("Scale.autoscaling", obj.name, [invalid("spec.replicas", replicas, NOT_NEGATIVE)])
+    obj.spec.replicas = replicas  # type: ignore[attr-defined]
+    return obj
 
 
 def _max_unavailable(obj: StatefulSet, old: KubeObject | None, release: Release) -> None:

@@ -10,6 +10,8 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.persistent_volume import PersistentVolumeClaim, class_name
 from kitlib.api.resource import Quantity
 from kitlib.api.storage import StorageClass
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.store.store import Store
 
 
@@ -34,3 +36,10 @@ def check(made: KubeObject, old: KubeObject | None, store: Store) -> None:
 
 def _size(claim: PersistentVolumeClaim) -> Quantity:
     return claim.spec.resources.requests.get("storage", Quantity("0"))
+
+
+class PersistentVolumeClaimResizePlugin(Plugin):
+    """For changed claims."""
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        check(about.object, about.old, around.store)

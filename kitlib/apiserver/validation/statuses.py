@@ -21,7 +21,6 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.names import is_dns1123_subdomain, is_qualified_name, is_valid_ip, parse_ip
 from kitlib.api.resource import Quantity
 from kitlib.api.resource_names import is_native
-from kitlib.apiserver.validation.quota import validate_quantities
 
 IP_MODES = ("Proxy", "VIP")
 RESIZE_STATUSES = (
@@ -40,6 +39,8 @@ def validate_status_update(new: KubeObject, old: KubeObject) -> Errors:
     if isinstance(new, ReplicationController):
         return _replication_controller(new)
     if isinstance(new, ResourceQuota):
+        from kitlib.apiserver.validation.quota import validate_quantities
+
         return validate_quantities(new.status.hard, "status.hard") + validate_quantities(new.status.used, "status.used")
     if isinstance(new, Service) and isinstance(old, Service):
         return _load_balancer(new, old)

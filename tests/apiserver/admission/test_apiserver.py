@@ -84,10 +84,10 @@ def test_a_container_outside_the_range_is_refused(item: dict, made: Pod, words: 
 
 def test_a_quota_is_charged_until_it_is_full() -> None:
     team = make_quota({"pods": "2", "requests.cpu": "1"}, {"pods": "1", "requests.cpu": "500m"})
-    (charged,) = quota.admit(pod(requests={"cpu": "500m"}), PODS, [team])
+    (charged,) = quota.charge(pod(requests={"cpu": "500m"}), PODS, [team])
     assert to_dict(charged.status)["used"] == {"pods": "2", "requests.cpu": "1"}
     with pytest.raises(Forbidden) as refused:
-        quota.admit(pod("q", requests={"cpu": "100m"}), PODS, [charged])
+        quota.charge(pod("q", requests={"cpu": "100m"}), PODS, [charged])
     assert str(refused.value) == (
         'pods "q" is forbidden: exceeded quota: team, requested: pods=1,requests.cpu=100m, '
         "used: pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1"
@@ -96,7 +96,7 @@ def test_a_quota_is_charged_until_it_is_full() -> None:
 
 def test_a_quota_on_cpu_and_memory_asks_every_container_for_them() -> None:
     with pytest.raises(Forbidden, match=r"failed quota: team: must specify limits.memory for: c; requests.cpu for: c"):
-        quota.admit(pod(), PODS, [make_quota({"requests.cpu": "1", "limits.memory": "1Gi"})])
+        quota.charge(pod(), PODS, [make_quota({"requests.cpu": "1", "limits.memory": "1Gi"})])
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from kitlib.api.container import Container
 from kitlib.api.core import Namespace, Pod, PodSpec
-from kitlib.api.errors import Forbidden
+from kitlib.api.errors import Forbidden, Invalid
 from kitlib.api.field_errors import Errors
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.pod_templates import template_of
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.admission.podsecurity import baseline, restricted
 from kitlib.apiserver.admission.podsecurity.levels import (
     PREFIX,
@@ -160,3 +162,23 @@ def _significant(pod: Pod, old: Pod) -> bool:
         if pod.metadata.annotations.get(key, "") != old.metadata.annotations.get(key, ""):
             return True
     return False
+
+
+class PodSecurityPlugin(Plugin):
+    """For namespaces, pods and workloads where a label asks for a level. Source: podsecurity.Plugin.Validate."""
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        obj, newest, store = about.parent or about.object, around.release.minor, around.store
+        if isinstance(obj, Namespace):
+            before = about.old if isinstance(about.old, Namespace) else None
+            errors = check_labels(obj, before)
+            if errors:
+                raise Invalid(obj.kind, obj.name, errors)
+            if before is not None:
+                around.warnings += warn_of_pods(obj, before, store.list(Pod, obj.name, copy=False), newest)
+            return
+        labels = store.get(Namespace, obj.namespace, copy=False).metadata.labels
+        if isinstance(obj, Pod):
+            around.warnings += admit_pod(obj, about.old if isinstance(about.old, Pod) else None, labels, newest)
+        else:
+            around.warnings += warn_of_template(obj, labels, newest)

@@ -23,8 +23,8 @@ from kitlib.api.core import Namespace
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.apiserver.admission.attributes import Attributes
 from kitlib.apiserver.admission.authorization import Authorizer as RBAC
-from kitlib.apiserver.admission.policy.attributes import Attributes
 from kitlib.apiserver.admission.policy.matching import matches
 from kitlib.apiserver.admission.requester import requester, service_account
 from kitlib.apiserver.store.kinds import Resource

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from kitlib.api.admissionregistration import MatchResources, NamedRuleWithOperations
 from kitlib.api.core import Namespace
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.apiserver.admission.policy.attributes import Attributes
+from kitlib.apiserver.admission.attributes import Attributes
 
 EXACT = "Exact"
 _ANY = "*"

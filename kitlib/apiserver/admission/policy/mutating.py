@@ -22,11 +22,12 @@ from kitlib.api.admissionregistration import (
 )
 from kitlib.api.core import Namespace
 from kitlib.api.defaults import set_defaults
-from kitlib.api.errors import MutationDenied
+from kitlib.api.errors import KitError, MutationDenied
 from kitlib.api.meta import KubeObject
-from kitlib.api.serialize import from_dict, to_dict, to_json
+from kitlib.api.serialize import deepcopy, from_dict, to_dict, to_json
+from kitlib.apiserver.admission.attributes import Attributes, shown
 from kitlib.apiserver.admission.custom.objects import schema_of
-from kitlib.apiserver.admission.policy.attributes import Attributes, shown
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -217,3 +218,48 @@ class Request:
     def _schema(self, obj: KubeObject) -> Schema:
         """Of a custom object, by the definition of its kind."""
         return schema_of(self._store, obj) or None
+
+
+class MutatingAdmissionPolicyPlugin(Plugin):
+    """For every write but a deletion, where a policy is bound."""
+
+    def __init__(self) -> None:
+        self._request: Request | None = None
+
+    def admit(self, about: Attributes, around: Surroundings) -> KubeObject | None:
+        self._request = Request(around.store, about)
+        return self._mutated(about.object, around)
+
+    def admit_again(self, about: Attributes, around: Surroundings) -> KubeObject | None:
+        if self._request is None:
+            return self.admit(about, around)
+        return self._mutated(about.object, around, second=True)
+
+    def asks_again(self) -> bool:
+        return self._request is not None and self._request.again
+
+    def _mutated(self, obj: KubeObject, around: Surroundings, *, second: bool = False) -> KubeObject | None:
+        """Policies see a new object before a name is made from `generateName`, and before it has a UID.
+
+        Source: registry.Store.Create, whose BeforeCreate comes after mutating admission.
+        """
+        assert self._request is not None
+        given, (name, uid) = around.given, (obj.metadata.name, obj.metadata.uid)
+        seen = obj
+        if given is not None and (given.name, given.uid) != (name, uid):
+            seen = deepcopy(obj)
+            seen.metadata.name, seen.metadata.uid = given.name, given.uid
+        made = self._request.mutated(seen, second=second)
+        if made is seen:
+            return None
+        if given is not None:
+            made.metadata.name, made.metadata.uid = made.metadata.name or name, uid
+        return _in_place(obj, made)
+
+
+def _in_place(before: KubeObject, after: KubeObject) -> KubeObject:
+    """Source: rest.EnsureObjectNamespaceMatchesRequestNamespace."""
+    after.metadata.namespace = after.metadata.namespace or before.metadata.namespace
+    if after.metadata.namespace != before.metadata.namespace:
+        raise KitError("the namespace of the provided object does not match the namespace sent on the request")
+    return after

@@ -20,7 +20,8 @@ from kitlib.api.admissionregistration import (
 from kitlib.api.core import Namespace
 from kitlib.api.errors import PolicyDenied
 from kitlib.api.serialize import from_dict, to_json
-from kitlib.apiserver.admission.policy.attributes import Attributes, shown
+from kitlib.apiserver.admission.attributes import Attributes, shown
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -134,7 +135,7 @@ def _compiled(text: str) -> Compiled:
     return Compiled(from_dict(json.loads(text), ValidatingAdmissionPolicySpec))
 
 
-def admit(store: Store, about: Attributes) -> list[str]:
+def ask(store: Store, about: Attributes) -> list[str]:
     """Ask every policy that is bound.
 
     Returns:
@@ -191,3 +192,10 @@ def _asked(
         return [] if ignore else [Refusal(f"failed to configure policy: {error}", is_failure=True, of_policy=True)]
     except (ConfigurationError, CompileError) as error:
         return [] if ignore else [Refusal(f"failed to configure binding: {error}", is_failure=True)]
+
+
+class ValidatingAdmissionPolicyPlugin(Plugin):
+    """For every write, where a policy is bound."""
+
+    def validate(self, about: Attributes, around: Surroundings) -> None:
+        around.warnings += ask(around.store, about)

@@ -9,7 +9,7 @@ import pytest
 from kitlib.api.admissionregistration import MatchResources
 from kitlib.api.core import Namespace
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.admission.policy.attributes import CREATE, UPDATE, Attributes
+from kitlib.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from kitlib.apiserver.admission.policy.matching import matches
 from kitlib.apiserver.store.kinds import resource_of
 

@@ -61,6 +61,10 @@ class Attributes:
         assert found is not None, "a write has an object"
         return found
 
+    def old_of(self, obj: KubeObject) -> KubeObject | None:
+        """The object as it stands; a workload that is scaled counts as it is."""
+        return self.old if self.old is None or self.old.kind == obj.kind else obj
+
     @property
     def version(self) -> str:
         return (self.parent or self.object).api_version.rpartition("/")[2]

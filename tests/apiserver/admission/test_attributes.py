@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes
+from kitlib.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from kitlib.apiserver.admission.requester import Requester, requested_by
 from kitlib.apiserver.store.kinds import resource_of
 

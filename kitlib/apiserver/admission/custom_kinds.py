@@ -1,0 +1,61 @@
+"""What custom kinds add to a write; their code is loaded with the first custom object or definition.
+
+Source: apiextensions-apiserver pkg/apiserver/customresource_handler.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.apiextensions import CustomResourceDefinition
+from kitlib.api.field_errors import Errors
+from kitlib.api.meta import KubeObject
+from kitlib.apiserver.store.store import Store
+
+
+def is_custom(obj: KubeObject) -> bool:
+    """Whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
+    return type(obj) is KubeObject
+
+
+def is_defined(store: Store, obj: KubeObject) -> bool:
+    """Whether a definition that is stored serves objects of this kind."""
+    from kitlib.apiserver.admission.custom.objects import definition_of
+
+    return definition_of(store, obj.api_version, obj.kind) is not None
+
+
+def completed(store: Store, obj: Any) -> Any:
+    """The object without fields that its schema does not have, and with its defaults; of a built-in kind itself."""
+    if not is_custom(obj):
+        return obj
+    from kitlib.apiserver.admission.custom import objects
+
+    return objects.completed(store, obj)
+
+
+def prepare(store: Store, obj: KubeObject, old: KubeObject | None) -> None:
+    """Give a custom object or a definition the status that it has, in place; `old` is None for a new one."""
+    if is_custom(obj) or isinstance(obj, CustomResourceDefinition):
+        from kitlib.apiserver.admission.custom import strategy
+
+        if old is None:
+            strategy.prepare_for_create(store, obj)
+        else:
+            strategy.prepare_for_update(store, obj, old)
+
+
+def validate_custom(store: Store, obj: KubeObject, old: KubeObject | None) -> Errors:
+    """What of a custom object's values its schema forbids."""
+    if not is_custom(obj):
+        return []
+    from kitlib.apiserver.admission.custom import objects
+
+    return objects.validate_custom(store, obj, old)
+
+
+def with_status_of(obj: KubeObject, old: KubeObject) -> KubeObject:
+    """Return the old custom object with the new one's status."""
+    from kitlib.apiserver.admission.custom import strategy
+
+    return strategy.with_status_of(obj, old)

@@ -1,0 +1,26 @@
+"""DefaultTolerationSeconds: a pod stays five minutes on a node that is not ready or cannot be reached.
+
+Source: plugin/pkg/admission/defaulttolerationseconds.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.core import Pod, Toleration
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+
+_SECONDS = 300
+_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+class DefaultTolerationSecondsPlugin(Plugin):
+    """For new pods that say nothing about these taints."""
+
+    def admit(self, about: Attributes, around: Surroundings) -> None:
+        pod = about.new
+        assert isinstance(pod, Pod)
+        for key in _TAINTS:
+            if not any(t.key in ("", key) and t.effect in ("", "NoExecute") for t in pod.spec.tolerations):
+                pod.spec.tolerations.append(
+                    Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=_SECONDS)
+                )

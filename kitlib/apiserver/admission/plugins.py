@@ -1,0 +1,151 @@
+"""The admission plugins in upstream's order: which writes each is about, and what every write passes.
+
+A plugin is a class with `admit`, `validate` or both in a file of its own, and one line in `PLUGINS`, which says when it
+is wanted; its file is loaded with the first such write. What upstream has and this list lacks is not modelled.
+
+Source: kubeapiserver options.AllOrderedPlugins; apiserver pkg/admission chain.go, reinvocation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple
+
+from kitlib.api.core import LimitRange, Namespace, Pod
+from kitlib.api.meta import KubeObject
+from kitlib.api.persistent_volume import PersistentVolume, PersistentVolumeClaim
+from kitlib.api.policy import PriorityClass
+from kitlib.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+
+Wanted = Callable[[Attributes, Surroundings], bool]
+POD_SECURITY = "pod-security.kubernetes.io/"
+RESIZE, EPHEMERAL, SCALE = "resize", "ephemeralcontainers", "scale"
+
+
+def _is_new(about: Attributes, *types: type[KubeObject]) -> bool:
+    return about.operation == CREATE and not about.subresource and isinstance(about.new, types or KubeObject)
+
+
+def _limited(about: Attributes, around: Surroundings) -> bool:
+    pod = isinstance(about.new, Pod) and (about.subresource == RESIZE or _is_new(about))
+    return pod and bool(around.store.list(LimitRange, about.object.namespace, copy=False))
+
+
+def _secured(about: Attributes, around: Surroundings) -> bool:
+    """A label of the namespace, or of the one that is written, asks for a level."""
+    if about.new is None or about.subresource not in ("", SCALE, RESIZE, EPHEMERAL):
+        return False
+    labels = set(about.new.metadata.labels) if isinstance(about.new, Namespace) else set()
+    if isinstance(about.old, Namespace):
+        labels |= set(about.old.metadata.labels)
+    elif about.object.namespace:
+        namespace = around.store.find(Namespace, about.object.namespace, copy=False)
+        labels |= set(namespace.metadata.labels) if namespace is not None else set()
+    return any(key.startswith(POD_SECURITY) for key in labels)
+
+
+def _has_runtime_class(about: Attributes, around: Surroundings) -> bool:
+    pod = about.new
+    return (
+        isinstance(pod, Pod) and _is_new(about) and (pod.spec.runtime_class_name is not None or bool(pod.spec.overhead))
+    )
+
+
+def _counted(about: Attributes, around: Surroundings) -> bool:
+    written = about.new is not None and about.subresource in ("", SCALE, RESIZE) and bool(about.object.namespace)
+    return written and bool(around.store.list("ResourceQuota", about.object.namespace, copy=False))
+
+
+class Descriptor(NamedTuple):
+    """One plugin.
+
+    Attributes:
+        name: upstream's.
+        module: where its class is, below this package; the class is `NAMEPlugin`.
+        wanted: whether a write can concern it.
+    """
+
+    name: str
+    module: str
+    wanted: Wanted
+
+
+PLUGINS: tuple[Descriptor, ...] = (
+    Descriptor("NamespaceLifecycle", "namespace_lifecycle", lambda a, s: _is_new(a) and bool(a.object.namespace)),
+    Descriptor("LimitRanger", "limit_range", _limited),
+    Descriptor("ServiceAccount", "service_account", lambda a, s: s.service_accounts and _is_new(a, Pod)),
+    Descriptor("PodSecurity", "podsecurity.admission", _secured),
+    Descriptor(
+        "Priority",
+        "priority",
+        lambda a, s: _is_new(a, Pod) or (isinstance(a.new, PriorityClass) and not a.subresource),
+    ),
+    Descriptor("DefaultTolerationSeconds", "default_toleration_seconds", lambda a, s: _is_new(a, Pod)),
+    Descriptor(
+        "StorageObjectInUseProtection",
+        "storage_protection",
+        lambda a, s: _is_new(a, PersistentVolume, PersistentVolumeClaim),
+    ),
+    Descriptor(
+        "PersistentVolumeClaimResize",
+        "volume_resize",
+        lambda a, s: a.operation == UPDATE and not a.subresource and isinstance(a.new, PersistentVolumeClaim),
+    ),
+    Descriptor("RuntimeClass", "runtime_class", _has_runtime_class),
+    Descriptor("PodResizeValidator", "pod_resize", lambda a, s: isinstance(a.new, Pod) and a.subresource == RESIZE),
+    Descriptor(
+        "MutatingAdmissionPolicy",
+        "policy.mutating",
+        lambda a, s: a.new is not None and bool(s.store.list("MutatingAdmissionPolicyBinding", copy=False)),
+    ),
+    Descriptor(
+        "ValidatingAdmissionPolicy",
+        "policy.validating",
+        lambda a, s: bool(s.store.list("ValidatingAdmissionPolicyBinding", copy=False)),
+    ),
+    Descriptor("ResourceQuota", "quota", _counted),
+)
+
+
+@cache
+def _class_of(one: Descriptor) -> type[Plugin]:
+    found: type[Plugin] = getattr(import_module(f"{__package__}.{one.module}"), f"{one.name}Plugin")
+    return found
+
+
+def admit(about: Attributes, around: Surroundings) -> KubeObject:
+    """The object as all plugins leave it: the same one, or another where a policy changed it.
+
+    Raises:
+        Forbidden, Invalid, MutationDenied, InternalError
+    """
+    asked: dict[str, Plugin] = {}
+    for one in PLUGINS:
+        if one.wanted(about, around):
+            asked[one.name] = _class_of(one)()
+            about = _after(about, asked[one.name].admit(about, around))
+    if any(plugin.asks_again() for plugin in asked.values()):
+        for one in PLUGINS:
+            if one.wanted(about, around):
+                plugin = asked.get(one.name) or _class_of(one)()
+                about = _after(about, plugin.admit_again(about, around))
+    return about.object
+
+
+def _after(about: Attributes, made: KubeObject | None) -> Attributes:
+    return about if made is None else replace(about, new=made)
+
+
+def validate(about: Attributes, around: Surroundings) -> None:
+    """Let all plugins judge the write.
+
+    Raises:
+        Forbidden, Invalid, PolicyDenied
+    """
+    for one in PLUGINS:
+        if one.wanted(about, around):
+            _class_of(one)().validate(about, around)

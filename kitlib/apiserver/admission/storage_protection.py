@@ -1,0 +1,21 @@
+"""StorageObjectInUseProtection: a volume or claim that is in use stays until it is free.
+
+Source: plugin/pkg/admission/storage/storageobjectinuseprotection.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.persistent_volume import PersistentVolumeClaim
+from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.deletion import PV_PROTECTION, PVC_PROTECTION
+from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+
+
+class StorageObjectInUseProtectionPlugin(Plugin):
+    """For new volumes and claims."""
+
+    def admit(self, about: Attributes, around: Surroundings) -> None:
+        finalizer = PVC_PROTECTION if isinstance(about.new, PersistentVolumeClaim) else PV_PROTECTION
+        meta = about.object.metadata
+        if finalizer not in meta.finalizers:
+            meta.finalizers = [*meta.finalizers, finalizer]
