@@ -13,6 +13,12 @@ import msgspec
 from kitlib.api.meta import Condition, KubeObject, KubeStruct, LabelSelector, put_condition
 from kitlib.api.numbers import Int32, Int64, IntOrString
 
+HIGHEST_USER_PRIORITY = 1_000_000_000
+SYSTEM_PRIORITY_CLASSES = {
+    "system-node-critical": 2 * HIGHEST_USER_PRIORITY + 1000,
+    "system-cluster-critical": 2 * HIGHEST_USER_PRIORITY,
+}
+
 
 class PodDisruptionBudgetSpec(KubeStruct):
     min_available: IntOrString | None = None

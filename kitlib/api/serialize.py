@@ -47,7 +47,6 @@ from kitlib.api.copying import deepcopy as deepcopy
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
-from kitlib.api.yaml_reader import yaml_documents
 
 T = TypeVar("T", bound=KubeObject)
 StructT = TypeVar("StructT", bound=KubeStruct)
@@ -152,7 +151,12 @@ def _documents(text: str | bytes, file: str) -> Iterator[Any]:
             yield document
             return
     quickly = serialize_fast.documents(text)
-    yield from yaml_documents(text, file) if quickly is None else quickly
+    if quickly is not None:
+        yield from quickly
+        return
+    from kitlib.api.yaml_reader import yaml_documents
+
+    yield from yaml_documents(text, file)
 
 
 def _expand(document: Any, file: str, number: int) -> Iterator[Any]:

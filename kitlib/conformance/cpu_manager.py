@@ -9,7 +9,9 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUTopology, StaticPolicy
+from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+from kitlib.kubelet.cm.cpumanager.state import CPUManagerError
+from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.config.machine import CPU
 from kitlib.kubelet.config.options import static_policy_option_problems
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus

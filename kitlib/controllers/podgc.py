@@ -23,7 +23,6 @@ from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.store import age
 from kitlib.controllers.controller import Controller, Handler, Key, key_of
 from kitlib.controllers.informers import Change
-from kitlib.controllers.tainteviction import put_disruption_target
 
 QUARANTINE = 40.0
 """Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
@@ -102,6 +101,8 @@ class PodGCController(Controller):
             failed = deepcopy(pod)
             failed.status.phase = "Failed"
             if orphaned:
+                from kitlib.controllers.tainteviction import put_disruption_target
+
                 put_disruption_target(failed, "DeletionByPodGC", "PodGC: node no longer exists", self.now())
             self.api.update_status(failed)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import TERMINAL_PHASES, Namespace, Node, Pod, ReplicationController, Service
@@ -22,7 +22,6 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.batch import OpportunisticBatch, are_batches_on
 from kitlib.scheduler.binding_cycle import BindingCycles
 from kitlib.scheduler.decision import Decision, Given
-from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_that_pass_extenders
 from kitlib.scheduler.framework.binding import Binding
 from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
@@ -37,6 +36,9 @@ from kitlib.scheduler.like_pods import LikePods
 from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue.nominator import Nominator
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.extender import Extender
 
 
 class Scheduler:
@@ -276,7 +278,10 @@ class Scheduler:
         if not evaluate_nominated_node(outcome, snapshot, pod.status.nominated_node_name):
             wanted = num_feasible_nodes_to_find(profile.percentage, len(outcome.rows))
             decision.evaluated_nodes = keep_to_sample(outcome, snapshot, wanted, self._start)
-        find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
+        if self.extenders:
+            from kitlib.scheduler.extender import find_nodes_that_pass_extenders
+
+            find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
             try:
@@ -284,7 +289,10 @@ class Scheduler:
             except ScoreError as error:
                 outcome.status = error.status
                 return decision
-            add_extender_scores(self.extenders, info, self.context, answers.scores)
+            if self.extenders:
+                from kitlib.scheduler.extender import add_extender_scores
+
+                add_extender_scores(self.extenders, info, self.context, answers.scores)
             decision.suggested_host = self._select_host(answers.scores)
         else:
             decision.post_filter = run_post_filter_plugins(profile, info, self.context, outcome, nominated)

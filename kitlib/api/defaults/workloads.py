@@ -16,7 +16,7 @@ from kitlib.api.apps import (
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
 from kitlib.api.batch import CronJob, Job, JobSpec
-from kitlib.api.core import PodSpec, ReplicationController
+from kitlib.api.core import PodSpec, PodTemplate, ReplicationController
 from kitlib.api.defaults import volumes
 from kitlib.api.defaults.pod import pod_spec
 
@@ -28,6 +28,11 @@ BACKOFF_LIMIT = 6
 def template_spec(spec: PodSpec) -> None:
     """A template's pod: as a pod, but requests and host ports are filled in only when the pod is made."""
     pod_spec(spec, template=True)
+
+
+def pod_template(obj: PodTemplate) -> None:
+    """Source: SetObjectDefaults_PodTemplate."""
+    template_spec(obj.template.spec)
 
 
 def deployment(obj: Deployment) -> None:

@@ -41,8 +41,7 @@ from kitlib.apiserver.store.events import EventCorrelator
 from kitlib.apiserver.store.kinds import Resource, is_served
 from kitlib.apiserver.store.node_leases import NodeLeases
 from kitlib.apiserver.store.store import Now, Store
-from kitlib.apiserver.validation import validate
-from kitlib.apiserver.validation.statuses import validate_status_update
+from kitlib.apiserver.validation import validate, validate_status
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
 
 MAX_REPLICAS = 10_000
@@ -203,7 +202,7 @@ class APIServer:
             made.status = deepcopy(obj.status)  # type: ignore[attr-defined]
             made.metadata.managed_fields = obj.metadata.managed_fields
             made.status = self._changed(made, old, "status").status
-        errors = validate_status_update(made, old) + custom_kinds.validate_custom(self.store, made, old)
+        errors = validate_status(made, old) + custom_kinds.validate_custom(self.store, made, old)
         if errors:
             raise Invalid(kind.group_kind, obj.name, errors)
         self.ask_plugins(made, old, "status")

@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from kitlib.api.meta import KubeObject
-from kitlib.api.required_fields import complete
-from kitlib.api.scale import is_scalable, scale_of
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.requester import requester
 from kitlib.apiserver.store.kinds import Resource
@@ -29,6 +27,8 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
     """
     if obj is None or type(obj) is KubeObject:
         return None if obj is None else to_dict(obj)
+    from kitlib.api.required_fields import complete
+
     return complete(obj.kind, to_dict(obj))
 
 
@@ -120,6 +120,9 @@ def attributes_of(
     about = parent or new or old
     assert about is not None, "a write has an object"
     resource = store.kinds.of(about)
-    if subresource == SCALE and new is not None and old is not None and is_scalable(new):
-        return Attributes(operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
+    if subresource == SCALE and new is not None and old is not None:
+        from kitlib.api.scale import is_scalable, scale_of
+
+        if is_scalable(new):
+            return Attributes(operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
     return Attributes(operation, resource, new, old, subresource, dry_run, parent)

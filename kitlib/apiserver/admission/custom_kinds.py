@@ -25,6 +25,15 @@ def is_defined(store: Store, obj: KubeObject) -> bool:
     return definition_of(store, obj.api_version, obj.kind) is not None
 
 
+def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
+    """Paths of fields that the schema of a custom object does not have."""
+    if not is_custom(obj):
+        return []
+    from kitlib.apiserver.admission.custom import objects
+
+    return objects.unknown_fields(store, obj)
+
+
 def completed(store: Store, obj: Any) -> Any:
     """The object without fields that its schema does not have, and with its defaults; of a built-in kind itself."""
     if not is_custom(obj):

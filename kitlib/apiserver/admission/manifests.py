@@ -20,9 +20,8 @@ from kitlib.api.guard import described
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.admission.custom.objects import unknown_fields
+from kitlib.apiserver.admission.custom_kinds import unknown_fields
 from kitlib.apiserver.store.kinds import Resource, resource_of
-from kitlib.apiserver.store.merge import three_way, with_nulls
 
 Manifest = str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | KubeObject | dict[str, Any]
 Manifests = Manifest | Iterable[Manifest]
@@ -127,6 +126,8 @@ class Applier:
         if obj.metadata.resource_version:  # it came from the cluster: what stands in it is what is meant
             return self._api.update(obj)
         manifest, current = _manifest(one), to_dict(standing)
+        from kitlib.apiserver.store.merge import three_way
+
         merged = three_way(self._last.get(key, {}), manifest, current)
         self._last[key] = manifest
         return self._api.update(from_dict(merged))
@@ -148,6 +149,8 @@ def _manifest(one: Located) -> dict[str, Any]:
     manifest = to_dict(one.object)
     if one.data is None:
         return manifest
+    from kitlib.apiserver.store.merge import with_nulls
+
     manifest = with_nulls(manifest, one.data)
     metadata = manifest.get("metadata", {})
     for field in _SERVERS_OWN:

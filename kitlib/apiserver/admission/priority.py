@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from kitlib.api.core import Pod
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import ObjectMeta
-from kitlib.api.policy import PriorityClass
+from kitlib.api.policy import SYSTEM_PRIORITY_CLASSES, PriorityClass
 from kitlib.apiserver.admission.attributes import Attributes
 from kitlib.apiserver.admission.plugin import Plugin, Surroundings
-from kitlib.apiserver.validation.policy import SYSTEM_PRIORITY_CLASSES
 
 PREEMPT_LOWER = "PreemptLowerPriority"
 

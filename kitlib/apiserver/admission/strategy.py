@@ -17,7 +17,6 @@ from kitlib.api.field_errors import NOT_NEGATIVE, Errors, invalid
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.pod_templates import drop_disabled_fields
 from kitlib.api.release import Release
-from kitlib.api.scale import Scale
 from kitlib.apiserver.store.store import Store
 
 T = TypeVar("T", bound=KubeObject)
@@ -62,6 +61,8 @@ def scaled(obj: T, scale: KubeObject) -> T:
 
     Source: scaleUpdatedObjectInfo.UpdatedObject, autoscaling validation.ValidateScale.
     """
+    from kitlib.api.scale import Scale
+
     assert isinstance(scale, Scale)
     replicas = scale.spec.replicas
     if replicas < 0:

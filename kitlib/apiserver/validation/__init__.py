@@ -7,12 +7,13 @@ Source: pkg/apis/*/validation, registry/*/strategy.go.
 
 from __future__ import annotations
 
+from kitlib.api.core import PersistentVolumeClaim, ReplicationController, ResourceQuota, Service
 from kitlib.api.field_errors import Errors, FieldError
 from kitlib.api.meta import KubeObject
 from kitlib.apiserver.validation.pod import validate_pod_create
 from kitlib.apiserver.validation.registry import rules_of
 
-__all__ = ["FieldError", "validate", "validate_pod_create"]
+__all__ = ["FieldError", "validate", "validate_pod_create", "validate_status"]
 
 
 def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True) -> Errors:
@@ -25,3 +26,12 @@ def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool
     """
     create, update = rules_of(type(obj), namespaced=namespaced)
     return create(obj) if old is None or type(old) is not type(obj) else update(obj, old)
+
+
+def validate_status(obj: KubeObject, old: KubeObject) -> Errors:
+    """Everything that is wrong with a new status; [] = it is accepted."""
+    if not isinstance(obj, PersistentVolumeClaim | ReplicationController | ResourceQuota | Service):
+        return []
+    from kitlib.apiserver.validation.statuses import validate_status_update
+
+    return validate_status_update(obj, old)

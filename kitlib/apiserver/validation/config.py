@@ -17,7 +17,6 @@ from kitlib.api.field_errors import (
     too_long_value,
     validate_immutable_field,
 )
-from kitlib.api.go_json import syntax_error
 from kitlib.api.names import is_config_map_key, is_qualified_name
 from kitlib.apiserver.validation.object_meta import (
     STANDARD_FINALIZERS,
@@ -100,6 +99,8 @@ def _by_type(obj: Secret) -> Errors:
 
 def _json_problem(content: bytes) -> str:
     """What Go's encoding/json says to a text that is not a JSON object; "" = it is one."""
+    from kitlib.api.go_json import syntax_error
+
     problem = syntax_error(content)
     if problem:
         return problem

@@ -15,7 +15,7 @@ from kitlib.api.field_errors import (
     validate_immutable_field,
     validate_positive_int_or_percent,
 )
-from kitlib.api.policy import PodDisruptionBudget, PriorityClass
+from kitlib.api.policy import HIGHEST_USER_PRIORITY, SYSTEM_PRIORITY_CLASSES, PodDisruptionBudget, PriorityClass
 from kitlib.apiserver.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,
@@ -24,11 +24,6 @@ from kitlib.apiserver.validation.object_meta import (
 )
 from kitlib.apiserver.validation.rules import Rules
 
-HIGHEST_USER_PRIORITY = 1_000_000_000
-SYSTEM_PRIORITY_CLASSES = {
-    "system-node-critical": 2 * HIGHEST_USER_PRIORITY + 1000,
-    "system-cluster-critical": 2 * HIGHEST_USER_PRIORITY,
-}
 EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 

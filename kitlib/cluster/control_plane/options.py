@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from kitlib.api.clock import EPOCH
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
-from kitlib.controllers.gate_manager import GateManager
 from kitlib.kubelet.cm.cgroup_tree import Version
 
 if TYPE_CHECKING:
+    from kitlib.cluster.control_plane.autoscaler import Autoscaler
+    from kitlib.controllers.gate_manager import GateManager
     from kitlib.scheduler.profile import Profile
 
 
@@ -91,6 +91,10 @@ class ClusterOptions:
         Raises:
             KitError: for arguments that it does not have.
         """
+        if self.autoscaler is None:
+            return None
+        from kitlib.cluster.control_plane.autoscaler import Autoscaler
+
         return Autoscaler.of(self.autoscaler)
 
     def make_gate_manager(self) -> GateManager | None:
@@ -101,6 +105,8 @@ class ClusterOptions:
         """
         if not isinstance(self.gate_manager, Mapping):
             return self.gate_manager
+        from kitlib.controllers.gate_manager import GateManager
+
         try:
             return GateManager.of(**self.gate_manager)
         except TypeError as error:

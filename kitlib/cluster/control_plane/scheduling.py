@@ -9,9 +9,11 @@ Source: pkg/scheduler eventhandlers.go (addAllEventHandlers), plugins/defaultbin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from kitlib.api.core import Node, Pod
+from kitlib.api.core import Node, Pod, PodExtendedResourceClaimStatus
+from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition, KubeObject
 from kitlib.api.release import Release
@@ -21,9 +23,7 @@ from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.requester import SCHEDULER, requested_by
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.store import WatchEvent
-from kitlib.controllers.resourceclaim import make_extended_claim, put_allocation, remove_extended_claim
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.framework.dra_manager import Claims, Known
 from kitlib.scheduler.framework.events import (
     CSI_DRIVER,
@@ -40,6 +40,9 @@ from kitlib.scheduler.framework.status import Status
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.schedule_one import SchedulingLoop
 from kitlib.scheduler.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.extender import Extender
 
 _OBJECTS = {
     "Namespace": "namespaces",
@@ -102,11 +105,15 @@ class ClusterScheduler:
         self._api, self._release, self._seed = api, release, seed
         self._profiles = profiles(configuration, own)
         asked = configuration.get("extenders") if isinstance(configuration, Mapping) else None
-        self._extenders = [Extender.from_configuration(one) for one in asked or ()]
+        self._extenders: list[Extender] = []
+        if asked:
+            from kitlib.scheduler.extender import Extender
+
+            self._extenders = [Extender.from_configuration(one) for one in asked]
         self._claims = Claims.of(obj for kind in _DEVICES for obj in api.store.list(kind, copy=False))
-        self._claims.write = lambda claim: put_allocation(api, claim)
-        self._claims.create = lambda claim, status: make_extended_claim(api, claim, status)
-        self._claims.remove = lambda claim: remove_extended_claim(api, claim)
+        self._claims.write = partial(_put_allocation, api)
+        self._claims.create = partial(_make_extended_claim, api)
+        self._claims.remove = partial(_remove_extended_claim, api)
         self._pods: dict[str, Pod] = {}
         self._changed: set[str] = set()
         self.loop = SchedulingLoop(self._make([]), self, _Clock(seconds))
@@ -312,3 +319,24 @@ def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, 
     if not isinstance(configuration, Mapping):
         raise KitError("scheduler: a Profile or a KubeSchedulerConfiguration (a mapping) is expected")
     return Profile.load(configuration, own=own, adaptive=True)
+
+
+# The claims' controller is loaded with the first claim that the scheduler writes.
+
+
+def _put_allocation(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
+    from kitlib.controllers.resourceclaim import put_allocation
+
+    return put_allocation(api, claim)
+
+
+def _make_extended_claim(api: APIServer, claim: ResourceClaim, status: PodExtendedResourceClaimStatus) -> ResourceClaim:
+    from kitlib.controllers.resourceclaim import make_extended_claim
+
+    return make_extended_claim(api, claim, status)
+
+
+def _remove_extended_claim(api: APIServer, claim: ResourceClaim) -> None:
+    from kitlib.controllers.resourceclaim import remove_extended_claim
+
+    remove_extended_claim(api, claim)

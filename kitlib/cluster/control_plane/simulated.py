@@ -9,7 +9,6 @@ from __future__ import annotations
 from kitlib.api.clock import VirtualClock
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
-from kitlib.cluster.nodes.hollow import HollowNode
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.simulated import SimulatedNode
@@ -33,6 +32,8 @@ class SimulatedCluster(LocalControlPlane[KernelNode]):
     def _make_node(self, one: NodePlan) -> KernelNode:
         number = self._numbers.setdefault(one.name, len(self._numbers))  # a node that comes again has its addresses
         if not self._simulation.kubelets:
+            from kitlib.cluster.nodes.hollow import HollowNode
+
             return HollowNode(one, number)
         version = one.cgroup_version or self._simulation.cgroup_version
         return SimulatedNode(one, self.release, version, self._record, number)

@@ -13,7 +13,6 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.deletion import BACKGROUND
-from kitlib.apiserver.admission.eviction import evict
 from kitlib.apiserver.admission.manifests import Applier
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.merge import strategic_patch
@@ -89,6 +88,8 @@ class LocalVerbs(BaseCluster):
     @exclusive
     def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
         """Ask for a pod's eviction; see `BaseCluster.evict`."""
+        from kitlib.apiserver.admission.eviction import evict
+
         evict(self.api, name, namespace, grace)
         self._record("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
         self.settle()

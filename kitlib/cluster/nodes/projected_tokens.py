@@ -11,11 +11,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from kitlib.api import service_account_token
 from kitlib.api.core import Pod, Secret, ServiceAccount
 from kitlib.api.meta import ObjectMeta
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.admission.service_account import WARN_ONLY_EXPIRATION
 from kitlib.kubelet.pods.objects import Reference, TokenReference
 
 EXPIRATION_EXTENSION = 365 * 24 * 3600
@@ -64,6 +62,9 @@ class ProjectedTokens:
 
 
 def _issue(key: bytes, pod: Pod, account: ServiceAccount, asked: TokenReference, now: datetime) -> str:
+    from kitlib.api import service_account_token
+    from kitlib.apiserver.admission.service_account import WARN_ONLY_EXPIRATION
+
     meta = pod.metadata
     whose = service_account_token.Subject(
         pod.namespace, account.name, account.metadata.uid, (meta.name, meta.uid), pod.spec.node_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
 from kitlib.api.core import Container, Pod
@@ -35,11 +35,13 @@ from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.network import PodNetwork, node_network
 from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
-from kitlib.node.simulated.shell.machine import Data
 from kitlib.node.simulated.system import SimulatedSystem
 
 SIGNALS: Final = (2, 9, 15)
 """That end a simulated process: SIGINT, SIGKILL, SIGTERM."""
+
+if TYPE_CHECKING:
+    from kitlib.node.simulated.shell.machine import Data
 
 
 class SimulatedNode(SimulatedStreams, NodeBase):

@@ -146,6 +146,8 @@ class ContainerShell:
         container: its name; "" = the only one.
     """
 
+    prompt = PROMPT
+
     def __init__(self, node: ExecNode, namespace: str, pod: str, container: str) -> None:
         self._files = ContainerFiles(node, namespace, pod, container)
         self._machine = ContainerMachine(

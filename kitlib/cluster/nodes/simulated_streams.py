@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kitlib.api.errors import KitError
 from kitlib.api.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
-from kitlib.cluster.nodes.simulated_exec import PROMPT, ContainerShell, ExecNode, Result
-from kitlib.cluster.nodes.terminal import LineDiscipline
+
+if TYPE_CHECKING:  # the shell is loaded with the first command
+    from kitlib.cluster.nodes.simulated_exec import ContainerShell, ExecNode, Result
 
 SHELLS = ("sh", "bash", "ash", "dash")
 KILLED = 137
@@ -43,13 +44,16 @@ class ShellStream:
         tty: bool,
         exited: Callable[[int], None] = lambda code: None,
     ) -> None:
+        from kitlib.cluster.nodes.terminal import LineDiscipline
+
         self._shell, self._heard, self._tty, self._exited = shell, heard, tty, exited
         self._input, self._open = b"", True
         self._terminal, self._size = LineDiscipline(), (0, 0)
+        self._prompt = shell.prompt
         if command is not None:
-            self._end(shell.run(command))
+            self._finish(shell.run(command))
         elif tty:
-            self._say(STDOUT, PROMPT)
+            self._say(STDOUT, self._prompt)
 
     def write(self, data: bytes) -> None:
         """Take what is typed."""
@@ -71,24 +75,24 @@ class ShellStream:
             elif typed.kind == "line":
                 self._line(typed.data.decode("utf-8", "replace"))
             elif typed.kind == "interrupt":  # the shell lives on, and so does nothing else in the foreground
-                self._say(STDOUT, PROMPT)
+                self._say(STDOUT, self._prompt)
             else:
-                self._end(Result("", "", 0))
+                self._end(0)
             if not self._open:
                 return
 
     def _line(self, line: str) -> None:
         if self._tty and line.split() == ["stty", "size"]:
-            self._say(STDOUT, f"{self._size[1]} {self._size[0]}\n{PROMPT}")
+            self._say(STDOUT, f"{self._size[1]} {self._size[0]}\n{self._prompt}")
             return
         if line.strip().split(" ")[0] == "exit":
-            self._end(self._shell.line(line))
+            self._finish(self._shell.line(line))
             return
         result = self._shell.line(line)
         self._say(STDOUT, result.stdout)
         self._say(STDERR, result.stderr)
         if self._tty:
-            self._say(STDOUT, PROMPT)
+            self._say(STDOUT, self._prompt)
 
     def end_input(self) -> None:
         """The shell has read everything."""
@@ -96,7 +100,7 @@ class ShellStream:
             if self._input:
                 self._line(self._input.decode("utf-8", "replace"))
             if self._open:
-                self._end(Result("", "", 0))
+                self._end(0)
 
     def resize(self, width: int, height: int) -> None:
         """Keep the size for `stty size`; nothing else here is as wide as the terminal."""
@@ -114,12 +118,15 @@ class ShellStream:
             plain = text.replace("\r\n", "\n").replace("\n", "\r\n") if self._tty else text
             self._heard(StreamEvent(STDOUT if self._tty else channel, plain.encode()))
 
-    def _end(self, result: Result) -> None:
+    def _finish(self, result: Result) -> None:
         self._say(STDOUT, result.stdout)
         self._say(STDERR, result.stderr)
+        self._end(result.code)
+
+    def _end(self, code: int) -> None:
         self._open = False
-        self._heard(StreamEvent(ended=True, code=result.code))
-        self._exited(result.code)
+        self._heard(StreamEvent(ended=True, code=code))
+        self._exited(code)
 
     @property
     def is_open(self) -> bool:
@@ -129,7 +136,7 @@ class ShellStream:
     def container_ended(self, code: int) -> None:
         """The container has ended, and what ran in it."""
         if self._open:
-            self._end(Result("", "", code))
+            self._end(code)
 
 
 class SilentStream:
@@ -263,6 +270,8 @@ class SimulatedStreams(ABC):
         tty: bool,
         exited: Callable[[int], None] = lambda code: None,
     ) -> ShellStream:
+        from kitlib.cluster.nodes.simulated_exec import ContainerShell
+
         node = self.as_exec_node()
         node.proc(pod, container, namespace)
         stream = ShellStream(ContainerShell(node, namespace, pod, container), command, heard, tty=tty, exited=exited)

@@ -9,23 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
 from kitlib.kubelet.cm.assigned import Assigned
-from kitlib.kubelet.cm.cpumanager import CPUTopology, SMTAlignmentError, StaticPolicy
 from kitlib.kubelet.cm.cpumanager.checkpoint import dump_state, load_state
-from kitlib.kubelet.cm.cpumanager.policy_static import CPUState
+from kitlib.kubelet.cm.cpumanager.state import CPUState, SMTAlignmentError
+from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
 from kitlib.kubelet.cm.dra.manager import ClaimManager
-from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, HintProvider, TopologyManager
 from kitlib.kubelet.qos.qos_class import pod_level_managed
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
+
+if TYPE_CHECKING:  # a static policy is loaded where a node has one
+    from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+    from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
 
 
 @dataclass
@@ -83,6 +87,8 @@ class ResourceManagers:
                     "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than "
                     "zero"
                 )
+            from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+
             self.cpus = StaticPolicy(
                 self.topology,
                 reserve,
@@ -93,6 +99,8 @@ class ResourceManagers:
             )
             providers.append(_CPUs(self.cpus))
         if settings.memory_manager_policy == "Static":
+            from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
+
             self.memory = MemoryManager.of(machine, settings.reserved_memory, config.gates)
             providers.append(self.memory)
         self._topology_manager = TopologyManager(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import shortened
@@ -24,12 +24,12 @@ from kitlib.node.common.workload import (
     declared_workload,
 )
 from kitlib.node.simulated.mounts import mounts_of
-from kitlib.node.simulated.programs import catalogue, images
-from kitlib.node.simulated.programs.jobs import together
-from kitlib.node.simulated.programs.languages import NotFollowed
-from kitlib.node.simulated.programs.recorder import Change, Mount, Recorder
-from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
-from kitlib.node.simulated.shell.machine import Bombed, Data, Ended, Forever, Machine, ProgramError, Result, TimeUp
+from kitlib.node.simulated.programs import images
+
+if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
+    from kitlib.node.simulated.programs.recorder import Change, Mount
+    from kitlib.node.simulated.shell.interpreter import Shell
+    from kitlib.node.simulated.shell.machine import Data, Machine, Result
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
 """Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
@@ -144,6 +144,13 @@ def _note(command: Sequence[str], why: str = "") -> str:
 
 
 def _recorded(words: tuple[str, ...], mounts: tuple[Mount, ...], environment: dict[str, str], host: str) -> Behaviour:
+    from kitlib.node.simulated.programs import catalogue
+    from kitlib.node.simulated.programs.jobs import together
+    from kitlib.node.simulated.programs.languages import NotFollowed
+    from kitlib.node.simulated.programs.recorder import Recorder
+    from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
+    from kitlib.node.simulated.shell.machine import Bombed, Data, Ended, Forever, ProgramError, Result, TimeUp
+
     recorder, notes = Recorder(mounts, {"/etc/hostname": f"{host}\n"}), list[str]()
 
     def unknown(command: Sequence[str], machine: Machine) -> Result:
@@ -190,6 +197,11 @@ def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str
 
     One that is empty lets the signal pass unheard, and so does one that does not exit where the script loops for ever.
     """
+    from kitlib.node.simulated.programs import catalogue
+    from kitlib.node.simulated.programs.recorder import Recorder
+    from kitlib.node.simulated.shell.interpreter import Shell
+    from kitlib.node.simulated.shell.machine import Ended, Forever, Result, TimeUp
+
     script = shell.traps.get("TERM")
     if script is None:
         return 0.0, 0

@@ -6,9 +6,13 @@ Source: kubelet emptydir.calculateEmptyDirMemorySize; containerd WithDefaultSand
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cm.cgroup_config import resource_config_for_pod
-from kitlib.node.simulated.programs.recorder import Mount
+
+if TYPE_CHECKING:
+    from kitlib.node.simulated.programs.recorder import Mount
 
 
 def memory_size(pod: Pod, declared: int | None, allocatable: int | None = None) -> int | None:
@@ -26,6 +30,10 @@ def memory_size(pod: Pod, declared: int | None, allocatable: int | None = None) 
 
 def mounts_of(pod: Pod, container: Container, allocatable: int | None = None) -> tuple[Mount, ...]:
     """Return what is mounted in a container."""
+    if not container.volume_mounts:
+        return ()
+    from kitlib.node.simulated.programs.recorder import Mount
+
     volumes = {volume.name: volume for volume in pod.spec.volumes}
     found: list[Mount] = []
     for mount in container.volume_mounts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from signal import SIGKILL, SIGTERM
+from typing import TYPE_CHECKING
 
 from kitlib.api.container import PodSecurityContext, SecurityContext
 from kitlib.api.core import Container, LinuxContainerUser, Pod
@@ -25,9 +26,10 @@ from kitlib.node.simulated.commands import behaviour_of, workload_of
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.network import PodNetwork
-from kitlib.node.simulated.probes import answer
 from kitlib.node.simulated.process import Process
-from kitlib.node.simulated.shell.machine import Data
+
+if TYPE_CHECKING:
+    from kitlib.node.simulated.shell.machine import Data
 
 BYTES_PER_INODE = 16384
 """How many bytes of a disk there are for one file. Source: mke2fs.conf, inode_ratio."""
@@ -322,6 +324,8 @@ class SimulatedRuntime:
         started, env = self._containers.get(identity, container), self.environment(identity)
         files = mounted(started, lambda name: self.volume(pod, name), env) if started.volume_mounts else {}
         shown = {path: file.data.decode(errors="replace") for path, file in files.items()}
+        from kitlib.node.simulated.probes import answer
+
         return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:

@@ -2,9 +2,3 @@
 
 Source: kubelet cm/cpumanager; KEP-3570, KEP-2625, KEP-2902, KEP-4800, KEP-4540.
 """
-
-from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError
-from kitlib.kubelet.cm.cpumanager.policy_static import CPUState, SMTAlignmentError, StaticPolicy
-from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
-
-__all__ = ["CPUManagerError", "CPUState", "CPUTopology", "SMTAlignmentError", "StaticPolicy"]

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 
-from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError
-from kitlib.kubelet.cm.cpumanager.policy_static import CPUState
+from kitlib.kubelet.cm.cpumanager.state import CPUManagerError, CPUState
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 FILE = "cpu_manager_state"

@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kitlib.kubelet.cm.cpumanager.packed import Accumulator, CPUManagerError, take_by_topology_numa_packed, too_few
+from kitlib.kubelet.cm.cpumanager.packed import Accumulator, take_by_topology_numa_packed, too_few
+from kitlib.kubelet.cm.cpumanager.state import CPUManagerError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 
 

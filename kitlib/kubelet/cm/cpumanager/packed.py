@@ -10,12 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kitlib.api.errors import KitError
+from kitlib.kubelet.cm.cpumanager.state import CPUManagerError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology, Level
-
-
-class CPUManagerError(KitError):
-    """A request for processors that cannot be met, or a state that cannot be; in the kubelet's words."""
 
 
 class Accumulator:

@@ -9,14 +9,14 @@ Source: kubelet cpumanager staticPolicy, StaticPolicyOptions; KEP-3570; KEP-2625
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 
 from kitlib.api.core import Container, Pod, ResourceList
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.cm.cpumanager.distributed import take_by_topology_numa_distributed
-from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError, take_by_topology_numa_packed
+from kitlib.kubelet.cm.cpumanager.packed import take_by_topology_numa_packed
+from kitlib.kubelet.cm.cpumanager.state import NONE, CPUManagerError, CPUState, SMTAlignmentError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.cm.pod_level import partition, pool_problem
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, TopologyHint, node_sets
@@ -30,31 +30,6 @@ from kitlib.kubelet.qos.qos_class import (
     resembles_guaranteed,
 )
 from kitlib.kubelet.util.cpuset import format_cpus
-
-NONE: frozenset[int] = frozenset()
-
-
-class SMTAlignmentError(CPUManagerError):
-    """`full-pcpus-only`: the request would leave a core half used."""
-
-
-@dataclass
-class CPUState:
-    """Who has which processors.
-
-    Attributes:
-        default: the shared set.
-        assignments: pod UID -> container -> its own set, or that of its pod's pool.
-        pods: UID of a pod with resources of its own -> the set of all its containers.
-    """
-
-    default: frozenset[int] = NONE
-    assignments: dict[str, dict[str, frozenset[int]]] = field(default_factory=dict)
-    pods: dict[str, frozenset[int]] = field(default_factory=dict)
-
-    def of(self, uid: str, container: str) -> frozenset[int] | None:
-        """A container's own set, or None."""
-        return self.assignments.get(uid, {}).get(container)
 
 
 class StaticPolicy:

@@ -10,7 +10,7 @@ Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007; exte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,18 +34,12 @@ from kitlib.scheduler.framework.plugin import (
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
-from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
-from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
-from kitlib.scheduler.plugins.dynamicresources.extended import (
-    ANNOTATION,
-    IN_MEMORY,
-    new_claim,
-    standing_claim,
-    wanted_resources,
-)
 from kitlib.scheduler.plugins.dynamicresources.queueing_hints import device_events
-from kitlib.scheduler.plugins.dynamicresources.state import NAME, State, allocator_on, serve_on
 
+if TYPE_CHECKING:  # the search for devices is loaded with the first pod that may ask for some
+    from kitlib.scheduler.plugins.dynamicresources.state import State
+
+NAME = "DynamicResources"
 NOTHING_TO_FREE, FREED, STILL_NOT = (
     "no new claims to deallocate",
     "deallocation of ResourceClaim completed",
@@ -93,6 +87,13 @@ class DynamicResources(Plugin):
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         book = context.claims
+        if not info.pod.spec.resource_claims and not book.classes:
+            return _NOTHING
+        from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
+        from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
+        from kitlib.scheduler.plugins.dynamicresources.extended import new_claim, standing_claim, wanted_resources
+        from kitlib.scheduler.plugins.dynamicresources.state import State
+
         extended = wanted_resources(info.pod, book.classes, context.release)
         if not (info.pod.spec.resource_claims or extended) or not context.release.enabled("DynamicResourceAllocation"):
             return _NOTHING
@@ -125,6 +126,8 @@ class DynamicResources(Plugin):
         return PreFilterResult(state)
 
     def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        from kitlib.scheduler.plugins.dynamicresources.state import serve_on
+
         verdicts = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
             status = serve_on(state, info.pod, context.snapshot.nodes[row])
@@ -141,6 +144,8 @@ class DynamicResources(Plugin):
 
     def score(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Scores:
         """Nodes with more of the alternatives that claims name first. Source: computeScore."""
+        from kitlib.scheduler.plugins.dynamicresources.state import allocator_on
+
         points = np.zeros(len(rows), np.int64)
         for place, row in enumerate(rows):
             name = context.snapshot.names[row]
@@ -158,6 +163,9 @@ class DynamicResources(Plugin):
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
         """Take the devices from a claim that nobody else uses and in whose place the pod cannot run."""
+        from kitlib.scheduler.plugins.dynamicresources.extended import IN_MEMORY
+        from kitlib.scheduler.plugins.dynamicresources.state import State
+
         status = cycle.filters.status
         if not status.ok and status.plugin != self.name:  # PreFilter stopped before it wrote the state
             return PostFilterResult(Code.Error, "not found", nominating_mode=NOOP)
@@ -172,6 +180,8 @@ class DynamicResources(Plugin):
         return PostFilterResult(Code.Unschedulable, STILL_NOT, nominating_mode=NOOP)
 
     def commit_post_filter(self, effect: ResourceClaim, info: PodInfo, context: Context) -> None:
+        from kitlib.scheduler.plugins.dynamicresources.extended import ANNOTATION
+
         if effect.metadata.annotations.get(ANNOTATION) == "true":
             context.claims.discard(effect)
         else:
@@ -180,8 +190,12 @@ class DynamicResources(Plugin):
     def reserve(self, info: PodInfo, node: Node) -> Status:
         """Note the devices, so that nobody else gets them."""
         state = _state(info)
-        allocator = allocator_on(state, node.name) if state is not None else None
-        if state is None or allocator is None:
+        if state is None:
+            return SUCCESS
+        from kitlib.scheduler.plugins.dynamicresources.state import allocator_on
+
+        allocator = allocator_on(state, node.name)
+        if allocator is None:
             return SUCCESS
         found = state.found.get(node.name)
         if found is None:
@@ -197,6 +211,8 @@ class DynamicResources(Plugin):
         state = _state(info)
         if state is None:
             return
+        from kitlib.scheduler.plugins.dynamicresources.extended import standing_claim
+
         if state.extended is not None:
             state.book.pending.pop(state.extended.metadata.uid, None)
             made_for = standing_claim(info.pod, state.book.claims.values())
@@ -283,6 +299,10 @@ def unmet_conditions(claim: ResourceClaim | None) -> str:
 
 def _state(info: PodInfo) -> State | None:
     found = info.states.get(NAME) if info.states is not None else None
+    if found is None or found is SKIP:
+        return None
+    from kitlib.scheduler.plugins.dynamicresources.state import State
+
     return found if isinstance(found, State) else None
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cm.cpumanager import CPUTopology, StaticPolicy
+from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.config.machine import CPU
 from kitlib.kubelet.util.cpuset import format_cpus
 

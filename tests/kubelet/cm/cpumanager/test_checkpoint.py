@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUState, StaticPolicy
 from kitlib.kubelet.cm.cpumanager.checkpoint import checksum, dump_state, load_state
+from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+from kitlib.kubelet.cm.cpumanager.state import CPUManagerError, CPUState
 from kitlib.kubelet.util.cpuset import parse_cpus
 from tests.kubelet.cm.cpumanager.machines import give, machine, pod
 

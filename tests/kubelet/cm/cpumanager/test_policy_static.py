@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitlib.api.release import Release
-from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUTopology, SMTAlignmentError, StaticPolicy
+from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+from kitlib.kubelet.cm.cpumanager.state import CPUManagerError, SMTAlignmentError
+from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.config.machine import CPU
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 from tests.kubelet.cm.cpumanager.machines import give, machine, pod
