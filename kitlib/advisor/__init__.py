@@ -1,1 +1,5 @@
-"""Questions about a cluster: why a pod is pending, what would help, who would be killed first."""
+"""Questions about a cluster: why a pod is pending, what would help, who would be killed first.
+
+Imported by views, charts, widgets, lab and commands.
+Face: one module a question; `live_cluster` reads a cluster that runs elsewhere.
+"""

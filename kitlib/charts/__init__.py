@@ -1,4 +1,8 @@
-"""Plotly figures from plain data, each with its frame and its sentence; no widget and no cluster is known here."""
+"""Plotly figures from plain data, each with its frame and its sentence; no widget and no cluster is known here.
+
+Imported by widgets, lab and commands.
+Face: one module a figure, each a `Chart`.
+"""
 
 from kitlib.charts.base import Chart
 from kitlib.charts.cpu_map import cpu_map

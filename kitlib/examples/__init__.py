@@ -4,6 +4,9 @@ The worked example (`worked_node`, `worked_pods`) is a control plane node of 8 C
 v1, whose containerd still uses its own cgroupfs driver: that is why its containers stand below
 `system.slice/containerd.service`. The other example (`qos_reserved_node`, `qos_reserved_pods`) shows
 `--qos-reserved=memory=100%`: 1G for pods, then 900M for the lower classes, then 700M for BestEffort.
+
+Imported by cluster and what is above it.
+Face: `worked_node` and `worked_pods`, `stories`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 `Lesson` opens a notebook, `Lab` a lab; `Checks`, `Facts` and `Wrong` are what a lab's check file is written with.
 `pod` and its neighbours write manifests in one line, `table` shows rows.
+
+Imported by workshop and commands.
+Face: `Lesson`, `Lab`, `Checks`.
 """
 
 from kitlib.lab.checks import Checks, Facts, Wrong

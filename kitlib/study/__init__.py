@@ -1,4 +1,8 @@
-"""Teaching tools around the scheduler: scenarios, comparison of releases, replay, sweeps (`study.sweep`), benchmark."""
+"""Teaching tools around the scheduler: scenarios, comparison of releases, replay, sweeps (`study.sweep`), benchmark.
+
+Imported by examples, cluster and what is above them; controllers do not know it.
+Face: `sweep`, `scenario`, `compare`, `replay`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What the kit's values look like: in a terminal (rich), in a notebook (HTML), and as data frames (pandas)."""
+"""What the kit's values look like: in a terminal (rich), in a notebook (HTML), and as data frames (pandas).
+
+Imported by charts, widgets, lab and commands.
+Face: one function a view: `tree_view`, `describe`, `top`.
+"""
 
 from kitlib.views.cgroup_tree import TreeView, tree_view
 from kitlib.views.frames import (

@@ -4,6 +4,9 @@
     PodBuilder()
 
 Each is made of controls, a picture, one sentence and the table behind it; see `kitlib.widgets._parts.base`.
+
+Imported by lab and commands.
+Face: the names of `WIDGETS`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 `write(folder)` puts there a JupyterHub configuration with limits for each learner, the image that learners get, the
 instructor's guide and the kit's own wheel. The files are ordinary files of this package (`files/`): a trainer may read
 and change them, nothing is generated but the numbers that were asked for.
+
+Imported by commands.
+Face: `write`.
 """
 
 from __future__ import annotations

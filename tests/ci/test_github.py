@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,21 @@ def test_an_issue_template_asks_for_something(path: Path) -> None:
     if path.name != "config.yml":
         assert template["name"] and template["description"]
         assert any(field.get("validations", {}).get("required") for field in template["body"])
+
+
+def test_every_path_that_the_architecture_page_names_exists() -> None:
+    text = (GITHUB / "ARCHITECTURE.md").read_text()
+    named = re.findall(r"(?<![\w./])(?:kitlib|tests|labs|notebooks|\.ci)/[\w./*-]*[\w/*]", text)
+    assert len(named) > 60
+    assert not [path for path in named if not list(ROOT.glob(path))]
+
+
+def test_the_architecture_page_draws_the_packages_as_the_contract_orders_them() -> None:
+    drawing = (GITHUB / "ARCHITECTURE.md").read_text().split("## The house is a cluster")[1].split("    apiserver:")[0]
+    lines = [line.strip().split("  ")[0] for line in drawing.splitlines() if line.startswith("    ")]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["name"] == "Rooms import downwards only")
+    assert lines == [layer.strip("()") for layer in layers if layer not in ("cli", "__main__")]
 
 
 def test_every_path_and_package_that_the_guide_names_exists() -> None:

@@ -1,1 +1,5 @@
-"""From a manifest to a stored object: defaulting, validation, quota, limit ranges, priority."""
+"""Writes to the API: the API server, its admission plugins in upstream's order, strategies, subresources, custom kinds.
+
+Imported by http, controllers and cluster.
+Face: `apiserver.APIServer`, and the list `plugins.PLUGINS`.
+"""

@@ -2,6 +2,9 @@
 
 `serve` makes a cluster answer kubectl and every other client of the Kubernetes API. The core (`rest.Rest`) maps a
 request to an answer without a socket; `server` puts it behind TLS on a loopback port.
+
+Imported by nothing but the name in `cluster.base`, because it needs packages that a cluster does not.
+Face: `serve`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,5 @@
-"""The object store: objects, resource versions, watches."""
+"""Objects as they are kept, their kinds, watches, merges and patches, and the recorder of events.
+
+Imported by admission, http, controllers and cluster.
+Face: `store.Store`, `kinds.Resource`.
+"""

@@ -2,6 +2,9 @@
 
 One module a subject, one function a rule, named as upstream. `validate` finds the rules of an object's type.
 
+Imported by admission, http, and study and widgets, which check a pod before they show it.
+Face: `validate` and `validate_pod_create`.
+
 Source: pkg/apis/*/validation, registry/*/strategy.go.
 """
 
