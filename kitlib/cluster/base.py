@@ -28,7 +28,7 @@ from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.journal import Journal, place_of
 from kitlib.cluster.nodes.interfaces import KernelNode
-from kitlib.cluster.serving import APIServer, Serve
+from kitlib.cluster.serving import Serve, ServedAPI
 
 MOST_SECONDS = 366 * 86400
 """Seconds that pass at once at most: an idle node takes two seconds of the machine's time for a day."""
@@ -120,7 +120,7 @@ class BaseCluster(Closeable, ABC):
     api: API
     clock: Clock
     _closed = False
-    _servers: tuple[APIServer, ...] = ()
+    _servers: tuple[ServedAPI, ...] = ()
 
     def __init__(self, api: API, release: Release) -> None:
         self.api, self.release = api, release
@@ -358,13 +358,13 @@ class BaseCluster(Closeable, ABC):
 
     # Serving.
 
-    def serve(self, **options: Any) -> APIServer:
+    def serve(self, **options: Any) -> ServedAPI:
         """Serve the objects to kubectl and every other client of the Kubernetes API, until it or the cluster is closed.
 
         Args:
             options: port (0 = any free one); kubeconfig_path (None = written nowhere; the server's `config` holds it);
                 pace, virtual seconds a second on simulated nodes (0 = time moves only by `advance`); and what else
-                `kitlib.apiserver.http.server.APIService` takes.
+                `kitlib.apiserver.http.server.GenericAPIServer` takes.
 
         Raises:
             KitError: the cluster is closed, or an option is wrong.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol, Self
 
 
-class APIServer(Protocol):
+class ServedAPI(Protocol):
     """A cluster's API over HTTP, see `kitlib.apiserver.http`; it ends with the cluster, or with a `with` block."""
 
     @property
@@ -35,4 +35,4 @@ class APIServer(Protocol):
 class Serve(Protocol):
     """How a cluster is served."""
 
-    def __call__(self, cluster: Any, **options: Any) -> APIServer: ...
+    def __call__(self, cluster: Any, **options: Any) -> ServedAPI: ...

@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from kitlib.apiserver.http.credentials import remove_dead_context
-    from kitlib.apiserver.http.server import APIService
+    from kitlib.apiserver.http.server import GenericAPIServer
 
     if remove_dead_context(_users_own(), "kitlib"):
         print(f"removed the context of a cluster that has gone from {_users_own()}")
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         signal.signal(one, lambda *_: ended.set())
     with tempfile.TemporaryDirectory(prefix="kitlib-up-") as folder, _cluster(options) as cluster:
         path = Path(options.kubeconfig or os.path.join(folder, "kubeconfig")).absolute()
-        with APIService(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
+        with GenericAPIServer(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
             with service.lock:
                 for manifest in options.manifests:
                     cluster.apply(manifest)

@@ -45,7 +45,7 @@ def _evicts(node: Node) -> bool:
     return any(taint.effect == "NoExecute" for taint in node.spec.taints)
 
 
-class Descriptor(NamedTuple):
+class ControllerDescriptor(NamedTuple):
     """One controller.
 
     Attributes:
@@ -76,86 +76,94 @@ def _of(*kinds: str, **wants: Wants) -> Mapping[str, Wants]:
     return {**dict.fromkeys(kinds, _any), **wants}
 
 
-CONTROLLERS: tuple[Descriptor, ...] = (
-    Descriptor("namespace-controller", "namespace", "NamespaceController"),
-    Descriptor("garbage-collector-controller", "garbagecollector", "GarbageCollector"),
-    Descriptor("pod-garbage-collector-controller", "podgc", "PodGCController"),
-    Descriptor("node-controller", "node_lifecycle", "NodeLifecycleController"),
-    Descriptor("ttl-controller", "ttl", "TTLController"),
-    Descriptor("deployment-controller", "deployment", "DeploymentController", _of("Deployment")),
-    Descriptor("replicaset-controller", "replicaset", "ReplicaSetController", _of("ReplicaSet")),
-    Descriptor("replication-controller", "replicaset", "ReplicationControllerController", _of("ReplicationController")),
-    Descriptor("statefulset-controller", "statefulset", "StatefulSetController", _of("StatefulSet")),
-    Descriptor("daemonset-controller", "daemon", "DaemonSetController", _of("DaemonSet")),
-    Descriptor("ephemeral_volume", "volume.ephemeral", "EphemeralVolumeController", _of(Pod=_has_ephemeral_volume)),
-    Descriptor(
+CONTROLLERS: tuple[ControllerDescriptor, ...] = (
+    ControllerDescriptor("namespace-controller", "namespace", "NamespaceController"),
+    ControllerDescriptor("garbage-collector-controller", "garbagecollector", "GarbageCollector"),
+    ControllerDescriptor("pod-garbage-collector-controller", "podgc", "PodGCController"),
+    ControllerDescriptor("node-controller", "node_lifecycle", "NodeLifecycleController"),
+    ControllerDescriptor("ttl-controller", "ttl", "TTLController"),
+    ControllerDescriptor("deployment-controller", "deployment", "DeploymentController", _of("Deployment")),
+    ControllerDescriptor("replicaset-controller", "replicaset", "ReplicaSetController", _of("ReplicaSet")),
+    ControllerDescriptor(
+        "replication-controller", "replicaset", "ReplicationControllerController", _of("ReplicationController")
+    ),
+    ControllerDescriptor("statefulset-controller", "statefulset", "StatefulSetController", _of("StatefulSet")),
+    ControllerDescriptor("daemonset-controller", "daemon", "DaemonSetController", _of("DaemonSet")),
+    ControllerDescriptor(
+        "ephemeral_volume", "volume.ephemeral", "EphemeralVolumeController", _of(Pod=_has_ephemeral_volume)
+    ),
+    ControllerDescriptor(
         "persistentvolume-controller",
         "volume.persistentvolume",
         "PersistentVolumeController",
         _of("PersistentVolume", "PersistentVolumeClaim"),
     ),
-    Descriptor("volume_expand", "volume.expand", "ExpandController", _of("PersistentVolumeClaim")),
-    Descriptor(
+    ControllerDescriptor("volume_expand", "volume.expand", "ExpandController", _of("PersistentVolumeClaim")),
+    ControllerDescriptor(
         "persistentvolumeclaim-protection-controller",
         "volume.protection",
         "ClaimProtectionController",
         _of("PersistentVolumeClaim"),
     ),
-    Descriptor(
+    ControllerDescriptor(
         "persistentvolume-protection-controller",
         "volume.protection",
         "VolumeProtectionController",
         _of("PersistentVolume"),
     ),
-    Descriptor(
+    ControllerDescriptor(
         "resource-claim-controller",
         "resourceclaim",
         "ResourceClaimController",
         _of("ResourceClaim", Pod=_has_claims),
     ),
-    Descriptor("taint-eviction-controller", "tainteviction", "TaintEvictionController", _of(Node=_evicts)),
-    Descriptor(
+    ControllerDescriptor("taint-eviction-controller", "tainteviction", "TaintEvictionController", _of(Node=_evicts)),
+    ControllerDescriptor(
         "device-taint-eviction-controller",
         "device_taint_eviction",
         "DeviceTaintEvictionController",
         _of("ResourceClaim", "DeviceTaintRule"),
     ),
-    Descriptor("controllermanager", "disruption", "DisruptionController", _of("PodDisruptionBudget")),
-    Descriptor("stale-disruption", "stale_disruption", "StaleDisruptionController", _of(Pod=_is_disrupted)),
-    Descriptor("resourcequota-controller", "resourcequota", "ResourceQuotaController", _of("ResourceQuota")),
-    Descriptor("job-controller", "job", "JobController", _of("Job", Pod=_has_finalizers)),
-    Descriptor("cronjob-controller", "cronjob", "CronJobController", _of("CronJob")),
-    Descriptor("ttl-after-finished-controller", "ttlafterfinished", "TTLAfterFinishedController", _of("Job")),
-    Descriptor("endpoint-controller", "endpoints", "EndpointsController", _of("Service")),
-    Descriptor("endpointslice-controller.k8s.io", "endpointslices", "EndpointSliceController", _of("Service")),
-    Descriptor(
+    ControllerDescriptor("controllermanager", "disruption", "DisruptionController", _of("PodDisruptionBudget")),
+    ControllerDescriptor("stale-disruption", "stale_disruption", "StaleDisruptionController", _of(Pod=_is_disrupted)),
+    ControllerDescriptor("resourcequota-controller", "resourcequota", "ResourceQuotaController", _of("ResourceQuota")),
+    ControllerDescriptor("job-controller", "job", "JobController", _of("Job", Pod=_has_finalizers)),
+    ControllerDescriptor("cronjob-controller", "cronjob", "CronJobController", _of("CronJob")),
+    ControllerDescriptor("ttl-after-finished-controller", "ttlafterfinished", "TTLAfterFinishedController", _of("Job")),
+    ControllerDescriptor("endpoint-controller", "endpoints", "EndpointsController", _of("Service")),
+    ControllerDescriptor(
+        "endpointslice-controller.k8s.io", "endpointslices", "EndpointSliceController", _of("Service")
+    ),
+    ControllerDescriptor(
         "endpointslicemirroring-controller.k8s.io",
         "endpointslices",
         "EndpointSliceMirroringController",
         _of("Endpoints", "EndpointSlice"),
     ),
-    Descriptor("service-account-controller", "serviceaccounts", "ServiceAccountsController"),
-    Descriptor("serviceaccount-token-controller", "serviceaccounttokens", "TokensController", _of("Secret")),
-    Descriptor(
+    ControllerDescriptor("service-account-controller", "serviceaccounts", "ServiceAccountsController"),
+    ControllerDescriptor("serviceaccount-token-controller", "serviceaccounttokens", "TokensController", _of("Secret")),
+    ControllerDescriptor(
         "root-ca-certificate-publisher-controller",
         "rootcacertpublisher",
         "RootCACertificatePublisher",
         _of("ConfigMap"),
     ),
-    Descriptor("horizontal-pod-autoscaler", "podautoscaler", "HorizontalController", _of("HorizontalPodAutoscaler")),
-    Descriptor(
+    ControllerDescriptor(
+        "horizontal-pod-autoscaler", "podautoscaler", "HorizontalController", _of("HorizontalPodAutoscaler")
+    ),
+    ControllerDescriptor(
         "crd-naming-condition-controller",
         "customresources",
         "CustomResourceDefinitionController",
         _of("CustomResourceDefinition"),
     ),
-    Descriptor(
+    ControllerDescriptor(
         "clusterrole-aggregation-controller",
         "clusterroleaggregation",
         "ClusterRoleAggregationController",
         _of("ClusterRole"),
     ),
-    Descriptor(
+    ControllerDescriptor(
         "api-priority-and-fairness-config-consumer-v1",
         "flowcontrol",
         "FlowControlController",

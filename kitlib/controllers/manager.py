@@ -19,7 +19,7 @@ from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key, Usages
-from kitlib.controllers.descriptors import CONTROLLERS, Descriptor
+from kitlib.controllers.descriptors import CONTROLLERS, ControllerDescriptor
 from kitlib.controllers.informers import NOT_INDEXED, Change, Informers
 from kitlib.controllers.workqueue import WorkQueue
 
@@ -42,7 +42,7 @@ class ControllerManager:
         descriptors: the controllers, in the order in which they run.
     """
 
-    def __init__(self, api: APIServer, descriptors: Sequence[Descriptor] = CONTROLLERS) -> None:
+    def __init__(self, api: APIServer, descriptors: Sequence[ControllerDescriptor] = CONTROLLERS) -> None:
         self.api = api
         self.informers = Informers(api.store)
         self.metrics: Callable[[], Usages] = dict

@@ -53,9 +53,9 @@ class Served:
     """
 
     def __init__(self, cluster: Any, path: Path) -> None:
-        from kitlib.apiserver.http.server import APIService
+        from kitlib.apiserver.http.server import GenericAPIServer
 
-        self.service = APIService(
+        self.service = GenericAPIServer(
             cluster,
             kubeconfig_path=path,
             only_while_waited=not hasattr(cluster, "refresh"),

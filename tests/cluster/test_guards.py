@@ -14,7 +14,7 @@ import pytest
 from kitlib.apiserver.admission import binding
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.simulated import SimulatedNode
-from kitlib.controllers.descriptors import CONTROLLERS, Descriptor
+from kitlib.controllers.descriptors import CONTROLLERS, ControllerDescriptor
 from kitlib.controllers.manager import ControllerManager
 from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
@@ -185,7 +185,7 @@ def test_a_plugin_of_the_users_that_fails_is_an_error_of_the_cycle() -> None:
 
 @pytest.mark.parametrize("descriptor", CONTROLLERS, ids=lambda one: str(one.name))
 def test_an_object_at_which_a_controller_fails_is_tried_again(
-    descriptor: Descriptor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    descriptor: ControllerDescriptor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = Cluster.simulated(1)
     kind = descriptor.load()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.controllers.descriptors import CONTROLLERS, Descriptor
+from kitlib.controllers.descriptors import CONTROLLERS, ControllerDescriptor
 from kitlib.controllers.manager import ControllerManager
 from tests.controllers.builders import hollow, workload
 
@@ -15,12 +15,12 @@ TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name
 
 
 @pytest.mark.parametrize("one", CONTROLLERS, ids=lambda one: str(one.name))
-def test_a_descriptor_names_its_controller(one: Descriptor) -> None:
+def test_a_descriptor_names_its_controller(one: ControllerDescriptor) -> None:
     assert one.load().name == one.name
 
 
 @pytest.mark.parametrize("one", [one for one in CONTROLLERS if one.starts], ids=lambda one: str(one.name))
-def test_a_controller_watches_what_starts_it(one: Descriptor) -> None:
+def test_a_controller_watches_what_starts_it(one: ControllerDescriptor) -> None:
     watched = ControllerManager(Cluster.simulated(0).api, [one]).controller(one.name).handlers().keys()
     assert one.starts.keys() & watched  # the release may lack the gate of some
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError, NotFound
-from kitlib.apiserver.http.server import APIService
+from kitlib.apiserver.http.server import GenericAPIServer
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
@@ -53,17 +53,17 @@ def host(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
     path = tmp_path_factory.mktemp("host") / "kubeconfig"
     with Cluster.docker(1, cpus=2, memory="2Gi", control_plane="process") as cluster:
         cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        with APIService(cluster, kubeconfig_path=path) as service:
+        with GenericAPIServer(cluster, kubeconfig_path=path) as service:
             yield service, str(path)
 
 
-def pods(service: APIService) -> list[str]:
+def pods(service: GenericAPIServer) -> list[str]:
     with service.lock:
         service.cluster.settle()
         return [pod.name for pod in service.cluster.pods(NAMESPACE)]
 
 
-def gone(service: APIService) -> bool:
+def gone(service: GenericAPIServer) -> bool:
     """Whether the last pod goes; the API is left to those who delete in between."""
     deadline = time.monotonic() + 60 * SLOW
     while pods(service) and time.monotonic() < deadline:
@@ -80,14 +80,16 @@ def phases(cluster: Any) -> list[str]:
     return sorted(pod.status.phase for pod in cluster.pods(selector={"app": "web"}))
 
 
-def test_the_agent_says_in_a_pod_without_rights_what_it_lacks(host: tuple[APIService, str]) -> None:
+def test_the_agent_says_in_a_pod_without_rights_what_it_lacks(host: tuple[GenericAPIServer, str]) -> None:
     service, path = host
     with pytest.raises(KitError, match=r"node node-1.*(may not own a cgroup tree|own cgroups|cgroup file system)"):
         start(path)
     assert pods(service) == []
 
 
-def test_nodes_start_stream_and_end_in_real_pods(host: tuple[APIService, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_start_stream_and_end_in_real_pods(
+    host: tuple[GenericAPIServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     service, path = host
     monkeypatch.setattr(manifest, "COMMAND", COMMAND)
     with start(path, 2) as cluster:
@@ -101,7 +103,7 @@ def test_nodes_start_stream_and_end_in_real_pods(host: tuple[APIService, str], m
 
 
 def test_a_container_ends_with_the_first_stream_that_was_attached_to_it(
-    host: tuple[APIService, str], monkeypatch: pytest.MonkeyPatch
+    host: tuple[GenericAPIServer, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service, path = host
     monkeypatch.setattr(manifest, "COMMAND", COMMAND)
@@ -117,7 +119,9 @@ def test_a_container_ends_with_the_first_stream_that_was_attached_to_it(
 
 
 @pytest.mark.parametrize(("where", "made"), [("process", 1), ("container", 2)])
-def test_a_killed_notebook_leaves_no_pod(host: tuple[APIService, str], tmp_path: Path, where: str, made: int) -> None:
+def test_a_killed_notebook_leaves_no_pod(
+    host: tuple[GenericAPIServer, str], tmp_path: Path, where: str, made: int
+) -> None:
     service, path = host
     script = tmp_path / "notebook.py"
     script.write_text(
@@ -137,7 +141,7 @@ def test_a_killed_notebook_leaves_no_pod(host: tuple[APIService, str], tmp_path:
 
 
 def test_a_control_plane_in_a_pod_schedules_and_controls_and_goes_with_the_cluster(
-    host: tuple[APIService, str], monkeypatch: pytest.MonkeyPatch
+    host: tuple[GenericAPIServer, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service, path = host
     monkeypatch.setattr(manifest, "COMMAND", COMMAND)
@@ -161,7 +165,7 @@ def test_a_control_plane_in_a_pod_schedules_and_controls_and_goes_with_the_clust
 
 
 def test_a_control_planes_pod_that_is_deleted_is_a_clear_error_and_nothing_is_left(
-    host: tuple[APIService, str], monkeypatch: pytest.MonkeyPatch
+    host: tuple[GenericAPIServer, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service, path = host
     monkeypatch.setattr(manifest, "COMMAND", COMMAND)
@@ -176,6 +180,6 @@ def test_a_control_planes_pod_that_is_deleted_is_a_clear_error_and_nothing_is_le
     assert pods(service) == []
 
 
-def _pods_of(service: APIService) -> list[Any]:
+def _pods_of(service: GenericAPIServer) -> list[Any]:
     with service.lock:
         return list(service.cluster.pods(NAMESPACE))

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from kitlib import cli
-from kitlib.apiserver.http.server import APIService
+from kitlib.apiserver.http.server import GenericAPIServer
 from kitlib.cluster import Cluster
 from tests import venvs
 from tests.apiserver.http.clients import binaries
@@ -68,7 +68,7 @@ def learner(cluster: Any, python: str, recipe: Path, profile: str, *more: str) -
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     kubeconfig = recipe / "kubeconfig"
     pace = {} if more else {"pace": 20.0}  # real nodes have the time that there is
-    with APIService(cluster, kubeconfig_path=kubeconfig, **pace):
+    with GenericAPIServer(cluster, kubeconfig_path=kubeconfig, **pace):
         words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml"), profile, *more]
         told = done(words, recipe, env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": ""})
     return [json.loads(line) for line in told.splitlines() if line.startswith("{")]

@@ -32,7 +32,7 @@ from kitlib.apiserver.admission import custom_kinds, deletion, plugins, strategy
 from kitlib.apiserver.admission.attributes import attributes_of
 from kitlib.apiserver.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.apiserver.admission.initial_status import reset_status
-from kitlib.apiserver.admission.plugin import Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext
 from kitlib.apiserver.admission.priority import system_priority_classes
 from kitlib.apiserver.admission.size import check_size
 from kitlib.apiserver.admission.system_namespaces import system_namespaces
@@ -117,7 +117,7 @@ class APIServer:
         made.metadata.uid = self.store.free_uid(made.metadata.uid)
         set_defaults(made)
         check_size(made)
-        around = Surroundings(self.store, self.release, bool(self.token_key), obj.metadata, self.warnings)
+        around = AdmissionContext(self.store, self.release, bool(self.token_key), obj.metadata, self.warnings)
         about = attributes_of(self.store, made, None, dry_run=self._dry_running)
         made = self._completed(plugins.admit(about, around), made)
         strategy.prepare(made, None, self.release)
@@ -384,7 +384,7 @@ class APIServer:
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
         """The object as the plugins leave it; a Scale, which is what they see of a workload's scale, changes that."""
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running)
-        mutated = plugins.admit(about, Surroundings(self.store, self.release, bool(self.token_key)))
+        mutated = plugins.admit(about, AdmissionContext(self.store, self.release, bool(self.token_key)))
         if about.new is not made:
             return made if mutated is about.new else strategy.scaled(made, mutated)
         return self._completed(mutated, made)
@@ -397,7 +397,7 @@ class APIServer:
 
     def ask_plugins(
         self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
-    ) -> Surroundings:
+    ) -> AdmissionContext:
         """Let the plugins judge a write; see `attributes_of`.
 
         Returns:
@@ -407,6 +407,6 @@ class APIServer:
             Forbidden, Invalid, PolicyDenied: one of them refuses it.
         """
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
-        around = Surroundings(self.store, self.release, bool(self.token_key), warnings=self.warnings)
+        around = AdmissionContext(self.store, self.release, bool(self.token_key), warnings=self.warnings)
         plugins.validate(about, around)
         return around

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from kitlib.api.core import Pod, Toleration
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 _SECONDS = 300
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-class DefaultTolerationSecondsPlugin(Plugin):
+class DefaultTolerationSecondsPlugin(AdmissionPlugin):
     """For new pods that say nothing about these taints."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         pod = about.new
         assert isinstance(pod, Pod)
         for key in _TAINTS:

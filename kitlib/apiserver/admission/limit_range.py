@@ -15,7 +15,7 @@ from kitlib.api.errors import Forbidden
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.apiserver.admission.attributes import CREATE, Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 def apply_defaults(pod: Pod, ranges: Iterable[LimitRange]) -> Pod:
@@ -108,13 +108,13 @@ def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit
     return []
 
 
-class LimitRangerPlugin(Plugin):
+class LimitRangerPlugin(AdmissionPlugin):
     """For new pods, and pods that are resized, in namespaces with LimitRanges."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if about.operation == CREATE and isinstance(about.new, Pod):
             apply_defaults(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))
 
-    def validate(self, about: Attributes, around: Surroundings) -> None:
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             check(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))

@@ -8,13 +8,13 @@ from __future__ import annotations
 from kitlib.api.core import Namespace
 from kitlib.api.errors import Forbidden
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
-class NamespaceLifecyclePlugin(Plugin):
+class NamespaceLifecyclePlugin(AdmissionPlugin):
     """For new objects in namespaces."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         obj = about.object
         namespace = around.store.get(Namespace, obj.namespace, copy=False)
         if namespace.metadata.deletion_timestamp is not None:

@@ -15,7 +15,7 @@ from kitlib.apiserver.store.store import Store
 
 
 @dataclass
-class Surroundings:
+class AdmissionContext:
     """What plugins may look at besides the write, and what they leave behind.
 
     Attributes:
@@ -35,10 +35,10 @@ class Surroundings:
     charged: list[ResourceQuota] = field(default_factory=list)
 
 
-class Plugin:
+class AdmissionPlugin:
     """One admission plugin; a subclass overrides one method or both."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> KubeObject | None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
         """Change the object before it is validated: in place, or by returning another one.
 
         Raises:
@@ -46,14 +46,14 @@ class Plugin:
         """
         return None
 
-    def validate(self, about: Attributes, around: Surroundings) -> None:
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
         """Refuse the write, or warn of it.
 
         Raises:
             Forbidden, Invalid: the write is refused.
         """
 
-    def admit_again(self, about: Attributes, around: Surroundings) -> KubeObject | None:
+    def admit_again(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
         """Change the object once more, after a later plugin changed it.
 
         Source: apiserver pkg/admission reinvocation.go.

@@ -19,9 +19,9 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.persistent_volume import PersistentVolume, PersistentVolumeClaim
 from kitlib.api.policy import PriorityClass
 from kitlib.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
-Wanted = Callable[[Attributes, Surroundings], bool]
+Wanted = Callable[[Attributes, AdmissionContext], bool]
 POD_SECURITY = "pod-security.kubernetes.io/"
 RESIZE, EPHEMERAL, SCALE = "resize", "ephemeralcontainers", "scale"
 
@@ -30,12 +30,12 @@ def _is_new(about: Attributes, *types: type[KubeObject]) -> bool:
     return about.operation == CREATE and not about.subresource and isinstance(about.new, types or KubeObject)
 
 
-def _limited(about: Attributes, around: Surroundings) -> bool:
+def _limited(about: Attributes, around: AdmissionContext) -> bool:
     pod = isinstance(about.new, Pod) and (about.subresource == RESIZE or _is_new(about))
     return pod and bool(around.store.list(LimitRange, about.object.namespace, copy=False))
 
 
-def _secured(about: Attributes, around: Surroundings) -> bool:
+def _secured(about: Attributes, around: AdmissionContext) -> bool:
     """A label of the namespace, or of the one that is written, asks for a level."""
     if about.new is None or about.subresource not in ("", SCALE, RESIZE, EPHEMERAL):
         return False
@@ -48,19 +48,19 @@ def _secured(about: Attributes, around: Surroundings) -> bool:
     return any(key.startswith(POD_SECURITY) for key in labels)
 
 
-def _has_runtime_class(about: Attributes, around: Surroundings) -> bool:
+def _has_runtime_class(about: Attributes, around: AdmissionContext) -> bool:
     pod = about.new
     return (
         isinstance(pod, Pod) and _is_new(about) and (pod.spec.runtime_class_name is not None or bool(pod.spec.overhead))
     )
 
 
-def _counted(about: Attributes, around: Surroundings) -> bool:
+def _counted(about: Attributes, around: AdmissionContext) -> bool:
     written = about.new is not None and about.subresource in ("", SCALE, RESIZE) and bool(about.object.namespace)
     return written and bool(around.store.list("ResourceQuota", about.object.namespace, copy=False))
 
 
-class Descriptor(NamedTuple):
+class PluginDescriptor(NamedTuple):
     """One plugin.
 
     Attributes:
@@ -74,56 +74,58 @@ class Descriptor(NamedTuple):
     wanted: Wanted
 
 
-PLUGINS: tuple[Descriptor, ...] = (
-    Descriptor("NamespaceLifecycle", "namespace_lifecycle", lambda a, s: _is_new(a) and bool(a.object.namespace)),
-    Descriptor("LimitRanger", "limit_range", _limited),
-    Descriptor("ServiceAccount", "service_account", lambda a, s: s.service_accounts and _is_new(a, Pod)),
-    Descriptor("PodSecurity", "podsecurity.admission", _secured),
-    Descriptor(
+PLUGINS: tuple[PluginDescriptor, ...] = (
+    PluginDescriptor("NamespaceLifecycle", "namespace_lifecycle", lambda a, s: _is_new(a) and bool(a.object.namespace)),
+    PluginDescriptor("LimitRanger", "limit_range", _limited),
+    PluginDescriptor("ServiceAccount", "service_account", lambda a, s: s.service_accounts and _is_new(a, Pod)),
+    PluginDescriptor("PodSecurity", "podsecurity.admission", _secured),
+    PluginDescriptor(
         "Priority",
         "priority",
         lambda a, s: _is_new(a, Pod) or (isinstance(a.new, PriorityClass) and not a.subresource),
     ),
-    Descriptor("DefaultTolerationSeconds", "default_toleration_seconds", lambda a, s: _is_new(a, Pod)),
-    Descriptor(
+    PluginDescriptor("DefaultTolerationSeconds", "default_toleration_seconds", lambda a, s: _is_new(a, Pod)),
+    PluginDescriptor(
         "StorageObjectInUseProtection",
         "storage_protection",
         lambda a, s: _is_new(a, PersistentVolume, PersistentVolumeClaim),
     ),
-    Descriptor(
+    PluginDescriptor(
         "PersistentVolumeClaimResize",
         "volume_resize",
         lambda a, s: a.operation == UPDATE and not a.subresource and isinstance(a.new, PersistentVolumeClaim),
     ),
-    Descriptor("RuntimeClass", "runtime_class", _has_runtime_class),
-    Descriptor("PodResizeValidator", "pod_resize", lambda a, s: isinstance(a.new, Pod) and a.subresource == RESIZE),
-    Descriptor(
+    PluginDescriptor("RuntimeClass", "runtime_class", _has_runtime_class),
+    PluginDescriptor(
+        "PodResizeValidator", "pod_resize", lambda a, s: isinstance(a.new, Pod) and a.subresource == RESIZE
+    ),
+    PluginDescriptor(
         "MutatingAdmissionPolicy",
         "policy.mutating",
         lambda a, s: a.new is not None and bool(s.store.list("MutatingAdmissionPolicyBinding", copy=False)),
     ),
-    Descriptor(
+    PluginDescriptor(
         "ValidatingAdmissionPolicy",
         "policy.validating",
         lambda a, s: bool(s.store.list("ValidatingAdmissionPolicyBinding", copy=False)),
     ),
-    Descriptor("ResourceQuota", "quota", _counted),
+    PluginDescriptor("ResourceQuota", "quota", _counted),
 )
 
 
 @cache
-def _class_of(one: Descriptor) -> type[Plugin]:
-    found: type[Plugin] = getattr(import_module(f"{__package__}.{one.module}"), f"{one.name}Plugin")
+def _class_of(one: PluginDescriptor) -> type[AdmissionPlugin]:
+    found: type[AdmissionPlugin] = getattr(import_module(f"{__package__}.{one.module}"), f"{one.name}Plugin")
     return found
 
 
-def admit(about: Attributes, around: Surroundings) -> KubeObject:
+def admit(about: Attributes, around: AdmissionContext) -> KubeObject:
     """The object as all plugins leave it: the same one, or another where a policy changed it.
 
     Raises:
         Forbidden, Invalid, MutationDenied, InternalError
     """
-    asked: dict[str, Plugin] = {}
+    asked: dict[str, AdmissionPlugin] = {}
     for one in PLUGINS:
         if one.wanted(about, around):
             asked[one.name] = _class_of(one)()
@@ -140,7 +142,7 @@ def _after(about: Attributes, made: KubeObject | None) -> Attributes:
     return about if made is None else replace(about, new=made)
 
 
-def validate(about: Attributes, around: Surroundings) -> None:
+def validate(about: Attributes, around: AdmissionContext) -> None:
     """Let all plugins judge the write.
 
     Raises:

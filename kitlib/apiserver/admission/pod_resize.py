@@ -14,7 +14,7 @@ from kitlib.api.podresources import is_pod_level_resources_set, pod_requests
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.validation import validate_pod_create
 from kitlib.kubelet.qos.qos_class import compute_pod_qos, is_restartable_init
 
@@ -200,10 +200,10 @@ def check_node(pod: Pod, node: Node | None, release: Release) -> None:
         raise Forbidden("pods", pod.name, f"node didn't have enough allocatable resources: {'; '.join(short)}")
 
 
-class PodResizeValidatorPlugin(Plugin):
+class PodResizeValidatorPlugin(AdmissionPlugin):
     """For pods that are resized."""
 
-    def validate(self, about: Attributes, around: Surroundings) -> None:
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old
         if isinstance(pod, Pod) and isinstance(old, Pod) and pod.spec != old.spec:
             check_node(pod, around.store.find(Node, pod.spec.node_name), around.release)

@@ -12,7 +12,7 @@ from kitlib.api.errors import Forbidden
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.policy import SYSTEM_PRIORITY_CLASSES, PriorityClass
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 PREEMPT_LOWER = "PreemptLowerPriority"
 
@@ -86,13 +86,13 @@ def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -
         raise Forbidden("priorityclasses.scheduling.k8s.io", name, why)
 
 
-class PriorityPlugin(Plugin):
+class PriorityPlugin(AdmissionPlugin):
     """For new pods and for PriorityClasses."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             admit_priority(about.new, around.store.list(PriorityClass, copy=False))
 
-    def validate(self, about: Attributes, around: Surroundings) -> None:
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, PriorityClass):
             check_priority_class(about.new, around.store.list(PriorityClass, copy=False))

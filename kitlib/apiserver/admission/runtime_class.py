@@ -13,7 +13,7 @@ from kitlib.api.errors import Forbidden
 from kitlib.api.field_errors import shown
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _NO_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
@@ -92,9 +92,9 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
     return wide.operator == "Exists"
 
 
-class RuntimeClassPlugin(Plugin):
+class RuntimeClassPlugin(AdmissionPlugin):
     """For new pods with a RuntimeClass or an overhead."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             admit_runtime_class(about.new, around.store.list(RuntimeClass, copy=False))

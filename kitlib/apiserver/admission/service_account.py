@@ -14,7 +14,7 @@ from kitlib.api.errors import Forbidden
 from kitlib.api.serialize import from_dict
 from kitlib.api.volume import Volume
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 DEFAULT = "default"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -89,10 +89,10 @@ def _volume(name: str) -> Volume:
     return from_dict({"name": name, "projected": {"sources": sources, "defaultMode": 0o644}}, Volume)
 
 
-class ServiceAccountPlugin(Plugin):
+class ServiceAccountPlugin(AdmissionPlugin):
     """For new pods of a served cluster."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             store = around.store
             admit_service_account(

@@ -8,13 +8,13 @@ from __future__ import annotations
 from kitlib.api.persistent_volume import PersistentVolumeClaim
 from kitlib.apiserver.admission.attributes import Attributes
 from kitlib.apiserver.admission.deletion import PV_PROTECTION, PVC_PROTECTION
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
-class StorageObjectInUseProtectionPlugin(Plugin):
+class StorageObjectInUseProtectionPlugin(AdmissionPlugin):
     """For new volumes and claims."""
 
-    def admit(self, about: Attributes, around: Surroundings) -> None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> None:
         finalizer = PVC_PROTECTION if isinstance(about.new, PersistentVolumeClaim) else PV_PROTECTION
         meta = about.object.metadata
         if finalizer not in meta.finalizers:

@@ -11,7 +11,7 @@ from kitlib.api.persistent_volume import PersistentVolumeClaim, class_name
 from kitlib.api.resource import Quantity
 from kitlib.api.storage import StorageClass
 from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.store.store import Store
 
 
@@ -38,8 +38,8 @@ def _size(claim: PersistentVolumeClaim) -> Quantity:
     return claim.spec.resources.requests.get("storage", Quantity("0"))
 
 
-class PersistentVolumeClaimResizePlugin(Plugin):
+class PersistentVolumeClaimResizePlugin(AdmissionPlugin):
     """For changed claims."""
 
-    def validate(self, about: Attributes, around: Surroundings) -> None:
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
         check(about.object, about.old, around.store)

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kitlib.apiserver.http.server import APIService
+    from kitlib.apiserver.http.server import GenericAPIServer
 
 __all__ = ["serve"]
 
 
-def serve(cluster: Any, **options: Any) -> APIService:
-    """Serve a cluster's objects as the Kubernetes API; options: `kitlib.apiserver.http.server.APIService`."""
-    from kitlib.apiserver.http.server import APIService
+def serve(cluster: Any, **options: Any) -> GenericAPIServer:
+    """Serve a cluster's objects as the Kubernetes API; options: `kitlib.apiserver.http.server.GenericAPIServer`."""
+    from kitlib.apiserver.http.server import GenericAPIServer
 
-    return APIService(cluster, **options).start()
+    return GenericAPIServer(cluster, **options).start()

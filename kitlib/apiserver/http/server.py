@@ -47,7 +47,7 @@ TICK = 0.1
 """Seconds between two steps of a cluster's time while it is served."""
 
 
-class APIService:
+class GenericAPIServer:
     """A cluster's API on a port of this machine's loopback interface, in a thread of its own.
 
     Attributes:
@@ -127,7 +127,7 @@ class APIService:
             write_kubeconfig(self._path, self.config)
         return self._others[name]
 
-    def start(self) -> APIService:
+    def start(self) -> GenericAPIServer:
         """Begin to answer."""
         self._thread.start()
         self._ready.wait(10)
@@ -144,7 +144,7 @@ class APIService:
         if self._path is not None and self.token in _text(self._path):  # another service may have written its own
             self._path.unlink(missing_ok=True)
 
-    def __enter__(self) -> APIService:
+    def __enter__(self) -> GenericAPIServer:
         return self if self._thread.is_alive() else self.start()
 
     def __exit__(self, *_: object) -> None:
@@ -250,7 +250,7 @@ async def _quietly(work: Awaitable[Any]) -> None:
 class _Handler(RequestHandler):
     SUPPORTED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
-    def initialize(self, service: APIService) -> None:
+    def initialize(self, service: GenericAPIServer) -> None:
         self._service = service
         self._body = bytearray()
 

@@ -13,7 +13,7 @@ from kitlib.commands.bench.figures import Figure, pod_manifest, timed
 
 def http(options: argparse.Namespace) -> list[Figure]:
     """A list of pods read over HTTPS, against writing it as JSON alone; a watch of new ones, against creating them."""
-    from kitlib.apiserver.http.server import APIService
+    from kitlib.apiserver.http.server import GenericAPIServer
     from kitlib.cluster import Cluster
 
     count, new = options.pods or 2_000, 200
@@ -21,7 +21,7 @@ def http(options: argparse.Namespace) -> list[Figure]:
     cluster.apply([pod_manifest(i, node=f"node-{i % 100 + 1}") for i in range(count)])
     watched: list[float] = []
     applied: list[float] = []
-    with APIService(cluster, pace=0.0) as service:
+    with GenericAPIServer(cluster, pace=0.0) as service:
         plain = timed(f"{count} pods written as JSON", count, options.runs, lambda: _written(cluster, service))
         listed = timed(f"{count} pods listed over HTTPS", count, options.runs, lambda: _listed(service, count))
         for turn in range(max(1, options.runs)):

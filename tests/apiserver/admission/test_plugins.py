@@ -8,7 +8,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import Forbidden
 from kitlib.apiserver.admission import plugins
 from kitlib.apiserver.admission.attributes import Attributes, attributes_of
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.cluster import Cluster
 
 ALL_ORDERED_PLUGINS = (
@@ -38,26 +38,26 @@ def test_the_plugins_stand_in_upstreams_order() -> None:
 
 
 @pytest.mark.parametrize("one", plugins.PLUGINS, ids=lambda one: str(one.name))
-def test_a_descriptor_leads_to_a_plugin_that_does_something(one: plugins.Descriptor) -> None:
+def test_a_descriptor_leads_to_a_plugin_that_does_something(one: plugins.PluginDescriptor) -> None:
     kind = plugins._class_of(one)
-    assert issubclass(kind, Plugin) and kind.__name__ == f"{one.name}Plugin"
+    assert issubclass(kind, AdmissionPlugin) and kind.__name__ == f"{one.name}Plugin"
     assert {"admit", "validate"} & vars(kind).keys()
 
 
 def test_a_contributors_plugin_sees_create_update_and_delete(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, str]] = []
 
-    class Recorder(Plugin):
-        def admit(self, about: Attributes, around: Surroundings) -> None:
+    class Recorder(AdmissionPlugin):
+        def admit(self, about: Attributes, around: AdmissionContext) -> None:
             seen.append(("admit", about.operation))
             about.object.metadata.labels["recorded"] = "yes"
 
-        def validate(self, about: Attributes, around: Surroundings) -> None:
+        def validate(self, about: Attributes, around: AdmissionContext) -> None:
             seen.append(("validate", about.operation))
             if about.operation == "DELETE" and about.object.metadata.labels.get("keep"):
                 raise Forbidden("pods", about.object.name, "it is to be kept")
 
-    mine = plugins.Descriptor("Recorder", "", lambda a, s: isinstance(a.object, Pod) and not a.subresource)
+    mine = plugins.PluginDescriptor("Recorder", "", lambda a, s: isinstance(a.object, Pod) and not a.subresource)
     class_of = plugins._class_of
     monkeypatch.setattr(plugins, "PLUGINS", (*plugins.PLUGINS, mine))
     monkeypatch.setattr(plugins, "_class_of", lambda one: Recorder if one is mine else class_of(one))
@@ -74,5 +74,5 @@ def test_a_contributors_plugin_sees_create_update_and_delete(monkeypatch: pytest
 def test_a_write_asks_only_the_plugins_that_it_concerns() -> None:
     api = Cluster.simulated(0).api
     about = attributes_of(api.store, api.store.get("Namespace", "default"), None)
-    around = Surroundings(api.store, api.release)
+    around = AdmissionContext(api.store, api.release)
     assert [one.name for one in plugins.PLUGINS if one.wanted(about, around)] == []

@@ -18,7 +18,7 @@ import yaml
 
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.streams import Heard, StreamEvent
-from kitlib.apiserver.http.server import APIService
+from kitlib.apiserver.http.server import GenericAPIServer
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.node.real import protocol
@@ -97,7 +97,7 @@ class Hosting:
     def __init__(self, cluster: Any, folder: Path) -> None:
         self.cluster = cluster
         self.kubeconfig = folder / "kubeconfig"
-        self.service = APIService(cluster, kubeconfig_path=self.kubeconfig, pace=20.0)
+        self.service = GenericAPIServer(cluster, kubeconfig_path=self.kubeconfig, pace=20.0)
         self.asked: list[dict[str, Any]] = []
         self.ended: list[str] = []
         self._changed = threading.Event()

@@ -27,7 +27,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy, from_dict, to_dict, to_json
 from kitlib.apiserver.admission.attributes import Attributes, shown
 from kitlib.apiserver.admission.custom.objects import schema_of
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -220,17 +220,17 @@ class Request:
         return schema_of(self._store, obj) or None
 
 
-class MutatingAdmissionPolicyPlugin(Plugin):
+class MutatingAdmissionPolicyPlugin(AdmissionPlugin):
     """For every write but a deletion, where a policy is bound."""
 
     def __init__(self) -> None:
         self._request: Request | None = None
 
-    def admit(self, about: Attributes, around: Surroundings) -> KubeObject | None:
+    def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
         self._request = Request(around.store, about)
         return self._mutated(about.object, around)
 
-    def admit_again(self, about: Attributes, around: Surroundings) -> KubeObject | None:
+    def admit_again(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
         if self._request is None:
             return self.admit(about, around)
         return self._mutated(about.object, around, second=True)
@@ -238,7 +238,7 @@ class MutatingAdmissionPolicyPlugin(Plugin):
     def asks_again(self) -> bool:
         return self._request is not None and self._request.again
 
-    def _mutated(self, obj: KubeObject, around: Surroundings, *, second: bool = False) -> KubeObject | None:
+    def _mutated(self, obj: KubeObject, around: AdmissionContext, *, second: bool = False) -> KubeObject | None:
         """Policies see a new object before a name is made from `generateName`, and before it has a UID.
 
         Source: registry.Store.Create, whose BeforeCreate comes after mutating admission.

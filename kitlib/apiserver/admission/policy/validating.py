@@ -21,7 +21,7 @@ from kitlib.api.core import Namespace
 from kitlib.api.errors import PolicyDenied
 from kitlib.api.serialize import from_dict, to_json
 from kitlib.apiserver.admission.attributes import Attributes, shown
-from kitlib.apiserver.admission.plugin import Plugin, Surroundings
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -194,8 +194,8 @@ def _asked(
         return [] if ignore else [Refusal(f"failed to configure binding: {error}", is_failure=True)]
 
 
-class ValidatingAdmissionPolicyPlugin(Plugin):
+class ValidatingAdmissionPolicyPlugin(AdmissionPlugin):
     """For every write, where a policy is bound."""
 
-    def validate(self, about: Attributes, around: Surroundings) -> None:
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
         around.warnings += ask(around.store, about)
