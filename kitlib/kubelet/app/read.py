@@ -12,7 +12,6 @@ from typing import Any
 from kitlib.api.boundary import guarded
 from kitlib.api.release import Release
 from kitlib.kubelet.app.settings_validation import validate
-from kitlib.kubelet.config.parsing import from_configuration, from_flags, load_file, load_text
 from kitlib.kubelet.config.settings import KubeletSettings, SettingsError
 
 
@@ -38,6 +37,10 @@ def read_settings(source: Any = (), *, release: Release | None = None) -> Kubele
 def _parsed(source: Any) -> KubeletSettings:
     if isinstance(source, KubeletSettings):
         return source
+    if not isinstance(source, Mapping) and not source:
+        return KubeletSettings()
+    from kitlib.kubelet.config.parsing import from_configuration, from_flags, load_file, load_text
+
     if isinstance(source, Mapping):
         return from_configuration(source)
     if isinstance(source, os.PathLike):
