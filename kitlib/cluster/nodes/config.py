@@ -5,6 +5,7 @@ from __future__ import annotations
 from kitlib.api.release import Release
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.cgroup_names import Runtime
 from kitlib.kubelet.cm.node_config import NodeConfig
 
 
@@ -19,6 +20,7 @@ def node_config(plan: NodePlan, release: Release) -> NodeConfig:
         settings=read_settings(plan.kubelet, release=release),
         release=release,
         name=plan.name,
+        runtime=Runtime(oci=plan.runtime),
         resources=plan.resources,
         devices=plan.plugins,
     )

@@ -56,6 +56,8 @@ def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
     Raises:
         KitError: for settings that a kubelet would not start with, or that a node in a container cannot follow.
     """
+    if plan.runtime != NodePlan.runtime:
+        raise KitError(f"node {plan.name}: runtime: only simulated nodes take another one, got {plan.runtime!r}")
     declared = plan.machine.max_pid not in (0, default_max_pid(plan.machine.memory))
     bounded = plan if declared else replace(plan, machine=replace(plan.machine, max_pid=MAX_PID))
     return node_config(bounded, release)

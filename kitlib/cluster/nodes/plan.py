@@ -21,6 +21,7 @@ from kitlib.api.core import Node, NodeSpec, ResourceList, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.cm.cgroup_names import OCI_RUNTIMES
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
 from kitlib.kubelet.config.machine import MachineInfo, grouped
@@ -34,7 +35,7 @@ _MACHINE = (
 )
 _WORDS = {
     *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),
-    *("images", "cgroup_version", *_MACHINE),
+    *("images", "cgroup_version", "runtime", *_MACHINE),
 }
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -58,6 +59,8 @@ class NodePlan:
         kubelet: the kubelet's settings: flags (a list), or a KubeletConfiguration (plain data, text or a path).
         resources: extended resources that it offers, `{"example.com/gpu": 2}`.
         devices: extended resources with devices: `{"example.com/gpu": {"gpu-0": 0, "gpu-1": 1}}`, id -> NUMA node.
+        runtime: the low-level runtime of a simulated node: `runc` (1.3.2 or later), `runc<1.3.2`, `crun` (1.23 or
+            later), `crun<1.23`; weights and, under systemd, quotas follow it.
         images: that are on the node at first, and can be pulled again: `{"web:1": "600Mi"}`, or with `pinned`.
         cgroup_version: of its kernel; None = as the cluster says.
     """
@@ -71,6 +74,7 @@ class NodePlan:
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
+    runtime: str = "runc"
     cgroup_version: Version | None = None
 
     @property
@@ -178,6 +182,7 @@ def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any], name: 
         devices=words.get("devices", {}),
         images=_images(words.get("images", {}), where),
         cgroup_version=words.get("cgroup_version"),
+        runtime=_runtime(words.get("runtime", "runc"), where),
     )
 
 
@@ -192,6 +197,12 @@ def _images(given: Mapping[str, object], where: str) -> tuple[Image, ...]:
             raise KitError(f"{where}.images[{name}]: a size is expected, found {value!r}") from error
         made.append(Image(name, size, bool(words.get("pinned", False))))
     return tuple(made)
+
+
+def _runtime(name: object, where: str) -> str:
+    if name not in OCI_RUNTIMES:
+        raise KitError(f"{where}.runtime: must be one of {', '.join(OCI_RUNTIMES)}, got {name!r}")
+    return str(name)
 
 
 def _check_words(spec: Mapping[str, object], where: str) -> None:

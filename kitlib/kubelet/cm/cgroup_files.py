@@ -81,7 +81,7 @@ def runtime_files(
     fs2.setCpu, fs2.setMemory; crun cgroup-resources write_cpu_resources.
     """
     reasons = why or {}
-    weight = resources.cpu_weight(runtime.weight_formula)
+    weight = resources.cpu_weight(runtime.low_level.weight_formula)
     made = [_weight(resources.cpu_shares, weight, version, reasons.get("cpu", NO_REASON))]
     if resources.cpu_quota or resources.cpu_period:
         quota = resources.cpu_quota or None

@@ -289,8 +289,8 @@ class Desired:
         qos, inner = get_pod_qos(pod, self.release), None
         path = container_cgroup(self._pod_path(pod, qos), identity, self.driver, runtime)
         if path.endswith(".scope"):
-            outer = scope_files(files, self.version, runtime.oci, self.node.machine.max_pid)
-            if runtime.oci == "crun" and self.version == 2:
+            outer = scope_files(files, self.version, runtime.low_level, self.node.machine.max_pid)
+            if runtime.low_level.nests and self.version == 2:
                 inner = Cgroup(
                     f"{path}/{INNER}",
                     "inner",

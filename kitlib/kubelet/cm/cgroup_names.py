@@ -12,8 +12,9 @@ podContainerManagerImpl.GetPodContainerName; containerd getCgroupsPath; CRI-O cg
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.config.settings import Driver
@@ -172,6 +173,32 @@ def cgroup_parent_for_runtime(name: CgroupName, driver: Driver) -> str:
     return _go_base(to_systemd(name)) if driver == "systemd" else to_cgroupfs(name)
 
 
+class OCIRuntime(NamedTuple):
+    """What differs between versions of the low-level runtime, which come as a whole: no version mixes them.
+
+    Attributes:
+        label: for people.
+        weight_formula: how shares become a weight on cgroup v2.
+        rounds_quota: under systemd the scope gets the quota that systemd was told, in whole percents of a CPU.
+        nests: under systemd on cgroup v2 the processes are in a cgroup `container` of their own below the scope.
+    """
+
+    label: str
+    weight_formula: Literal["quadratic", "linear"]
+    rounds_quota: bool
+    nests: bool
+
+
+OCI_RUNTIMES: Mapping[str, OCIRuntime] = {
+    "runc": OCIRuntime("runc 1.3.2 or later", "quadratic", rounds_quota=True, nests=False),
+    "runc<1.3.2": OCIRuntime("runc before 1.3.2", "linear", rounds_quota=False, nests=False),
+    "crun": OCIRuntime("crun 1.23 or later", "quadratic", rounds_quota=False, nests=True),
+    "crun<1.23": OCIRuntime("crun 1.8 to 1.22", "linear", rounds_quota=False, nests=True),
+}
+"""Source: opencontainers/cgroups systemd.addCPUQuota (v0.0.2), ConvertCPUSharesToCgroupV2Value (v0.0.4; runc 1.3.2 has
+both); crun cgroup-systemd.c append_resources, convert_shares_to_weight."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """The container runtime's side: how it names a container's cgroup and turns shares into a weight.
@@ -180,18 +207,20 @@ class Runtime:
         name: "containerd", "cri-o" or "docker" (dockershim, cri-dockerd).
         cgroup_driver: the runtime's own driver; "" means the same as the kubelet's, as it should be.
         service_cgroup: the cgroup in which the runtime's own process runs.
-        weight_formula: "quadratic" (runc 1.3.2, crun 1.23 and later) or "linear" (before).
-        oci: the low-level runtime, "runc" or "crun". With systemd on cgroup v2 crun puts the processes into a cgroup
-            `container` of its own below the scope.
+        oci: the low-level runtime, a key of `OCI_RUNTIMES`.
         disable_hugetlb_controller: containerd's setting, true by default: it drops the huge page limits of containers.
     """
 
     name: str = "containerd"
     cgroup_driver: str = ""
     service_cgroup: str = "/system.slice/containerd.service"
-    weight_formula: Literal["quadratic", "linear"] = "quadratic"
-    oci: Literal["runc", "crun"] = "runc"
+    oci: str = "runc"
     disable_hugetlb_controller: bool = True
+
+    @property
+    def low_level(self) -> OCIRuntime:
+        """What the low-level runtime does."""
+        return OCI_RUNTIMES[self.oci]
 
     @property
     def limits_huge_pages(self) -> bool:

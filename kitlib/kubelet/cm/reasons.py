@@ -241,8 +241,8 @@ def container(
         "cpu": Reason(
             "requests {0} of CPU",
             f"{milli}m" if request is not None else "nothing",
-            source=source,
-            formula=partial(formula.shares, milli, version, curve=runtime.weight_formula != "linear"),
+            source=f"{source}; {runtime.low_level.label}" if version == 2 else source,
+            formula=partial(formula.shares, milli, version, curve=runtime.low_level.weight_formula != "linear"),
         ),
         "quota": quota,
         "memory": Reason(

@@ -23,7 +23,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kitlib.kubelet.cm.cgroup_names import CgroupNameError, expand_slice
+from kitlib.kubelet.cm.cgroup_names import CgroupNameError, OCIRuntime, expand_slice
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Reason, Version
 from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
 from kitlib.kubelet.cm.formula import pids_of_scope
@@ -120,24 +120,27 @@ DEFAULT_TASKS_MAX_PERCENT = 15
 """Of the machine's process ids: what a unit gets by default. Source: systemd-system.conf(5) DefaultTasksMax=."""
 
 
-def scope_files(files: Sequence[CgroupFile], version: Version, oci: str, max_pid: int) -> list[CgroupFile]:
+def scope_files(files: Sequence[CgroupFile], version: Version, runtime: OCIRuntime, max_pid: int) -> list[CgroupFile]:
     """What stands in a container's scope: what the runtime asks for, as systemd keeps it.
 
-    Every scope gets systemd's own limit of tasks. runc then writes the exact values into the scope. crun on cgroup v2
-    writes them one level below, so the scope shows what systemd makes of the unit's properties: the quota in whole
-    percents, swap as much as memory, no memory.oom.group.
+    Every scope gets systemd's own limit of tasks. runc then writes its values into the scope: since 1.3.2 the quota
+    that it told systemd, rounded, before that the exact one. crun on cgroup v2 writes them one level below, so the
+    scope shows what systemd makes of the unit's properties: the quota in whole percents, swap as much as memory, no
+    memory.oom.group.
 
     Args:
         files: that the runtime writes.
         version: 1 or 2.
-        oci: "runc" or "crun".
+        runtime: the low-level one.
         max_pid: process ids of the machine; 0 = unknown.
 
     Source: systemd-system.conf(5) DefaultTasksMax=; opencontainers/cgroups systemd.UnifiedManager.Set;
     crun cgroup-systemd.c append_resources.
     """
     made = list(files)
-    if oci == "crun" and version == 2:
+    if runtime.rounds_quota:
+        made = _with_rounded_quota(files, runtime.label)
+    elif runtime.nests and version == 2:
         limit = next((file.value for file in files if file.name == "memory.max"), None)
         made = [_as_unit_property(file, limit) for file in files if file.name != "memory.oom.group"]
     if max_pid and all(file.name != "pids.max" for file in made):
@@ -155,6 +158,24 @@ _AS_SYSTEMD = Reason(
     "what systemd makes of the unit's property; the exact value stands in crun's cgroup below",
     source="crun cgroup-systemd.c append_resources",
 )
+
+
+def _with_rounded_quota(files: Sequence[CgroupFile], label: str) -> list[CgroupFile]:
+    """Source: opencontainers/cgroups systemd.addCPUQuota, which changes the quota that the file manager then writes."""
+    why = Reason(
+        "what systemd makes of the limit's quota: whole percents of a CPU, rounded up",
+        source=f"opencontainers/cgroups systemd.addCPUQuota; {label}",
+    )
+    period = next((int(file.value) for file in files if file.name == "cpu.cfs_period_us"), 0)
+    made = []
+    for file in files:
+        quota, _, mine = file.value.partition(" ")
+        if (file.name == "cpu.max" and quota != "max") or (file.name == "cpu.cfs_quota_us" and int(quota) > 0):
+            kept = slice_quota(int(quota), int(mine) if mine else period)
+            if kept != int(quota):
+                file = file._replace(value=f"{kept} {mine}".rstrip(), why=why)
+        made.append(file)
+    return made
 
 
 def _as_unit_property(file: CgroupFile, memory_limit: str | None) -> CgroupFile:

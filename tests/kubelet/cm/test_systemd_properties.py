@@ -10,6 +10,7 @@ from kitlib.api.core import Pod
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.cgroup_levels import Desired
+from kitlib.kubelet.cm.cgroup_names import OCI_RUNTIMES, Runtime
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.systemd_properties import (
     INFINITY,
@@ -133,4 +134,29 @@ def test_the_desired_tree_shows_what_systemd_keeps_of_a_pods_quota(driver: str, 
     assert cgroup["cpu.cfs_quota_us"].value == quota
     assert ("whole percents" in cgroup["cpu.cfs_quota_us"].reason) is (driver == "systemd")
     scope = Desired(node, 1).container_level(pod, pod.spec.containers[0], "1f")
-    assert scope["cpu.cfs_quota_us"].value == "12300"
+    assert scope["cpu.cfs_quota_us"].value == quota
+
+
+@pytest.mark.parametrize(
+    ("runtime", "weight", "scope", "inner"),
+    [
+        ("runc", "100", "124000 100000", ""),
+        ("runc<1.3.2", "39", "123500 100000", ""),
+        ("crun", "100", "124000 100000", "123500 100000"),
+        ("crun<1.23", "39", "124000 100000", "123500 100000"),
+    ],
+)
+def test_weight_and_quota_are_those_of_one_version_of_the_runtime(
+    runtime: str, weight: str, scope: str, inner: str
+) -> None:
+    """runc#4622, opencontainers/cgroups#4, kubernetes#131216: 1235m of limit, 1 CPU of request, systemd, cgroup v2."""
+    resources = {"limits": {"cpu": "1235m"}, "requests": {"cpu": "1"}}
+    spec = {"containers": [{"name": "c", "image": "x", "resources": resources}]}
+    pod: Pod = from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "uid": "u"}, "spec": spec})
+    machine, settings = MachineInfo(cores=4, memory=2**32), read_settings(["--cgroup-driver=systemd"])
+    node = NodeConfig(machine=machine, settings=settings, runtime=Runtime(oci=runtime))
+    made = Desired(node, 2).container_level(pod, pod.spec.containers[0], "1f")
+    assert (made["cpu.weight"].value, made["cpu.max"].value) == (weight, scope)
+    below = made.inner["cpu.max"].value if made.inner is not None else ""
+    assert below == inner
+    assert OCI_RUNTIMES[runtime].label in made["cpu.weight"].why.source
