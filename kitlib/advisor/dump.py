@@ -1,6 +1,7 @@
 """A cluster as `kubectl get … -o json` (or yaml) printed it: objects to look at, and a scheduler that sees them.
 
-kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json | kitlib explain POD
+kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json |
+kitlib explain POD
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 
 T = TypeVar("T", bound=KubeObject)
-COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json"
+COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json"
 """What prints all that an answer takes into account; the same in every document and message of the kit."""
 
 

@@ -22,7 +22,8 @@ def add(commands: Any) -> None:
         "explain",
         help="explain why a pod is pending, and what would help",
         description="Read what kubectl printed and explain what the scheduler decides about a pod: "
-        "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json | kitlib explain POD. "
+        "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json "
+        "| kitlib explain POD. "
         "YAML is read too, large files quickly after pip install 'kitlib[fast]'. "
         "Exit code 0: the pod fits (or the message was read); 1: it does not; 2: bad input.",
     )
