@@ -24,7 +24,9 @@ VARIABLE = "KITLIB_KUBECONFIG"
 FILE = ".kitlib-kubeconfig"
 """Its name in the course folder."""
 HOW_TO_GET_IT = """kubectl is not installed. How to get it:
-    Debian, Ubuntu    sudo apt install kubernetes-client
+    Debian 13         sudo apt install kubectl
+    Debian 12         its kubernetes-client is kubectl 1.20, too old; https://pkgs.k8s.io has the newest
+    Ubuntu            sudo snap install kubectl --classic (Ubuntu has no package of it), or https://pkgs.k8s.io
     macOS             brew install kubectl
     Windows           winget install Kubernetes.kubectl
     others            https://kubernetes.io/docs/tasks/tools/"""

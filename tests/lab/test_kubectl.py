@@ -36,7 +36,7 @@ def test_a_table_is_a_frame_and_several_are_several() -> None:
 
 def test_without_kubectl_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(KitError, match="apt install kubernetes-client"):
+    with pytest.raises(KitError, match=r"Ubuntu +sudo snap install kubectl(.|\n)*Windows"):
         kubectl.kubectl("get pods")
 
 
