@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from kitlib import __version__
-from kitlib.commands import arguments, streams
+from kitlib.commands import arguments, last_errors, streams
 
 COMMANDS = (
     "demo",
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="kitlib COMMAND --help says more about a command.",
     )
     made.add_argument("--version", action="version", version=f"kitlib {__version__}")
-    commands = made.add_subparsers(title="commands", metavar="COMMAND")
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for name in COMMANDS:
         importlib.import_module(f"kitlib.commands.{name.replace('-', '_')}").add(commands)
     return made
@@ -90,9 +90,14 @@ def _run(options: argparse.Namespace) -> int:
         raise
     except OSError as error:  # a file or folder that a command could not use
         if not error.filename:
+            last_errors.keep(error, options.command)
             raise
         sys.stderr.write(f"kitlib: {arguments.one_line(str(error.filename))}: {error.strerror or error}\n")
         return 2
+    except Exception as error:
+        last_errors.keep(error, options.command)
+        sys.stderr.write("kitlib: a defect of the kit; kitlib doctor --report prints what a report of it needs\n")
+        raise
 
 
 if __name__ == "__main__":

@@ -12,10 +12,14 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from kitlib.commands import last_errors
 
 State = Literal["ok", "limited", "missing"]
 
@@ -51,6 +55,9 @@ def add(commands: Any) -> None:
         description="Look at Python, packages, the container engine, cgroups and capabilities; say what works here.",
     )
     made.add_argument("--json", action="store_true", help="print the findings as JSON")
+    made.add_argument(
+        "--report", action="store_true", help="print what a report of a problem needs, without names and secrets"
+    )
     made.add_argument("--no-engine", action="store_true", help="do not try to reach a container engine")
     made.set_defaults(run=run)
 
@@ -58,11 +65,60 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     findings = examine(engine=not options.no_engine)
     essential = all(f.state != "missing" for f in findings if f.subject == "kitlib")
-    if options.json:
+    if options.report:
+        print(report(findings))
+    elif options.json:
         print(json.dumps({"works": essential, "findings": [asdict(f) for f in findings]}, indent=2))
     else:
         _show(findings)
     return 0 if essential else 1
+
+
+def report(findings: list[Finding]) -> str:
+    """What a report of a problem needs, as Markdown: findings, kernel, settings, the last defects.
+
+    Of settings only the names are given, except those that hold no name or address; the user's and the machine's name
+    and the home directory are replaced everywhere.
+    """
+    settings = {
+        name: value if name in _HARMLESS else "set"
+        for name, value in sorted(os.environ.items())
+        if name.startswith(("KITLIB_", "DOCKER_", "CONTAINER_"))
+    }
+    lines = [
+        "<!-- kitlib doctor --report; look through it before you publish it -->",
+        f"kernel: {platform.release()}, {platform.libc_ver()[0] or 'libc unknown'} {platform.libc_ver()[1]}".rstrip(),
+        f"encoding: {sys.stdout.encoding}, file names {sys.getfilesystemencoding()}",
+        f"settings: {', '.join(f'{name}={value}' for name, value in settings.items()) or 'none'}",
+        "",
+        "| | subject | found | advice |",
+        "|---|---|---|---|",
+        *(f"| {f.state} | {f.subject} | {_cell(f.found)} | {_cell(f.advice)} |" for f in findings),
+    ]
+    for entry in last_errors.kept():
+        lines += ["", "```", entry.strip(), "```"]
+    return _anonymous("\n".join(lines))
+
+
+_HARMLESS = ("KITLIB_NODES", "KITLIB_NODE_IMAGE_PULL", "KITLIB_LAB_SEED")
+_CREDENTIALS = re.compile(r"(\w+://)[^/@\s]+@")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _anonymous(text: str) -> str:
+    """Replace what says whose machine this is: home, user, host, and credentials in addresses."""
+    text = _CREDENTIALS.sub(r"\1…@", text)
+    with suppress(RuntimeError):
+        text = text.replace(str(Path.home()), "~")
+    text = text.replace(str(Path(sys.prefix)), "PREFIX")
+    names = {os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME")}
+    for name, word in [*((one, "USER") for one in names), (platform.node(), "HOST")]:
+        if len(name) > 2 and name not in ("root", "localhost"):
+            text = re.sub(rf"\b{re.escape(name)}\b", word, text)
+    return text
 
 
 def examine(*, engine: bool = True) -> list[Finding]:

@@ -102,3 +102,29 @@ def test_the_command_line_imports_no_command_library() -> None:
 def test_bench_prints_figures(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "bench", what, "--pods", "20", "--runs", "1", "--json")
     assert code == 0 and all(figure["per_second"] > 0 for figure in json.loads(out))
+
+
+def test_a_defect_is_kept_and_reported_without_names_and_secrets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USER", "ottilie")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr("platform.node", lambda: "ottilies-laptop")
+    monkeypatch.setenv("DOCKER_HOST", "tcp://ottilie:geheim@engine.example:2376")
+    monkeypatch.setenv("KITLIB_NODES", "simulated")
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(f"in {tmp_path}/secret of ottilie on ottilies-laptop")
+
+    monkeypatch.setattr("kitlib.advisor.dump.decode", broken)
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError):
+            cli.main(["explain", "--message", "the-learners-own-words"])
+    assert "kitlib doctor --report" in capsys.readouterr().err
+    code, out, _ = run(capsys, "doctor", "--report", "--no-engine")
+    assert code == 0
+    assert out.count("ZeroDivisionError: in ~/secret of USER on HOST") == 3
+    assert "| ok | kitlib |" in out and "KITLIB_NODES=simulated" in out and "DOCKER_HOST=set" in out
+    for word in (str(tmp_path), "ottilie", "geheim", "engine.example", "the-learners-own-words"):
+        assert word not in out, word

@@ -28,6 +28,7 @@ PIPES = ("docker_engine", "podman-machine-default")
 FULL = "the engine's disk is full: docker system df says of what, docker system prune makes room"
 OLDEST = "1.24"
 """The oldest version of the API that the SDK speaks."""
+IN_A_PAGE = "Python runs in a browser's page here, which reaches no container engine; Cluster.simulated() needs none"
 TIMEOUT = 60
 _DOCKER_HOST = "DOCKER_HOST="
 _QUICK = 15
@@ -127,7 +128,7 @@ def _closed(path: Path) -> Path | None:
 def _access(path: Path) -> str:
     """How this user gets into a closed place: by the group of a socket; a folder of root's engine stays root's."""
     if path.is_dir():
-        return "an engine that root runs; your own Podman needs no rights: systemctl --user start podman.socket"
+        return "the folder of an engine that root runs; a Podman of your own needs no rights"
     import grp  # not on Windows
 
     try:
@@ -208,6 +209,8 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
     Raises:
         EngineError: where none answers, with every place that was tried and what it said.
     """
+    if sys.platform == "emscripten":
+        raise EngineError(IN_A_PAGE)
     try:
         import docker
     except ImportError as error:

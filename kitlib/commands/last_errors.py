@@ -1,0 +1,48 @@
+"""The last defects that commands ended with, kept for `kitlib doctor --report`; in the user's own state folder.
+
+What is kept is the traceback and the command's name, without its arguments: these may hold what is nobody else's.
+Source: XDG Base Directory Specification, XDG_STATE_HOME.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+KEPT = 3
+MAX_TEXT = 6000
+"""Characters of one entry; of a longer traceback the end says more."""
+_MARK = "\n=== "
+
+
+def place() -> Path | None:
+    """Return the file that they are kept in; None for a user without a home."""
+    with suppress(RuntimeError):
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kitlib" / "errors.log"
+    return None
+
+
+def keep(error: BaseException, command: str) -> None:
+    """Add a defect to the file, and drop all but the last of the others; a file that cannot be written is no matter."""
+    file = place()
+    if file is None:
+        return
+    text = "".join(traceback.format_exception(error))[-MAX_TEXT:]
+    entry = f"{datetime.now(UTC):%Y-%m-%d %H:%M} kitlib {command}\n{text.rstrip()}\n"
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        whole = "".join(f"{_MARK}{one}" for one in [*kept(), entry][-KEPT:])
+        file.write_text(whole, encoding="utf-8", errors="replace")
+
+
+def kept() -> list[str]:
+    """Return the entries, oldest first."""
+    file = place()
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace") if file is not None else ""
+    except OSError:
+        return []
+    return [part for part in text.split(_MARK) if part.strip()]
