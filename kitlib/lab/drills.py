@@ -59,7 +59,8 @@ def _shares(draw: Random) -> Drill:
 
 def _wait(draw: Random) -> Drill:
     number = draw.choice((2, 3, 4))
-    text = f"A container crashes at once, again and again. How long is the {number}. back-off?"
+    which = {2: "second", 3: "third", 4: "fourth"}[number]
+    text = f"A container crashes at once, again and again. How long is the {which} back-off?"
     return Drill(text, min(10 * 2 ** (number - 1), 300), "10 s, doubled each time, at most 300 s.", unit="seconds")
 
 
@@ -108,7 +109,7 @@ def _exclusive(draw: Random) -> Drill:
 
 def _evicted(draw: Random) -> Drill:
     a, b = draw.sample((30, 80, 150, 200), 2)
-    text = f"Memory pressure, equal priority: `a` is {a} MiB above its request, `b` {b} MiB. Who is evicted first?"
+    text = f"Memory pressure, equal priority: pod a is {a} MiB above its request, pod b {b} MiB. Who is evicted first?"
     return Drill(text, "a" if a > b else "b", "The one that is further above its request.", choices=("a", "b"))
 
 

@@ -86,7 +86,7 @@ def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
     prose = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     heading = next(iter(re.findall(r"^# (.+)$", prose, re.M)), path.stem)
-    question = next(iter(re.findall(r"^> (.+)$", prose, re.M)), "")
+    question = next(iter(re.findall(r"^> (.+)$", prose, re.M)), "").replace("`", "")  # a card shows plain text
     number, _, title = heading.partition(" · ")
     seconds = len(prose.split()) * 60 / WORDS_PER_MINUTE + len(code) * SECONDS_PER_CELL
     asked = sum(len(_ASKED.findall(source)) for source in code)

@@ -16,6 +16,8 @@ from kitlib.lab.start.course_map import continue_with, course_map
 from kitlib.widgets._parts.start_page import StartPage
 
 LESSON = START.removesuffix(".ipynb")
+SCENES_LESSON = "05-who-dies-first"
+"""The notebook about what the first scene shows."""
 HOW = {
     "docker": "Pods are processes of this machine's kernel, in a disposable container without network.",
     "kubernetes": "Pods are processes of the kernel of a Kubernetes cluster's machine, inside a pod that plays a node.",
@@ -66,7 +68,13 @@ class _Scenes:
             "question": kill.QUESTION,
             "processors": kill.NODE["cpus"],
             "first": throttle.FIRST,
+            "lesson": self._lesson_of_the_scene(),
         }
+
+    def _lesson_of_the_scene(self) -> dict[str, str]:
+        """Where the scene is explained step by step."""
+        card = next(one for one in course_map(self._progress) if one.name == SCENES_LESSON)
+        return {"path": card.path, "title": f"{card.number} · {card.title}"}
 
     def _course(self) -> dict[str, Any]:
         cards = course_map(self._progress)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
+from kitlib.lab.start import start
 from kitlib.lab.start.course_map import continue_with, course_map
 
 
@@ -51,3 +54,15 @@ def test_when_everything_is_done_nothing_is_left_to_continue(progress):
     for card in course_map(progress):
         progress.record("check", card.name, "all", card.of, card.of)
     assert continue_with(course_map(progress), progress) is None
+
+
+def test_the_first_scene_leads_to_the_notebook_about_it_and_cards_show_plain_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
+    page = start(nodes="simulated")
+    scene, course = page.scene, page.course
+    assert scene["lesson"]["path"] == "notebooks/05-who-dies-first.ipynb"
+    assert scene["lesson"]["title"].startswith("05 · ")
+    assert not [card for card in course["cards"] if "`" in card["question"]]
+    page.close()

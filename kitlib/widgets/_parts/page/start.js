@@ -156,7 +156,7 @@ function killScene(model) {
       result.replaceChildren(
         h("p", { class: "verdict " + (outcome.right ? "right" : "wrong") }, verdict),
         ...why.map((sentence) => h("p", {}, sentence)), ranking(outcome), log ?? "",
-        h("p", { class: "soft" }, outcome.kernel + ". Try another guess, or go on below."));
+        h("p", { class: "soft" }, outcome.kernel + ". Try another guess, or go on: ", link(scene.lesson.path, scene.lesson.title), "."));
     };
     calm() ? tell() : setTimeout(tell, 1100);
   }
