@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kitlib.charts.base import Chart
-from kitlib.charts.matrix import matrix
+from kitlib.charts.matrix import plain_matrix
 from kitlib.charts.style import BLUE, GREEN, ORANGE
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _LEVELS = {"rejected": 0, "passes": 1, "best": 2, "victims": 3}
 _MARKS = {"rejected": "✗", "passes": "✓", "best": "★", "victims": "⚔"}
@@ -34,8 +38,8 @@ def release_board(
     labels = [f"v{name}" if name.replace(".", "").isdigit() else name for name in releases]  # never a number's axis
     cells = [[verdicts[node, release] for release in releases] for node in nodes]
 
-    def draw():
-        figure = matrix(
+    def plain() -> dict[str, Any]:
+        spec = plain_matrix(
             nodes,
             labels,
             [[_LEVELS[level] for level, _ in row] for row in cells],
@@ -45,16 +49,20 @@ def release_board(
             customdata=[[text for _, text in row] for row in cells],
             zmax=3,
         )
+        layout = spec["layout"]
         if current in releases:
             place = list(releases).index(current)
-            line = {"color": ORANGE, "width": 3}
-            figure.add_shape(
-                type="rect", x0=place - 0.5, x1=place + 0.5, y0=-0.5, y1=len(nodes) - 0.5, line=line, layer="above"
-            )
-        figure.update_xaxes(type="category", title={"text": "release"}, showgrid=False)
-        figure.update_yaxes(showgrid=False)
-        figure.update_layout(height=170 + 30 * len(nodes))
-        return figure
+            edges = {"x0": place - 0.5, "x1": place + 0.5, "y0": -0.5, "y1": len(nodes) - 0.5}
+            layout["shapes"] = [{"type": "rect", **edges, "line": {"color": ORANGE, "width": 3}, "layer": "above"}]
+        layout["xaxis"] = {"type": "category", "title": {"text": "release"}, "showgrid": False}
+        layout["yaxis"]["showgrid"] = False
+        layout["height"] = 170 + 30 * len(nodes)
+        return spec
+
+    def draw() -> go.Figure:
+        import plotly.graph_objects as go
+
+        return go.Figure(plain())
 
     if not sentence:
         went = [(r, [n for n in nodes if verdicts[n, r][0] == "best"]) for r in releases]
@@ -62,5 +70,9 @@ def release_board(
     flat = [(node, release, *verdicts[node, release]) for release in releases for node in nodes]
     names = ("node", "release", "outcome", "why")
     return Chart(
-        "Where each release sends the pod", sentence, {n: [r[i] for r in flat] for i, n in enumerate(names)}, draw
+        "Where each release sends the pod",
+        sentence,
+        {n: [r[i] for r in flat] for i, n in enumerate(names)},
+        draw,
+        plain,
     )

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kitlib.commands.arguments import port
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -19,6 +21,8 @@ def add(commands: Any) -> None:
         "--badge", action="store_true", help="print Binder's badge for the checkout in this folder instead"
     )
     made.add_argument("--pyodide", type=Path, metavar="FILE", help="a Pyodide distribution (.tar.bz2) to put in")
+    made.add_argument("--serve", action="store_true", help="serve the site that FOLDER holds on this machine")
+    made.add_argument("--port", type=port, default=8000, help="of --serve (default: 8000)")
     made.set_defaults(run=run)
 
 
@@ -32,10 +36,24 @@ def run(options: argparse.Namespace) -> int:
         from kitlib.api.errors import KitError
 
         raise KitError("site: which folder? kitlib site FOLDER")
-    from kitlib.lab.site import build_site
+    if options.serve:
+        return _serve(options)
+    from kitlib.lab.site import build_site, python_from
 
     made = build_site(options.folder, pyodide=options.pyodide)
     size = f"{made.bytes / 2**20:.0f} MiB"
     print(f"{made.folder}: {made.notebooks} notebooks, {made.api_pages} pages about modules in api/, {size}")
-    print(f"Look at it: python3 -m http.server --directory {made.folder}")
+    needed = python_from(made.folder)
+    if needed:
+        print(f"Readers need the network for Python, from {needed}; --pyodide FILE puts it into the site")
+    print(f"Look at it: kitlib site {made.folder} --serve")
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from kitlib.lab.site_server import site_server
+
+    with site_server(options.folder, options.port) as server:
+        print(f"{options.folder}: http://127.0.0.1:{server.server_address[1]}/ until Ctrl-C", flush=True)
+        server.serve_forever()
     return 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import html
 import os
+import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ from kitlib.views.notebook import register
 if TYPE_CHECKING:
     from kitlib.lab.repetition import WarmUp
 
+IN_THE_PAGE = "Python runs in this page, which can start no real nodes"
 KERNELS = ("auto", "docker", real_nodes.KUBERNETES, "simulated")
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -49,6 +51,10 @@ def choose_kernel(wish: str = "") -> tuple[str, str]:
     asked = wish or os.environ.get("KITLIB_NODES") or "auto"
     if asked not in KERNELS:
         raise KitError(f"nodes {asked!r}: choose one of {', '.join(KERNELS)}")
+    if sys.platform == "emscripten":
+        if asked in ("docker", real_nodes.KUBERNETES):
+            raise KitError(f"nodes {asked!r}: {IN_THE_PAGE}; leave the argument out")
+        return "simulated", IN_THE_PAGE
     if asked == real_nodes.KUBERNETES:
         return "docker", real_nodes.WHY
     if asked != "auto":
@@ -349,7 +355,7 @@ class Lesson:
     def _repr_html_(self) -> str:
         right, of = self.score()
         choice = html.escape(f'Lesson("{self.name}", "{_OTHER[self.kernel]}")')
-        other = "" if self._because else f" Other choice: <code>{choice}</code>."
+        other = "" if self._because or sys.platform == "emscripten" else f" Other choice: <code>{choice}</code>."
         score = f" Predictions so far: {right:g} of {of:g} right." if of else ""
         notes = "".join(f"<br>{html.escape(_sentence(note))}" for note in self.notes)
         return (

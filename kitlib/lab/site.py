@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from kitlib.api.errors import KitError
 from kitlib.lab.api_pages import build_api_pages
@@ -118,6 +119,13 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
         except OSError as error:
             raise KitError(f"{target}: {error.strerror or error}") from error
     return Site(target, len(notebooks), modules, sum(p.stat().st_size for p in target.rglob("*") if p.is_file()))
+
+
+def python_from(site: Path) -> str:
+    """Return the host that readers' browsers load Python from; "" where a built site has it itself."""
+    read = json.loads((site / "jupyter-lite.json").read_text(encoding="utf-8"))
+    plugins = read["jupyter-config-data"].get("litePluginSettings", {})
+    return urlsplit(str(plugins.get(KERNEL_PLUGIN, {}).get("pyodideUrl", ""))).netloc
 
 
 def for_the_browser(notebook: dict[str, Any]) -> dict[str, Any]:

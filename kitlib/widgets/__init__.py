@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kitlib.charts.quick_start import quick_start
+from kitlib.api.errors import KitError
 
 WIDGETS = {
     "CgroupTreeExplorer": "cgroup_tree",
@@ -39,14 +39,21 @@ WIDGETS = {
 }
 """Widget -> the module of this room that it stands in."""
 
+_FETCHED = ("numpy", "pandas", "plotly")
+"""Packages that a page fetches beside the kit, from servers that may not answer."""
+
 __all__ = ["WIDGETS", *WIDGETS]
 
 
 def __getattr__(name: str) -> Any:
     if name not in WIDGETS:
         raise AttributeError(f"kitlib.widgets has no {name}; valid values: {', '.join(sorted(WIDGETS))}")
-    quick_start()
-    return getattr(import_module(f"kitlib.widgets.{WIDGETS[name]}"), name)
+    try:
+        return getattr(import_module(f"kitlib.widgets.{WIDGETS[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name not in _FETCHED:
+            raise
+        raise KitError(f"{name} needs {error.name}, which could not be loaded here") from error
 
 
 def __dir__() -> list[str]:

@@ -107,7 +107,7 @@ def test_the_line_of_code_opens_the_same_scene_in_another_profile(open_cells, br
     panel = opened_panel(page)
     line = panel.get_by_label("Python", exact=True).input_value()
     shell = panel.get_by_label("Command", exact=True).input_value()
-    link = panel.get_by_label("Link", exact=True).input_value()
+    link = panel.get_by_label("End of a link (put it behind the address of a site of the kit)").input_value()
     assert shell == f"kitlib lab '{link}'" and link.startswith("#kitlib=") and link.partition("=")[2] in line
     sentence = page.locator(STATUS).inner_text()
     tokens = page.locator(".kitlib-board-token").count()

@@ -19,7 +19,7 @@ const kit = {{ modules: {{ coreutils: {{ PageConfig }} }} }};
 const ready = new Promise(() => {{}});
 askForPython(kit);
 const place = document.querySelector("#place");
-setTimeout(() => install(kit, {{ sessionContext: {{ ready }} }}, place, true), 2500); // a notebook opens late
+setTimeout(() => install(kit, {{ sessionContext: {{ ready }} }}, place), 2500); // a notebook opens late
 new MutationObserver(() => {{ if (/cannot/.test(document.body.innerText)) window.told ??= performance.now(); }})
   .observe(document.body, {{ subtree: true, childList: true, characterData: true }});
 </script>"""

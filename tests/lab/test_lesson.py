@@ -1,5 +1,7 @@
 """A lesson says which kernel it runs on, makes clusters there, and ends them."""
 
+from pathlib import Path
+
 import pytest
 
 from kitlib.api.errors import KitError
@@ -153,3 +155,18 @@ def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
 def test_a_kernel_that_there_is_not_is_named(made):
     with pytest.raises(KitError, match="choose one of auto, docker, kubernetes, simulated"):
         made("podman")
+
+
+def test_in_a_page_a_lesson_offers_nothing_that_a_page_cannot_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("kitlib.lab.lesson.sys.platform", "emscripten")
+    monkeypatch.delenv("KITLIB_NODES", raising=False)
+    lesson = Lesson("01", progress=Progress(tmp_path))
+    shown = repr(lesson) + lesson._repr_html_()
+    assert "Python runs in this page" in shown
+    assert not [word for word in ("docker", "pip install", "Other choice", "engine") if word in shown]
+    with pytest.raises(KitError, match="which can start no real nodes; leave the argument out"):
+        Lesson("01", "docker")
+    with pytest.raises(KitError, match=r"browser's page here, which reaches no container engine"):
+        Cluster.docker(1)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import ipywidgets as ipw
 import pytest
@@ -13,6 +14,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts import spread_map
 from kitlib.cluster import Cluster
 from kitlib.widgets import CgroupTreeExplorer, CgroupWatch, PodBuilder, Timeline
+from kitlib.widgets._parts import base
 from kitlib.widgets._parts.base import ChartPicture, Field, KitWidget, Ticker, labelled
 
 
@@ -175,3 +177,42 @@ def test_the_names_of_the_room_are_looked_up_when_they_are_used():
 def test_a_name_that_is_none_is_answered_with_those_that_are():
     with pytest.raises(AttributeError, match=r"valid values: .*PodBuilder"):
         kitlib.widgets.Podbuilder  # noqa: B018
+
+
+@pytest.mark.parametrize("signature", ["channel", "none", "missing"])
+def test_a_widget_is_made_whatever_kernel_runs_the_cell(signature: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ipykernel's get_parent takes a channel, Pyodide's takes nothing, and a kernel need not have one."""
+    message = {"header": {"msg_type": "execute_request", "msg_id": "7"}, "metadata": {"cellId": "c"}}
+    kernels = {
+        "channel": SimpleNamespace(get_parent=lambda channel=None: message),
+        "none": SimpleNamespace(get_parent=lambda: message),
+        "missing": SimpleNamespace(),
+    }
+    shell = SimpleNamespace(kernel=kernels[signature])
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+    assert base._executing_cell() == (("", "") if signature == "missing" else ("c", "7"))
+
+
+def test_widgets_are_made_and_drawn_without_plotly_and_pandas() -> None:
+    """In a page these come last, and may not come at all."""
+    code = (
+        "import sys; sys.modules['plotly'] = sys.modules['pandas'] = None\n"
+        "import kitlib.widgets as w\n"
+        "for name in ('OomArena', 'PodBuilder', 'SharesRace', 'SideBySide', 'SpreadExplorer', 'ReleaseSwitch'):\n"
+        "    one = getattr(w, name)()\n"
+        "    assert one._chart is not None and 'text/plain' in one._repr_mimebundle_(), name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-1500:]
+
+
+def test_a_widget_whose_package_is_missing_says_so_in_one_sentence() -> None:
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "import kitlib.widgets as w\n"
+        "from kitlib.api.errors import KitError\n"
+        "try: w.QueueTheatre\n"
+        "except KitError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "QueueTheatre needs numpy, which could not be loaded here\n", done.stderr[-1500:]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import http.server
 import importlib.util
 import json
 import os
@@ -12,7 +10,9 @@ import shutil
 import subprocess
 import threading
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -22,6 +22,8 @@ from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.lab import share, site
 from kitlib.lab.bundle import own_wheel
+from kitlib.lab.site_server import site_server
+from kitlib.widgets import WIDGETS
 from tests import venvs
 
 ROOT = Path(__file__).parents[2]
@@ -152,11 +154,44 @@ def pure_yaml(folder: Path) -> Path:
     return made
 
 
-@pytest.mark.workshop
-def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(
-    built: tuple[Path, Path, str], tmp_path: Path
-) -> None:
-    """The built site in a real browser: JupyterLite's console, its kernel, the kit's wheel; no server computes."""
+@pytest.fixture(scope="module")
+def address(built: tuple[Path, Path, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The built site with Python inside, as `kitlib site --serve` serves it, and a notebook that shows all widgets."""
+    environment, source, _ = built
+    public = tmp_path_factory.mktemp("served") / "public"
+    shutil.copytree(source, public)
+    distribution(environment, public / "static" / "pyodide")
+    shutil.copy(ROOT / "tests" / "pyodide" / "pure_rooms.py", public / "static")
+    settings = json.loads((public / "jupyter-lite.json").read_text())
+    options = settings["jupyter-config-data"]
+    options["litePluginSettings"][site.KERNEL_PLUGIN]["pyodideUrl"] = "./static/pyodide/pyodide.mjs"
+    options["exposeAppInBrowser"] = True
+    (public / "jupyter-lite.json").write_text(json.dumps(settings))
+    assert site.python_from(public) == ""
+    add_notebook(public, WIDGETS_HERE, [SCENE, *(f"{IMPORT}\n{call}  # {name}" for name, call in MADE.items())])
+    server = site_server(public)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def add_notebook(public: Path, name: str, cells: list[str]) -> None:
+    """Put a notebook into a built site, and into its list of files."""
+    rest = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+    whole = {"cells": [{**rest, "id": f"c{i}", "source": source} for i, source in enumerate(cells)]}
+    text = json.dumps({**whole, "metadata": site.KERNEL, "nbformat": 4, "nbformat_minor": 5})
+    (public / "files" / "notebooks" / name).write_text(text)
+    listed = public / "api" / "contents" / "notebooks" / "all.json"
+    folder = json.loads(listed.read_text())
+    path = {"name": name, "path": f"notebooks/{name}", "size": len(text)}
+    folder["content"].append({**folder["content"][0], **path})
+    listed.write_text(json.dumps(folder))
+
+
+@pytest.fixture
+def page(address: str) -> Iterator[Any]:
+    """A page of a browser; at its end it has asked nobody but the site."""
     chromium = os.environ.get("KITLIB_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None or importlib.util.find_spec("playwright") is None:
         missing = "no chromium on this machine" if chromium is None else "playwright is not installed"
@@ -165,54 +200,102 @@ def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(
         pytest.skip(missing)
     from playwright import sync_api as playwright
 
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        made = browser.new_page(viewport={"width": 1300, "height": 900})
+        elsewhere: list[str] = []
+        made.on("request", lambda r: None if r.url.startswith(address) else elsewhere.append(r.url))
+        yield made
+        browser.close()
+    assert not [url for url in elsewhere if not url.startswith(("data:", "blob:"))]
+
+
+@pytest.mark.workshop
+def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(address: str, page: Any) -> None:
+    """The built site in a real browser: JupyterLite's console, its kernel, the kit's wheel; no server computes."""
     with Cluster.simulated(nodes=[dict(kill.NODE)]) as cluster:
         kill.run(cluster)
         link = share.link(cluster)
-
-    environment, source, _ = built
-    public = tmp_path / "public"
-    shutil.copytree(source, public)
-    distribution(environment, public / "static" / "pyodide")
-    shutil.copy(ROOT / "tests" / "pyodide" / "pure_rooms.py", public / "static")
-    settings = json.loads((public / "jupyter-lite.json").read_text())
-    kernel = settings["jupyter-config-data"]["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
-    kernel["pyodideUrl"] = "./static/pyodide/pyodide.mjs"
-    (public / "jupyter-lite.json").write_text(json.dumps(settings))
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments: object) -> None:
-            """Nothing is said."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(public)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        with playwright.sync_playwright() as started:
-            browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-            page = browser.new_page()
-            asked_elsewhere: list[str] = []
-            page.on("request", lambda r: None if r.url.startswith(address) else asked_elsewhere.append(r.url))
-            code = quote(IN_THE_PAGE.replace("ADDRESS", address))
-            page.goto(f"{address}/repl/index.html?kernel=python&execute=1&code={code}")
-            page.wait_for_selector(".jp-OutputArea-output", timeout=180_000)
-            page.wait_for_function("() => /END|Error/.test(document.body.innerText)", timeout=120_000)
-            shown = "\n".join(o.inner_text() for o in page.query_selector_all(".jp-OutputArea-output"))
-            page.goto(f"{address}/")  # the start page shows itself, without numpy too
-            page.wait_for_selector(".kitlib-start h1", timeout=180_000)
-            page.locator(".kitlib-start button.pod.db").click()
-            page.get_by_role("button", name="Let db grow").click()
-            page.wait_for_selector(".kitlib-start .verdict", timeout=120_000)
-            verdict = page.locator(".kitlib-start .verdict").inner_text()
-            page.goto("about:blank")
-            page.goto(f"{address}/{link}")
-            page.wait_for_selector(".jp-OutputArea-output:has-text('SimulatedCluster')", timeout=180_000)
-            browser.close()
-    finally:
-        server.shutdown()
+    code = quote(IN_THE_PAGE.replace("ADDRESS", address))
+    page.goto(f"{address}/repl/index.html?kernel=python&execute=1&code={code}")
+    page.wait_for_selector(".jp-OutputArea-output", timeout=180_000)
+    page.wait_for_function("() => /END|Error/.test(document.body.innerText)", timeout=120_000)
+    shown = "\n".join(o.inner_text() for o in page.query_selector_all(".jp-OutputArea-output"))
+    page.goto(f"{address}/")  # the start page shows itself, without numpy too
+    page.wait_for_selector(".kitlib-start h1", timeout=180_000)
+    page.locator(".kitlib-start button.pod.db").click()
+    page.get_by_role("button", name="Let db grow").click()
+    page.wait_for_selector(".kitlib-start .verdict", timeout=120_000)
+    verdict = page.locator(".kitlib-start .verdict").inner_text()
+    page.goto("about:blank")
+    page.goto(f"{address}/{link}")
+    page.wait_for_selector(".jp-OutputArea-output:has-text('SimulatedCluster')", timeout=180_000)
     assert verdict.endswith("cache is killed.")
     assert "FOUND" in shown, shown[-2000:]
     kubelet, first, second = json.loads(shown.partition("FOUND ")[2].partition(" END")[0])
     assert kubelet["nginx-demo1 cpu.shares"] == "512" and kubelet["differences v1"] == kubelet["differences v2"] == 0
     for oom in (first, second):
         assert oom == {"reason": "OOMKilled", "exit code": 137, "restarts": 2, "kernel log": True}
-    assert not [url for url in asked_elsewhere if not url.startswith(("data:", "blob:"))]
+
+
+WIDGETS_HERE = "widgets-here.ipynb"
+IMPORT = "import kitlib.widgets as w"
+SCENE = """
+from kitlib.cluster import Cluster
+from kitlib.lab import Lesson
+POD = '''
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, annotations: {kitlib.dev/workload.app: "cpu=2 memory=100Mi"}}
+spec:
+  nodeName: node-1
+  containers:
+  - {name: app, image: x, resources: {requests: {cpu: 250m}, limits: {cpu: 500m, memory: 400Mi}}}
+'''
+cluster = Cluster.simulated(1, cpus=4, memory="4Gi", scheduler=False)
+for name in ("web", "db"):
+    cluster.apply(POD.replace("NAME", name))
+cluster.advance(3)
+Lesson("01")
+"""
+OF_A_CLUSTER = ("CgroupTreeExplorer", "CgroupWatch", "NodeBar", "Timeline")
+MADE = {name: f"w.{name}({'cluster' if name in OF_A_CLUSTER else ''})" for name in WIDGETS}
+NEED_NUMPY = {
+    *("ExplainBoard", "PreemptionStage", "QueueTheatre", "ReleaseDifference", "ReleaseSwitch", "SchedulerBoard"),
+    "SpreadExplorer",
+}
+"""They show the scheduler, which needs numpy; neither PyPI nor npm has it for Pyodide."""
+CELLS = """() => [...window.jupyterapp.shell.widgets("main")].find((one) => one.content?.widgets).content.widgets
+  .map((cell) => ({ ran: cell.model.executionCount, outputs: cell.model.outputs.toJSON() }))"""
+RAN = f"() => ({CELLS})().every((cell) => cell.ran)"
+
+
+@pytest.mark.workshop
+def test_run_all_at_the_first_moment_waits_for_python_and_every_widget_opens(address: str, page: Any) -> None:
+    """Pressed before there is a kernel, it was dropped without a word; before the packages, it ended in a traceback."""
+    page.goto(f"{address}/lab/index.html?path=notebooks/{WIDGETS_HERE}")
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=180_000)
+    # what fails in one cell does not keep the others from running: a widget without numpy is expected to
+    page.evaluate("""() => {
+      const panel = [...window.jupyterapp.shell.widgets("main")].find((one) => one.content?.widgets);
+      for (const cell of panel.content.widgets) cell.model.setMetadata("tags", ["raises-exception"]);
+      window.jupyterapp.commands.execute("notebook:run-all-cells");
+    }""")
+    page.wait_for_function(RAN, timeout=300_000)
+    scene, *cells = page.evaluate(CELLS)
+    assert not [one for one in scene["outputs"] if one["output_type"] == "error"], scene
+    lesson = "".join(scene["outputs"][-1]["data"]["text/html"])
+    assert "Python runs in this page" in lesson and "docker" not in lesson, lesson
+    said = {
+        name: "\n".join(str(one.get("evalue") or " ".join(one.get("data", ()))) for one in cell["outputs"])
+        for name, cell in zip(MADE, cells, strict=True)
+    }
+    opened = {name for name, text in said.items() if "application/vnd.jupyter.widget-view+json" in text}
+    assert opened == set(MADE) - NEED_NUMPY, said
+    assert {said[name] for name in NEED_NUMPY} == {
+        f"{n} needs numpy, which could not be loaded here" for n in NEED_NUMPY
+    }
+    page.evaluate("() => document.querySelector('.jp-WindowedPanel-outer').scrollTo(0, 1e6)")
+    page.wait_for_selector(".kitlib-widget[role=group][aria-label=Timeline] .kitlib-sentence [role=status]")
+    place = page.locator(".kitlib-wait").inner_text()
+    assert place.startswith("Not available here: numpy, so the scheduler") and "plotly" not in place

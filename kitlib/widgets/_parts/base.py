@@ -12,11 +12,11 @@ import html
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as ipw
-import plotly.graph_objects as go
 
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
@@ -28,6 +28,9 @@ from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.field import Field, labelled
 from kitlib.widgets._parts.ticker import Ticker
 from kitlib.widgets.shared import Recorder, scene_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 __all__ = ["ChartPicture", "Field", "KitWidget", "Ticker", "labelled"]
 
@@ -233,7 +236,8 @@ class KitWidget(ipw.VBox):
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = dict(super()._repr_mimebundle_(**options) or {})
         if self._chart is not None:  # what GitHub and nbviewer show, where no kernel is
-            bundle["text/html"] = f"<figure>{self._chart.svg()}</figure>{self._chart.table_html(limit=20)}"
+            with suppress(ImportError):  # the still picture alone is plotly's: in a browser it may be missing
+                bundle["text/html"] = f"<figure>{self._chart.svg()}</figure>{self._chart.table_html(limit=20)}"
             bundle["text/plain"] = f"{self.title}: {self._chart.sentence}"
         return bundle
 
@@ -301,7 +305,8 @@ def _executing_cell() -> tuple[str, str]:
     kernel = getattr(get_ipython(), "kernel", None)
     if kernel is None:
         return "", ""
-    parent = kernel.get_parent("shell") or {}
+    # the channel is left out: ipykernel takes the shell's then, and other kernels (Pyodide's, xeus') know no channels
+    parent: dict[str, Any] = getattr(kernel, "get_parent", dict)() or {}
     if parent.get("header", {}).get("msg_type") != "execute_request":
         return "", ""
     return str(parent.get("metadata", {}).get("cellId", "")), str(parent["header"].get("msg_id", ""))

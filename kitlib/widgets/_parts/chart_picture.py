@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import anywidget
+import msgspec
 import traitlets
 
 from kitlib.charts.base import Chart
@@ -36,7 +37,10 @@ class ChartPicture(anywidget.AnyWidget):
 
     def bring(self, spec: dict[str, Any]) -> None:
         """Show a figure that is plain data."""
-        import plotly.io
-
         self.figure = spec
-        self.spec = plotly.io.to_json(spec, validate=False)
+        self.spec = msgspec.json.encode(spec, enc_hook=_plain).decode()  # not a number becomes null, as in plotly's
+
+
+def _plain(value: Any) -> Any:
+    """numpy's arrays and numbers, and anything else that a picture shows as its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

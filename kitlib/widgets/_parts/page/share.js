@@ -176,6 +176,10 @@ export function shareMenu(panel, { root, model }) {
     if (message.kind !== "shared") return;
     const site = message.site || siteOf(); // without one the link is its fragment: it goes behind any site's address
     for (const one of [link, shell, line]) one.parentElement.hidden = !message.fragment;
+    const label = site ? "Link" : "End of a link (put it behind the address of a site of the kit)";
+    link.setAttribute("aria-label", label);
+    link.parentElement.firstElementChild.textContent = site ? "Link" : "End of a link";
+    link.parentElement.firstElementChild.title = site ? "" : label;
     link.value = message.fragment ? `${site}#${message.fragment}` : "";
     shell.value = message.fragment ? `kitlib lab '#${message.fragment}'` : "";
     line.value = message.code;

@@ -7,16 +7,19 @@ const NEEDED = [
   ["kitlib", ["kitlib"], "kitlib"],
 ];
 const OPTIONAL = [
-  ["numpy", ["numpy"], "numpy", "the scheduler"],
-  ["pandas", ["pandas"], "pandas", "tables"],
-  ["plotly", ["narwhals", "plotly"], "plotly", "charts"],
+  ["numpy", ["numpy"], "numpy", "the scheduler, and the widgets that show it,"],
+  ["plotly", ["narwhals", "plotly"], "plotly", "figures of plotly"],
+  ["pandas", ["pandas"], "pandas", "data frames"],
 ];
 const PLAIN_WORD = 4500, PATIENCE = 60_000; // milliseconds: after the page was opened, and of the question itself
 const PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel";
-const code = (names, modules, deps) => `import piplite as _p
-await _p.install(${JSON.stringify(names)}, deps=${deps ? "True" : "False"})
-import ${modules}
-del _p
+const MISSING = "kitlib cannot load "; // printed in place of an error: an error would drop the learner's cells behind it
+const code = (name, names, modules, deps) => `try:
+    import piplite as _p
+    await _p.install(${JSON.stringify(names)}, deps=${deps ? "True" : "False"})
+    import ${modules}
+except BaseException as _e:
+    print("${MISSING}${name}: " + (str(_e).strip().splitlines() or [type(_e).__name__])[-1])
 `; // the import says what piplite does not: that a wheel could not be fetched
 
 export const inBrowser = (kit) => kit.modules.coreutils?.PageConfig.getOption("kitlibSite") === "yes";
@@ -65,8 +68,53 @@ async function pythonIsThere(kit, place) {
   return false;
 }
 
+// What a notebook needs is asked for in the moment in which its kernel is there, all at once: cells that are run meanwhile,
+// even by "Run All" at the first possible moment, stand behind it in the kernel's queue. A restarted kernel is asked again.
+const asks = new WeakMap(); // notebook -> its requests
+export function askAtOnce(panel, all) {
+  const steps = [...NEEDED.map((step) => [...step, ""]), ...(all ? OPTIONAL : [])], context = panel.sessionContext;
+  const mine = { steps, replies: null, asked: null };
+  asks.set(panel, mine);
+  let told;
+  mine.asked = new Promise((done) => { told = done; });
+  const ask = (kernel) => {
+    mine.replies = steps.map(([name, names, modules]) => {
+      const future = kernel.requestExecute({ code: code(name, names, modules, names.length === 1 && name !== "kitlib"), silent: true, store_history: false });
+      let problem = "";
+      future.onIOPub = (message) => {
+        const text = message.header.msg_type === "stream" ? message.content.text : "";
+        if (text.includes(MISSING)) problem = text.slice(text.indexOf(MISSING)).trim();
+      };
+      return future.done.then((reply) => problem || (reply.content.status === "ok" ? "" : `${MISSING}${name}: ${reply.content.evalue ?? "no reason was given"}`));
+    });
+    told();
+  };
+  const known = new WeakSet();
+  const meet = (kernel) => {
+    if (!kernel || known.has(kernel)) return;
+    known.add(kernel);
+    ask(kernel);
+    kernel.statusChanged?.connect((_, status) => /restarting$/.test(status) && ask(kernel));
+  };
+  context.kernelChanged.connect((_, change) => meet(change.newValue));
+  meet(context.session?.kernel);
+}
+
+// What is run before a notebook has a kernel would be dropped without a word; it waits for the kernel instead.
+export function runWhenReady(actions) {
+  for (const name of ["run", "runAndAdvance", "runAndInsert", "runCells", "runAll", "runAllAbove", "runAllBelow"]) {
+    const plain = actions?.[name];
+    if (!plain) continue;
+    actions[name] = (...given) => {
+      const context = given.find((one) => one?.kernelChanged && one.ready);
+      const go = () => plain.apply(actions, given);
+      return !context || context.session?.kernel ? go() : context.ready.then(go);
+    };
+  }
+}
+
 // Resolves to true when the kit can be imported; says on `place` how far it is, or what is wrong.
-export async function install(kit, panel, place, all) {
+export async function install(kit, panel, place) {
   const word = document.createElement("span"), bar = document.createElement("progress");
   bar.setAttribute("aria-label", "Loading Python");
   bar.style.cssText = "display:block;width:100%;height:8px;margin-top:6px";
@@ -76,25 +124,20 @@ export async function install(kit, panel, place, all) {
   place.setAttribute("role", "status");
   place.replaceChildren(word, bar);
   await panel.sessionContext.ready;
-  const kernel = panel.sessionContext.session?.kernel;
-  if (!kernel) return false;
-  const steps = [...NEEDED.map((step) => [...step, ""]), ...(all ? OPTIONAL : [])];
+  const mine = asks.get(panel);
+  await mine.asked;
+  const { steps, replies } = mine;
   bar.max = steps.length + 1;
   bar.value = 0;
   const missing = [];
-  const send = ([, names, modules], deps) =>
-    kernel.requestExecute({ code: code(names, modules, deps), silent: true, store_history: false }).done;
-  // What is needed at once: a cell that is run meanwhile waits behind it. An error would drop the requests behind it, so
-  // what may be missing is asked for one by one.
-  const replies = NEEDED.map((step) => send(step, false));
   for (const [i, [name, , , without]] of steps.entries()) {
     word.textContent = `Loading Python: ${name} …`;
-    const reply = await (replies[i] ?? send(steps[i], steps[i][1].length === 1));
+    const problem = await replies[i];
     bar.value = i + 1;
-    if (reply.content.status === "ok") continue;
+    if (!problem) continue;
     if (!without) {
       place.setAttribute("role", "alert");
-      place.textContent = `Python runs, but ${name} could not be loaded (${reply.content.evalue ?? "no reason was given"}). Reload the page.`;
+      place.textContent = `Python runs, but ${problem.replace(MISSING, "").replace(/^([^:]*): /, "$1 could not be loaded (")}). Reload the page.`;
       return false;
     }
     missing.push(`${name}, so ${without} will not work`);

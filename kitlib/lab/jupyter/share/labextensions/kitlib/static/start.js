@@ -1,5 +1,5 @@
 // The start page shows itself: its notebook is run when it is opened, and only where the server says which one it is.
-import { askForPython, inBrowser, install } from "./install.js";
+import { askAtOnce, askForPython, inBrowser, install, runWhenReady } from "./install.js";
 
 const STYLE = `
 .kitlib-start-notebook .jp-InputPrompt,.kitlib-start-notebook .jp-OutputPrompt,.kitlib-start-notebook .jp-Collapser,
@@ -35,9 +35,13 @@ export function addStart(kit) {
     event.preventDefault();
     app.commands.execute("docmanager:open", { path: folderOf(panel.context.path) + event.detail.path });
   });
-  if (inBrowser(kit)) askForPython(kit);
+  if (inBrowser(kit)) {
+    askForPython(kit);
+    runWhenReady(kit.modules.notebook?.NotebookActions);
+  }
   if (name && kit.isLab) openAtOnce(kit, name);
   const consider = (panel) => {
+    if (inBrowser(kit)) askAtOnce(panel, panel.context.path.split("/").pop() !== name);
     if (name && panel.context.path.split("/").pop() === name) run(kit, panel);
     else if (inBrowser(kit)) ready.set(panel, prepare(kit, panel));
   };
@@ -71,7 +75,7 @@ function waiting(panel) {
 
 async function prepare(kit, panel) {
   await panel.context.ready;
-  await install(kit, panel, waiting(panel), true);
+  await install(kit, panel, waiting(panel));
 }
 
 async function run(kit, panel) {
@@ -86,7 +90,7 @@ async function run(kit, panel) {
   panel.content.node.prepend(wait);
   if (inBrowser(kit)) {
     clearTimeout(slow);
-    if (!(await install(kit, panel, wait, false))) return;
+    if (!(await install(kit, panel, wait))) return;
   }
   await panel.sessionContext.ready;
   await panel.sessionContext.session?.kernel?.info;

@@ -1,0 +1,90 @@
+"""A web server for a look at a built site: files of one folder, compressed, for this machine alone.
+
+`python -m http.server` sends WebAssembly and scripts as they are, three times the bytes that a public server sends.
+"""
+
+from __future__ import annotations
+
+import gzip
+import http.server
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import BinaryIO
+
+from kitlib.api.errors import KitError
+
+COMPRESSED = frozenset(
+    (".css", ".html", ".ipynb", ".js", ".json", ".map", ".md", ".mjs", ".svg", ".toml", ".ts", ".txt", ".wasm", ".yaml")
+)
+"""Endings of files that gain by it; wheels, archives and pictures are compressed already."""
+TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".whl": "application/zip"}
+"""Browsers compile WebAssembly while it arrives, and run modules, only with these types."""
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Answers with the files of a folder; those that gain by it are compressed once, and kept."""
+
+    protocol_version = "HTTP/1.1"
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, **TYPES}
+    _kept: dict[tuple[str, float], bytes] = {}
+
+    def do_GET(self) -> None:
+        body = self._compressed()
+        if body is None:
+            super().do_GET()
+        else:
+            self.wfile.write(body)
+
+    def do_HEAD(self) -> None:
+        if self._compressed() is None:
+            super().do_HEAD()
+
+    def _compressed(self) -> bytes | None:
+        """Send the headers of a compressed answer and return its body; None where the file goes as it is."""
+        path = Path(self.translate_path(self.path))
+        if path.is_dir() and self.path.partition("?")[0].endswith("/"):
+            path = path / "index.html"
+        accepted = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not accepted or path.suffix not in COMPRESSED or not path.is_file():
+            return None
+        changed = path.stat().st_mtime
+        body = self._kept.get((str(path), changed))
+        if body is None:
+            body = self._kept[str(path), changed] = gzip.compress(path.read_bytes(), 6)
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Vary", "Accept-Encoding")
+        self.send_header("Last-Modified", self.date_time_string(int(changed)))
+        self.end_headers()
+        return body
+
+    def copyfile(self, source: BinaryIO, outputfile: BinaryIO) -> None:  # type: ignore[override]
+        try:
+            super().copyfile(source, outputfile)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the reader has left the page
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Say nothing: a page asks for hundreds of files."""
+
+
+def site_server(folder: str | Path, port: int = 0) -> http.server.ThreadingHTTPServer:
+    """Return a server of a built site on this machine's loopback interface; the caller runs and closes it.
+
+    Args:
+        folder: a site that `kitlib site` built.
+        port: 0 = a free one.
+
+    Raises:
+        KitError: the folder holds no site, or the port is taken.
+    """
+    place = Path(folder).expanduser()
+    if not (place / "jupyter-lite.json").is_file():
+        raise KitError(f"{place}: holds no site; kitlib site {place} builds one")
+    try:
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(place)))
+    except OSError as error:
+        raise KitError(f"port {port}: {error.strerror or error}") from error
