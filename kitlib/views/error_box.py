@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 import traceback
 from types import TracebackType
 from typing import Any
@@ -69,7 +70,11 @@ def install(shell: Any) -> None:
 
         whole = "".join(traceback.format_exception(kind, error, trace))
         display({"text/html": error_html(error, whole), "text/plain": error_text(error)}, raw=True)
-        setattr(here, "_last_traceback", [error_text(error)])  # noqa: B010 - what the kernel answers to a runner
-        return [error_text(error)]
+        lines = [error_text(error)]
+        answer: Any = lines
+        if sys.platform == "emscripten":  # Pyodide reads fields there; a list ends its kernel in the middle of a cell
+            answer = {"ename": kind.__name__, "evalue": str(error), "traceback": lines}
+        setattr(here, "_last_traceback", answer)  # noqa: B010 - what the kernel answers to a runner
+        return lines
 
     shell.set_custom_exc((KitError,), show)

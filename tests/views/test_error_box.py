@@ -1,10 +1,14 @@
 """The kit's errors in a notebook: what, where, how to go on; the cell has failed all the same."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.serialize import load
+from kitlib.views import error_box
 from kitlib.views.error_box import error_html, error_text, install
 
 BAD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n spec: {}\n"
@@ -50,3 +54,19 @@ def test_a_cell_that_raises_shows_one_box_and_has_failed(monkeypatch, capsys):
     other = shell.run_cell("1 / 0")
     assert isinstance(other.error_in_exec, ZeroDivisionError)
     assert len(shown) == 1 and "ZeroDivisionError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("platform", "kept"), [("linux", list), ("emscripten", dict)])
+def test_the_kernel_gets_the_error_in_the_form_that_it_reads(
+    platform: str, kept: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Source: ipykernel ZMQInteractiveShell; pyodide_kernel Interpreter._showtraceback, PyodideKernel.run."""
+    monkeypatch.setattr(error_box.sys, "platform", platform)
+    monkeypatch.setattr("IPython.display.display", lambda *_, **__: None)
+    handlers: list[Any] = []
+    error_box.install(SimpleNamespace(set_custom_exc=lambda kinds, show: handlers.append(show)))
+    shell = SimpleNamespace()
+    handlers[0](shell, KitError, KitError("no"), None)
+    assert isinstance(shell._last_traceback, kept)
+    if kept is dict:
+        assert shell._last_traceback == {"ename": "KitError", "evalue": "no", "traceback": ["KitError: no"]}
