@@ -28,6 +28,8 @@ EXTRAS = {
     "real nodes": ("docker", ("docker",)),
     "a live cluster": ("live", ("kubernetes",)),
 }
+POD_WITHIN = 30.0
+"""Seconds that a pod has for its start: it takes 0.2 on an idle machine."""
 CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24}
 
 
@@ -268,18 +270,25 @@ def _root(mapped: bool) -> Finding:
 
 
 def _node() -> Finding:
-    """Start one, ask it what it is refused, end it: only a node knows what it may."""
+    """Start one and a pod on it, ask it what it is refused, end it: only a node knows what it may."""
     from kitlib.api.errors import KitError
     from kitlib.cluster import Cluster
 
+    container = {"name": "trial", "image": "none", "command": ["sleep", "1000"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial"}, "spec": {"containers": [container]}}
+    found = "does not start"
     try:
-        with Cluster.docker(1, cpus=1, memory="128Mi") as cluster:
+        with Cluster.docker(1, cpus=1, memory="256Mi") as cluster:
+            found = "starts, and a pod on it does not"
+            cluster.apply(pod)
+            cluster.wait(lambda c: c.pod("trial").status.phase == "Running", POD_WITHIN)
             lacking = list(cluster.node().fidelity)
     except KitError as error:
-        return Finding("a real node", "missing", f"does not start: {str(error)[:300]}")
+        advice = "build its image anew: kitlib image build"
+        return Finding("a real node", "missing", f"{found}: {str(error)[:300]}", advice)
     if lacking:
-        return Finding("a real node", "limited", "starts", "; ".join(lacking))
-    return Finding("a real node", "ok", "starts, and nothing is refused")
+        return Finding("a real node", "limited", "starts, with a pod", "; ".join(lacking))
+    return Finding("a real node", "ok", "starts, with a pod, and nothing is refused")
 
 
 def _systemd_image(client: Any) -> Finding:

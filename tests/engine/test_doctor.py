@@ -29,7 +29,7 @@ def test_doctor_names_the_engine_and_what_a_node_is_refused(
     assert (root["state"], "root of the machine" in root["found"]) == ("limited", True)
     assert "people whom you would give root" in root["advice"]
     node = found["a real node"]
-    assert node["found"].startswith("starts")
+    assert node["found"].startswith("starts, with a pod")
     assert node["state"] == ("limited" if shared.node().fidelity else "ok")
     assert node["advice"] == "; ".join(shared.node().fidelity)
     assert "real nodes" in found["works here"]["found"]

@@ -127,7 +127,7 @@ def nodes_do_what_is_granted(there: RootlessEngine, capsys: pytest.CaptureFixtur
     assert "runs without root" in found["container engine"]["advice"]
     assert "CPU shares" not in found["container engine"]["advice"], "Podman looks for files of cgroup v1 there"
     assert found["root of a node"]["state"] == "ok"
-    assert (found["a real node"]["state"], found["a real node"]["found"]) == ("limited", "starts")
+    assert (found["a real node"]["state"], found["a real node"]["found"]) == ("limited", "starts, with a pod")
     assert "oom_score_adj" in found["a real node"]["advice"]
     assert "real nodes" in found["works here"]["found"]
     assert there.gone(5) == []

@@ -14,6 +14,7 @@ from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.store.store import Watch
 from kitlib.cluster.base import BaseCluster, check_seconds
 from kitlib.cluster.exclusive import exclusive
+from kitlib.cluster.nodes.room import shortage
 
 _GONE_WITHIN = 120.0
 _SHOWN = 5
@@ -101,6 +102,7 @@ class PollingCluster(BaseCluster):
         for node in super().nodes:
             unready = [c for c in node.status.conditions if c.type == "Ready" and c.status != "True"]
             said += [f"node {node.name} is not ready: {condition.message}" for condition in unready]
+            said += filter(None, [shortage(node)])
         pods = [pod for pod in super().pods() if pod.status.phase not in ("Running", "Succeeded")]
         for pod in pods[:_SHOWN]:
             waiting = [s.state["waiting"] for s in pod.status.container_statuses if "waiting" in s.state]

@@ -33,6 +33,7 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
 from kitlib.cluster.nodes.report_writer import Report, ReportWriter
+from kitlib.cluster.nodes.room import shortage
 from kitlib.controllers.node_health import ready_condition_of
 from kitlib.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.kubelet.app.node_validation import check_node
@@ -95,7 +96,8 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         )
         check_node(config, self.facts["version"])
         self._cgroupfs = RemoteCgroupFS(self.link, self.facts["version"])
-        self.fidelity = [*notes, *self.facts["limits"]]
+        room = shortage(self.register(datetime.now(UTC)))
+        self.fidelity = [*notes, *self.facts["limits"], *filter(None, [room])]
         self._writer = ReportWriter(plan.name, datetime.now(UTC))
         self._pod_sync, self._object_sync = PodSync(), ObjectSync(self.name)
         self._lost_at: int | None = None

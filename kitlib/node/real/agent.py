@@ -28,7 +28,7 @@ from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, Reference
 from kitlib.kubelet.util.cpuset import format_cpus
-from kitlib.node.real import capabilities, mounts, protocol
+from kitlib.node.real import capabilities, mounts, protocol, swap
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.introspection import Introspection
 from kitlib.node.real.runtime import CrunRuntime
@@ -282,6 +282,8 @@ class Agent:
             (systemd or cgroups).makedirs(path)
         system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
+        rules = self._kubelet.rules
+        swaps = swap.forbid(cgroups, rules.path(rules.kubepods), wanted.machine.swap)
         self._kubelet.objects.find = lambda reference: self._objects.get(reference)
         self._runtime = runtime
         self._introspection = Introspection(self._kubelet, cgroups, runtime, self.clock)
@@ -297,7 +299,7 @@ class Agent:
             "kernel": os.uname().release,
             "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
-            "limits": [*self._lacking, *capabilities.limits(cgroups, wanted.machine, lowest)],
+            "limits": [*self._lacking, *capabilities.limits(cgroups, wanted.machine, lowest), *swaps],
             "seconds": self.clock(),
             "began": self._began,
         }

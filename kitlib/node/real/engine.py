@@ -10,6 +10,7 @@ Source: docker/cli cli/context/store (metadata and TLS files by the SHA-256 of t
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -189,6 +190,10 @@ def _context(configured: Path, name: str) -> Endpoint:
     try:
         told = json.loads(place.read_text())["Endpoints"]["docker"]
         host, verify = str(told["Host"]), not told.get("SkipTLSVerify", False)
+    except FileNotFoundError as error:
+        way = "docker context use default (or unset DOCKER_CONTEXT)"
+        known = "docker context ls lists those that exist"
+        raise EngineError(f"Docker context {name!r} does not exist; {known}. Choose another: {way}") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(f"Docker context {name!r}: {place} cannot be read ({type(error).__name__})") from error
     tls = configured / "contexts" / "tls" / directory / "docker"
@@ -221,6 +226,7 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
     for endpoint in tried:
         client = None
         try:
+            _check_ssh(endpoint)
             client = _patient_client(docker, endpoint)
             if endpoint.url.startswith("unix:"):
                 client.api.trust_env = False  # a socket has no proxy; looking for one reads the whole environment
@@ -239,6 +245,17 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
     if any(endpoint.found.startswith(_DOCKER_HOST) for endpoint in tried):
         way += ", unset DOCKER_HOST to look for it at the usual places"
     raise EngineError(f"no container engine answers: {where}. {way}, or use Cluster.simulated()")
+
+
+def _check_ssh(endpoint: Endpoint) -> None:
+    """Refuse a place behind SSH for which the SDK lacks a package: it fails with a NameError of its own.
+
+    Raises:
+        EngineError: with the command that installs it.
+    """
+    url = endpoint.url or os.environ.get("DOCKER_HOST", "")
+    if url.startswith("ssh:") and importlib.util.find_spec("paramiko") is None:
+        raise EngineError("an engine behind SSH needs the package paramiko: pip install 'docker[ssh]'")
 
 
 def _patient_client(docker: Any, endpoint: Endpoint) -> Any:

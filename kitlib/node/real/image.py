@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import io
 import os
+import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from typing import IO, Any
 
 from kitlib.api.errors import KitError
 from kitlib.node.real.engine import FULL, EngineError, asking, patiently
+from kitlib.node.real.root_check import PROGRAMS, SYSTEMD_PROGRAMS, can_install, missing_packages, offline
 
 BASE = "kitlib-base"
 NAME = "kitlib-node"
@@ -38,6 +40,7 @@ _UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft
 """What of numpy the scheduler has no use for; it weighs a third of it."""
 _UNUSED_FILES = ("_simd.", "_tests.")
 _LINE = 100
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ONE_ID = "Loaded image ID: "
 _NAMES = ("Loaded image: ", "Loaded image(s): ")
 """What an engine's answer to /images/load says before the names."""
@@ -192,17 +195,29 @@ def build(
     if root is not None:
         if base:
             raise ImageError("image: a base or a root file system can be given, not both")
-        base = _import(client, Path(root), _named(BASE, systemd))
+        base = _checked_import(client, Path(root), systemd=systemd)
     elif not base:
         known = (base_of(systemd=systemd), base_of())
         base = next((one for one in known if have(client, one)), DEBIAN)
     name, ours = tag(systemd=systemd), base_of(systemd=systemd)
-    if base != ours or (root is not None and systemd):
-        _run_build(client, context(base, systemd=systemd), ours, tell, "packages")
+    if base != ours:  # the base that stands is replaced only by one that could be built
+        try:
+            _run_build(client, context(base, systemd=systemd), ours, tell, "packages", _lacks(root, systemd=systemd))
+        finally:
+            if root is not None:
+                _forget(client, base)
         base = ours  # it serves the next library too, without a network
     _run_build(client, context(base, systemd=systemd), name, tell)
     _forget_older(client, name)
     return name
+
+
+def _forget(client: Any, name: str) -> None:
+    """Take a name from an image; what was built on it keeps its layers."""
+    from docker.errors import DockerException
+
+    with suppress(DockerException):
+        client.images.remove(name, noprune=True)
 
 
 def _forget_older(client: Any, name: str) -> None:
@@ -219,7 +234,7 @@ def _forget_older(client: Any, name: str) -> None:
                     client.images.remove(standing)
 
 
-def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node") -> None:
+def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node", lacks: str = "") -> None:
     last: list[str] = []
     with asking(f"image {name}: the engine refused to build", ImageError):
         said = client.api.build(
@@ -234,11 +249,13 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
         )
         for piece in said:
             text = str(piece.get("stream") or piece.get("error") or piece.get("status") or "").strip()
+            text = _ESCAPES.sub("", text)
             if text:
                 last = [*last[-7:], text]
                 tell(text[:_LINE])
             if "error" in piece:
-                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text, SYSTEMD + ':' in name)}")
+                way = lacks or _hint(text, SYSTEMD + ":" in name)
+                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{way}")
 
 
 def _hint(text: str, systemd: bool) -> str:
@@ -252,10 +269,35 @@ def _hint(text: str, systemd: bool) -> str:
     return ""
 
 
-def _import(client: Any, root: Path, name: str) -> str:
-    """Make a base of a root file system."""
+def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
+    """Import a root file system of which a node can be made, under a name of its own; the base that stands stays.
+
+    Raises:
+        ImageError: it cannot be read, or lacks something that cannot be added either.
+    """
     if not root.exists():
         raise ImageError(f"{root}: there is no such root file system")
+    try:
+        lacking = missing_packages(root, systemd=systemd)
+        hopeless = bool(lacking) and not can_install(root)
+    except (OSError, tarfile.TarError) as error:
+        raise ImageError(f"{root}: neither a directory nor a tar archive of a root file system: {error}") from error
+    if hopeless:
+        raise ImageError(f"{root}: nothing was built{_lacks(root, systemd=systemd)}")
+    return _import(client, root, f"{_named(BASE, systemd)}-import")
+
+
+def _lacks(root: str | os.PathLike[str] | None, *, systemd: bool) -> str:
+    """What a given root file system lacks and how one without a network gets it; "" = nothing, or none was given."""
+    lacking = missing_packages(Path(root), systemd=systemd) if root is not None else []
+    if not lacking:
+        return ""
+    every = dict.fromkeys([*PROGRAMS.values(), *(SYSTEMD_PROGRAMS.values() if systemd else ())])
+    return f". It lacks {', '.join(lacking)}; without a network: {offline(every)}"
+
+
+def _import(client: Any, root: Path, name: str) -> str:
+    """Make an image of a root file system."""
     if not root.is_dir():
         with root.open("rb") as given:
             return _import_tar(client, given, name)

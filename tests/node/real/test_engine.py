@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -217,3 +218,16 @@ def test_podmans_search_for_files_of_cgroup_v1_says_nothing_of_a_host_with_v2(fi
     assert (
         len(host.refusals({**info, "CgroupVersion": "1"}, "Podman")) == len(host.refusals(info, "Docker Engine")) == 1
     )
+
+
+def test_a_context_that_does_not_exist_is_said_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(engine.EngineError, match=r"context 'gone' does not exist; docker context ls .* use default"):
+        engine.endpoints({"DOCKER_CONTEXT": "gone"}, tmp_path)
+
+
+def test_an_engine_behind_ssh_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK ends with a NameError there."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "paramiko" else object())
+    monkeypatch.setenv("DOCKER_HOST", "ssh://user@nowhere.example")
+    with pytest.raises(engine.EngineError, match=r"needs the package paramiko: pip install 'docker\[ssh\]'"):
+        engine.reach({"DOCKER_HOST": "ssh://user@nowhere.example"})

@@ -1,0 +1,55 @@
+"""What a root file system must hold to become a node, looked up before it replaces a base that works.
+
+Without a network nothing can be added to it; with one, `apt-get` installs Debian's packages, where the root has it.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+PROGRAMS = {"sh": "dash", "python3": "python3", "crun": "crun", "stress-ng": "stress-ng", "ps": "procps"}
+"""Program of a node -> the Debian package that has it."""
+SYSTEMD_PROGRAMS = {"systemd": "systemd", "dbus-daemon": "dbus"}
+"""The same of a node with systemd as its process 1."""
+_FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin", "usr/local/bin", "lib/systemd", "usr/lib/systemd")
+
+
+def missing_packages(root: Path, *, systemd: bool = False) -> list[str]:
+    """Return the packages that a root file system lacks, in the order of `PROGRAMS`.
+
+    Args:
+        root: a tar archive or a directory.
+        systemd: whether the node is to have systemd.
+
+    Raises:
+        OSError, tarfile.TarError: it cannot be read, or is no archive.
+    """
+    wanted = {**PROGRAMS, **(SYSTEMD_PROGRAMS if systemd else {})}
+    there = _programs(root)
+    return [package for program, package in wanted.items() if program not in there]
+
+
+def can_install(root: Path) -> bool:
+    """Return whether packages can be added to it where there is a network: it has a shell and apt-get."""
+    return {"sh", "apt-get"} <= _programs(root)
+
+
+def offline(packages: Iterable[str]) -> str:
+    """Return the command that makes a root file system with these packages."""
+    return f"debootstrap --variant=minbase --include={','.join(packages)} bookworm ROOT"
+
+
+def _programs(root: Path) -> set[str]:
+    """The names of the files in the folders of programs; a link counts, wherever it points."""
+    if root.is_dir():
+        found: set[str] = set()
+        for folder in _FOLDERS:
+            if (root / folder).is_dir():
+                found |= set(os.listdir(root / folder))
+        return found
+    with tarfile.open(root) as archive:
+        names = (info.name.removeprefix("./").rpartition("/") for info in archive if not info.isdir())
+        return {name for folder, _, name in names if folder in _FOLDERS}
