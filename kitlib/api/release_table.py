@@ -190,6 +190,11 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # setting: (minor version from which it is the default, the value) ...; None before the first
     # the kubelet refuses to start on cgroup v1 (KEP-5573)
     "failCgroupV1": ((31, False), (35, True)),
+    # seconds that the eviction manager asks for at a hard threshold or a limit; 0 was taken for the pod's own grace
+    # period by mistake, for pods deleted by force too (kubernetes#124063)
+    "immediateEvictionGracePeriodSeconds": ((23, 0), (31, 1)),
+    # at a soft threshold: evictionMaxPodGracePeriod alone, or the smaller one of it and the pod's own
+    "softEvictionGracePeriod": ((23, "evictionMaxPodGracePeriod"), (32, "smaller")),
     # None = MemoryQoS writes no memory.high; a null in a configuration file is this default too (KEP-2570)
     "memoryThrottlingFactor": ((22, 0.8), (27, 0.9), (37, None)),
 }

@@ -40,8 +40,6 @@ from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
 
 EVERY = 10.0
 """Seconds between two looks. Source: kubelet evictionMonitoringPeriod."""
-IMMEDIATE_GRACE = 1.0
-"""Seconds that a pod gets to end where a hard threshold is crossed. Source: immediateEvictionGracePeriodSeconds."""
 _MEMORY = ("memory.available", "allocatableMemory.available")
 _EPHEMERAL = "ephemeral-storage"
 
@@ -54,7 +52,7 @@ class Eviction:
         pod: which.
         message: its status shows.
         annotations: of the event.
-        grace: seconds that it gets to end.
+        grace: seconds that the eviction manager asks for; see `evicting.effective_grace`.
         resource: what was short; "" where it only exceeded a limit of its own.
     """
 
@@ -163,10 +161,16 @@ class EvictionManager:
 
     def _grace(self, threshold: Threshold, pod: Pod) -> float:
         if threshold.hard:
-            return IMMEDIATE_GRACE
+            return self._immediate
         most = float(self._settings.eviction_max_pod_grace_period)
         own = pod.spec.termination_grace_period_seconds
-        return most if own is None else min(most, float(own))
+        if own is None or self._release.default("softEvictionGracePeriod") != "smaller":
+            return most
+        return min(most, float(own))
+
+    @property
+    def _immediate(self) -> float:
+        return float(self._release.default("immediateEvictionGracePeriodSeconds") or 0)
 
     def _ranked(self, signal: str, pods: Sequence[Pod], stats: Mapping[str, PodStats]) -> list[Pod]:
         """Who goes first: of what a pod wrote that counts which lies on the disk that is short."""
@@ -193,7 +197,7 @@ class EvictionManager:
             known = stats().get(pod.metadata.uid)
             message = _storage_message(pod, known, self._release) if known is not None else ""
             if message:
-                return Eviction(pod, message, IMMEDIATE_GRACE)
+                return Eviction(pod, message, self._immediate)
         return None
 
 

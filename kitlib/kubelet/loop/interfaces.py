@@ -24,6 +24,9 @@ from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 
+MINIMUM_GRACE = 2.0
+"""Seconds that a container gets at least between SIGTERM and SIGKILL. Source: minimumGracePeriodInSeconds."""
+
 
 class CgroupFS(Protocol):
     """A cgroup file system; paths are those of the node (`/kubepods.slice/…`), whatever hierarchy holds them."""

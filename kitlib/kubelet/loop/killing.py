@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 
 from kitlib.api.podresources import field_path
-from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import Timeline
 
@@ -40,8 +40,9 @@ class PodKiller:
     def stop(self, worker: PodWorker, grace: float) -> None:
         """Have all of a pod's containers end; those that are told so again get the time that is given now, if shorter.
 
-        Source: pod_workers.go calculateEffectiveGracePeriod.
+        Source: pod_workers.go calculateEffectiveGracePeriod; kuberuntime killContainer.
         """
+        grace = max(grace, MINIMUM_GRACE)
         first, shorter = worker.given == inf, grace < worker.given
         worker.given = min(grace, worker.given)
         for state in worker.states:

@@ -23,7 +23,8 @@ from kitlib.kubelet.loop import preemption
 from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.eviction import EVERY, Eviction
+from kitlib.kubelet.loop.evicting import EvictionPace, effective_grace
+from kitlib.kubelet.loop.eviction import Eviction
 from kitlib.kubelet.loop.faults import Faults
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
@@ -48,8 +49,6 @@ STATUS_PHASE = 5.0
 
 Source: Kubelet.Run; the distance was observed on 1.36.2.
 """
-CLEANUP_TIMEOUT = 30.0
-"""Seconds that the eviction manager waits for an evicted pod to be gone. Source: eviction.podCleanupTimeout."""
 HOUSEKEEPING = 2.0
 """Seconds between two looks for cgroups that nobody owns. Source: kubelet housekeepingPeriod."""
 _STARTS = 20
@@ -144,9 +143,9 @@ class Kubelet:
         self._resizer = Resizer(config, self.rules, cgroups, runtime, reports, self.timeline, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
-        self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
+        self._next_qos, self._next_cleaning = QOS_EVERY, HOUSEKEEPING
+        self._pace = EvictionPace(reports, self._killer.running, self._cleaned_up, 0.0)
         self._next_status = config.settings.node_status_update_frequency + STATUS_PHASE
-        self._evicted: PodWorker | None = None
         self._next_retry = RETRY
         self._next_reconcile = config.settings.cpu_manager_reconcile_period
 
@@ -221,8 +220,7 @@ class Kubelet:
             part("CPU manager", lambda: self._write(()))
         part("garbage collection", lambda: self._garbage.tick(now))
         part("volumes", lambda: self._volumes.tick(self._workers.values()))
-        if now >= self._next_watch or part("eviction", self._cleaned_up):
-            self._next_watch = now + EVERY
+        if part("eviction", lambda: self._pace.due(now)):
             changed |= part("eviction", self._watch)
         if now >= self._next_status:
             self._next_status = now + self.config.settings.node_status_update_frequency
@@ -375,7 +373,7 @@ class Kubelet:
 
         Source: Kubelet.HandlePodRemoves, GetActivePods; staticPolicy and containerMap, removeStaleState.
         """
-        self._terminate(worker, grace=0.0)
+        self._terminate(worker, effective_grace(worker.pod, 0.0, self.config.release))
         self.managers.release(worker.pod)
         self._admission.count(worker, -1)
 
@@ -415,7 +413,7 @@ class Kubelet:
 
     def _watch(self) -> bool:
         """Let the eviction manager look; whether it evicted a pod. Nothing is left of those that it evicted before."""
-        self._evicted = None
+        self._pace.looked(self.clock())
         for gone in self._workers.values():
             if gone.ending is not None:
                 self._garbage.remove_containers_of(gone)
@@ -427,16 +425,14 @@ class Kubelet:
     def _evict(self, worker: PodWorker, found: Eviction) -> None:
         """Source: managerImpl.evictPod."""
         self.reports.event(worker.pod, "Warning", "Evicted", found.message, annotations=found.annotations)
-        worker.ending = Ending("Evicted", found.message, found.message, found.grace)
+        grace = effective_grace(worker.pod, found.grace, self.config.release)
+        worker.ending = Ending("Evicted", found.message, found.message, grace)
+        self._pace.kills(worker, found.grace, self.clock())
         self._kill(worker)
-        self._evicted, self._next_watch = worker, self.clock() + CLEANUP_TIMEOUT
 
-    def _cleaned_up(self) -> bool:
-        """Return whether the pod that was evicted last is gone, with its volumes: then the next look follows at once.
-
-        Source: managerImpl.Start, waitForPodsCleanup; Kubelet.PodIsFinished."""
-        worker = self._evicted
-        return worker is not None and not worker.holds_resources and not self._is_held(worker)
+    def _cleaned_up(self, worker: PodWorker) -> bool:
+        """Whether a pod that was evicted is gone, with its volumes. Source: waitForPodsCleanup, Kubelet.PodIsFinished."""
+        return not worker.holds_resources and not self._is_held(worker)
 
     def _is_held(self, worker: PodWorker) -> bool:
         """Return whether a process or the cgroup of a pod is still there."""

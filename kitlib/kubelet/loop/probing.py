@@ -12,7 +12,7 @@ from kitlib.api.core import TERMINAL_PHASES
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import Timeline
 from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
@@ -137,7 +137,7 @@ class Prober:
             text += ", will be restarted"
         self._reports.event(worker.pod, "Normal", "Killing", text, where)
         self._timeline.note("prober", "killing container", f"{worker.pod.key}/{name}", text, "computePodActions")
-        self._runtime.stop(state.id, float(grace))
+        self._runtime.stop(state.id, max(float(grace), MINIMUM_GRACE))
         state.condemned = True
         self._ended(worker, state)
 

@@ -12,7 +12,7 @@ from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.kubelet.cm.cgroup_config import pod_totals
 from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.node_config import NodeConfig
-from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.resize import (
     DEFERRED,
@@ -117,7 +117,8 @@ class Resizer:
             if state.container.name in again and state.alive:
                 text = f"Container {state.container.name} resize requires restart"
                 self._reports.event(pod, "Normal", "Killing", text)
-                self._runtime.stop(state.id, float(pod.spec.termination_grace_period_seconds or 0))
+                grace = max(float(pod.spec.termination_grace_period_seconds or 0), MINIMUM_GRACE)
+                self._runtime.stop(state.id, grace)
                 state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
 
     def finish(self, workers: Iterable[PodWorker], refused: Mapping[str, str]) -> None:

@@ -198,7 +198,7 @@ def test_a_pod_leaves_when_its_process_has_tidied_up_and_after_its_grace_period_
     for _ in range(seconds):
         assert cluster.node().owners() and not cluster.pod("new").spec.node_name
         cluster.advance(1)
-    cluster.advance(1)  # the newcomer's back-off
+    cluster.advance(2)  # the newcomer's back-off, and what a process has at least to end
     assert [p.name for p in cluster.pods()] == ["new"]
     assert {name for _, name, _ in cluster.node().owners().values()} == {"new"}
     assert cluster.node().differences() == []

@@ -86,7 +86,7 @@ ROWS = [
         ["--eviction-max-pod-grace-period=7"],
         [HOG],
         after(60, grace),
-        ["grace 0 s"],
+        ["grace 2 s"],
         ["grace 7 s"],
         [*QUIET, *SOFT],
         SMALL,
