@@ -418,6 +418,8 @@ class BaseCluster(Closeable, ABC):
             node.write(path, entry["file"], entry["value"])
         elif action == "signal":
             self.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
+        elif action == "restart_kubelet":
+            self.node(entry.pop("node")).restart_kubelet(entry.pop("kubelet"), **entry)
         elif action == "exit":
             self.node(entry.pop("node")).program_exits(**entry)
         else:

@@ -105,10 +105,17 @@ class Exit(Action, tag="exit", frozen=True, kw_only=True):
     at: float = 0.0
 
 
-AnyAction = Apply | Create | Delete | Patch | Resize | Evict | Advance | Write | Signal | Exit
+class RestartKubelet(Action, tag="restart_kubelet", frozen=True, kw_only=True):
+    node: Name
+    kubelet: str | list[str] | dict[str, Any] | None = None
+    delete_checkpoints: bool = False
+    at: float = 0.0
+
+
+AnyAction = Apply | Create | Delete | Patch | Resize | Evict | Advance | Write | Signal | Exit | RestartKubelet
 ACTIONS: dict[str, type[AnyAction]] = {
     str(kind.__struct_config__.tag): kind
-    for kind in (Apply, Create, Delete, Patch, Resize, Evict, Advance, Write, Signal, Exit)
+    for kind in (Apply, Create, Delete, Patch, Resize, Evict, Advance, Write, Signal, Exit, RestartKubelet)
 }
 """Name of an action -> the schema of its entry."""
 

@@ -30,6 +30,19 @@ def add(commands: Any) -> None:
         help="default: simulated; kubernetes: nodes are pods of the kubeconfig's cluster (KITLIB_NODE_IMAGE)",
     )
     made.add_argument("--nodes", type=whole(0), default=3, help="how many (default: 3)")
+    made.add_argument(
+        "--kubelet-config",
+        default="",
+        metavar="FILE",
+        help="a KubeletConfiguration for all nodes; one among the manifests is taken too",
+    )
+    made.add_argument(
+        "--machines",
+        default="",
+        metavar="FILE",
+        help="the nodes one by one, in place of --nodes: a YAML list of what Cluster.simulated takes (name, cpus, "
+        "memory, labels, kubelet, ...), or Node manifests",
+    )
     made.add_argument("--release", default="", help="the Kubernetes release to follow (default: the newest)")
     made.add_argument("--kubeconfig", default="", metavar="FILE", help="where to write it (default: a file of its own)")
     made.add_argument("--merge", action="store_true", help="add the cluster to the user's own kubeconfig too")
@@ -59,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         with GenericAPIServer(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
             with service.lock:
                 for manifest in options.manifests:
-                    cluster.apply(manifest)
+                    objects = _objects(manifest)
+                    cluster.apply(manifest if objects is None else objects)
             if options.viewer:
                 _add_viewer(cluster, service)
             merged = _merge(service.config) if options.merge else None
@@ -84,14 +98,76 @@ def _cluster(options: argparse.Namespace) -> Any:
     from kitlib.cluster import Cluster
 
     settings: dict[str, Any] = {"release": options.release} if options.release else {}
+    kubelet = _kubelet_configuration(options)
+    if kubelet is not None:
+        settings["kubelet"] = kubelet
+    nodes = _machines(options.machines) if options.machines else options.nodes
     if options.kind == "docker":
-        return Cluster.docker(options.nodes, control_plane="process", **settings)
+        return Cluster.docker(nodes, control_plane="process", **settings)
     if options.kind == "kubernetes":
-        return Cluster.kubernetes(options.nodes, **settings)
+        return Cluster.kubernetes(nodes, **settings)
     if options.kind == "hollow":
         settings["kubelets"] = False
     settings["start"] = datetime.now(UTC).replace(microsecond=0)  # clients count ages from the machine's time
-    return Cluster.simulated(options.nodes, **settings)
+    return Cluster.simulated(nodes, **settings)
+
+
+def _documents(path: str) -> list[Any]:
+    from kitlib.api.yaml_reader import yaml_documents
+
+    return [one for one in yaml_documents(Path(path).read_text(), path) if one]
+
+
+def _objects(path: str) -> list[Any] | None:
+    """The objects of a file without its KubeletConfigurations; None where it has none, or is not a file."""
+    if not os.path.isfile(path):
+        return None
+    documents = _documents(path)
+    objects = [one for one in documents if not _configures_kubelet(one)]
+    return objects if len(objects) < len(documents) else None
+
+
+def _configures_kubelet(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("kind") == "KubeletConfiguration"
+
+
+def _kubelet_configuration(options: argparse.Namespace) -> Any:
+    """The KubeletConfiguration of --kubelet-config, or of the manifests; None = there is none.
+
+    Raises:
+        KitError: there is more than one.
+    """
+    from kitlib.api.errors import KitError
+
+    files = [options.kubelet_config] if options.kubelet_config else []
+    found = [(path, one) for path in files for one in _documents(path)]
+    manifests = [path for path in options.manifests if os.path.isfile(path)]
+    found += [(path, one) for path in manifests for one in _documents(path) if _configures_kubelet(one)]
+    if len(found) > 1:
+        places = ", ".join(path for path, _ in found)
+        raise KitError(f"KubeletConfiguration: one for all nodes, found {len(found)} in {places}; see --machines")
+    return found[0][1] if found else None
+
+
+def _machines(path: str) -> list[Any]:
+    """The nodes of --machines.
+
+    Raises:
+        KitError: for a document that is neither a list of specifications nor a Node.
+    """
+    from kitlib.api.core import Node
+    from kitlib.api.errors import KitError
+    from kitlib.api.serialize import from_dict
+
+    made: list[Any] = []
+    for one in _documents(path):
+        if isinstance(one, list):
+            made += one
+        elif isinstance(one, dict) and one.get("kind") == "Node":
+            made.append(from_dict(one, Node))
+        else:
+            raise KitError(f"{path}: a list of nodes or Node manifests is expected, found {str(one)[:60]!r}")
+    return made
 
 
 def _add_viewer(cluster: Any, service: Any) -> None:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from kitlib.api.core import Node
+from kitlib.api.errors import KitError
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
 from kitlib.cluster.nodes.interfaces import NodeCgroupFS, Record
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.origin import Origin, with_reasons
-from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_events
@@ -66,6 +67,17 @@ class NodeBase(ABC):
         if node is not None:
             for event in first_events(self.name, self.config.settings, self.cgroupfs.version):
                 record(api, node, event.kind, event.reason, event.message, "kubelet")
+
+    def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
+        """Restart the kubelet, with other settings where they are given: on simulated nodes only.
+
+        Raises:
+            KitError: always, on a node in a container.
+        """
+        raise KitError(
+            f"node {self.name}: its kubelet cannot be restarted while its container runs; make the node anew with the "
+            "settings, or use a simulated node"
+        )
 
     def tree(self) -> CgroupTree:
         """The tree read back from the files, with the desired tree's titles and reasons."""

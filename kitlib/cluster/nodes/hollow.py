@@ -76,6 +76,7 @@ class HollowNode:
     owners = NeedsKernel()
     proc = NeedsKernel()
     program_exits = NeedsKernel()
+    restart_kubelet = NeedsKernel()
     signal = NeedsKernel()
     signals = NeedsKernel()
     usages = NeedsKernel()

@@ -13,7 +13,7 @@ from kitlib.api.core import Node as NodeObject
 from kitlib.api.errors import KitError
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.bound_pods import BoundPods
-from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference, Version
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.settings import Driver
@@ -203,6 +203,10 @@ class KernelNode(Node, Protocol):
 
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
         """Send a signal to a container's process; it is recorded in the journal."""
+        ...
+
+    def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
+        """Restart the kubelet, with other settings where they are given; it is recorded in the journal."""
         ...
 
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:

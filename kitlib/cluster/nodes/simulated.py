@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Container, Node, Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.podresources import field_path
@@ -17,11 +18,12 @@ from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.origin import Origin
-from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.cluster.nodes.simulated_streams import KILLED, SimulatedStreams
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
@@ -76,15 +78,55 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self._noted: set[tuple[str, str]] = set()
         self.runtime = SimulatedRuntime(self.kernel, plan.images, PodNetwork(self.network.pods), self._note_program)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
-        self.kubelet = Kubelet(
-            self.config,
+        self.kubelet = self._make_kubelet(self.config)
+
+    def _make_kubelet(
+        self, config: NodeConfig, before: Kubelet | None = None, *, delete_checkpoints: bool = False
+    ) -> Kubelet:
+        return Kubelet(
+            config,
             self.cgroupfs,
             self.runtime,
             self._reports,
             lambda: self.kernel.now,
+            before=before,
+            delete_checkpoints=delete_checkpoints,
             system=self.system,
-            address=self.network.address,
+            address=self.network.address if self.network is not None else "",
         )
+
+    def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
+        """Restart the kubelet, with other settings where they are given; containers run on.
+
+        What the CPU, memory and device managers have given out is kept in their checkpoints. Each pod is admitted anew.
+
+        Args:
+            kubelet: flags, a KubeletConfiguration or settings; None = as before.
+            delete_checkpoints: remove `cpu_manager_state` and `memory_manager_state` first.
+
+        Raises:
+            KitError: the kubelet would not start, with its words; the one that runs goes on then.
+        """
+        plan = self.plan if kubelet is None else replace(self.plan, kubelet=kubelet)
+        config, old = node_config(plan, self.config.release), self.kubelet
+        if config.settings.cgroup_driver != self.config.settings.cgroup_driver and old.workers:
+            raise KitError(
+                f"cgroupDriver: Forbidden: cannot change from {self.config.settings.cgroup_driver} to "
+                f"{config.settings.cgroup_driver} while pods are on the node, whose cgroups have other names; drain it"
+            )
+        self.kubelet = self._make_kubelet(config, old, delete_checkpoints=delete_checkpoints)
+        self.plan, self.config = plan, config
+        self.kubelet.objects.find = old.objects.find
+        self._record("restart_kubelet", node=self.name, kubelet=plan.kubelet, delete_checkpoints=delete_checkpoints)
+        api = self._reports.api
+        pods = [] if api is None else [p for p in api.store.list(Pod) if p.spec.node_name == self.name]
+        self.kubelet.adopt(old, pods)
+        if api is not None:
+            stored: Node = api.store.get(Node, self.name)
+            fresh = self.register(api.store.now()).status
+            stored.status.capacity, stored.status.allocatable = fresh.capacity, fresh.allocatable
+            api.update_status(stored)
+            self.registered(api)
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""

@@ -20,6 +20,7 @@ from kitlib.kubelet.cm.cpumanager.state import CPUState, SMTAlignmentError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
 from kitlib.kubelet.cm.dra.manager import ClaimManager
+from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint
@@ -59,6 +60,7 @@ class ResourceManagers:
     Args:
         config: the node's.
         checkpoint: text of its file `cpu_manager_state`; "" = there is none.
+        memory: what the memory manager's file says; None = there is none.
 
     Attributes:
         cpus: the static CPU policy, or None.
@@ -70,7 +72,7 @@ class ResourceManagers:
         KitError: with the kubelet's words, where it would not start with this configuration or this file.
     """
 
-    def __init__(self, config: NodeConfig, checkpoint: str = "") -> None:
+    def __init__(self, config: NodeConfig, checkpoint: str = "", memory: MemoryCheckpoint | None = None) -> None:
         settings, machine = config.settings, config.machine
         self.topology = CPUTopology(machine.cpus)
         self.cpus: StaticPolicy | None = None
@@ -98,10 +100,16 @@ class ResourceManagers:
                 state=load_state(checkpoint, "static"),
             )
             providers.append(_CPUs(self.cpus))
+        else:
+            load_state(checkpoint, "none")
+        if memory is not None:
+            memory.check(settings.memory_manager_policy)
         if settings.memory_manager_policy == "Static":
             from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
 
             self.memory = MemoryManager.of(machine, settings.reserved_memory, config.gates)
+            if memory is not None:
+                self.memory.restore(memory)
             providers.append(self.memory)
         self._topology_manager = TopologyManager(
             settings.topology_manager_policy,
@@ -183,6 +191,19 @@ class ResourceManagers:
     def environment(self, uid: str, container: str) -> dict[str, str]:
         """The variables that tell a container its devices."""
         return self.devices.environment(uid, container)
+
+    def restarted(self, config: NodeConfig, *, delete_checkpoints: bool = False) -> ResourceManagers:
+        """Return the managers of a kubelet that starts anew; they go on from the checkpoints if these are there.
+
+        Devices and prepared claims have checkpoints of their own, which stay.
+
+        Raises:
+            KitError: as the constructor.
+        """
+        memory = MemoryCheckpoint("None") if self.memory is None else self.memory.checkpoint()
+        made = ResourceManagers(config) if delete_checkpoints else ResourceManagers(config, self.checkpoint(), memory)
+        made.devices.held, made.claims = dict(self.devices.held), self.claims
+        return made
 
     def checkpoint(self) -> str:
         """The text of `cpu_manager_state`; the policy "none" writes one too."""

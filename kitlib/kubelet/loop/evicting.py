@@ -9,13 +9,16 @@ Source: kubelet eviction managerImpl.Start, evictPod, waitForPodsCleanup; killPo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
-from kitlib.kubelet.loop.eviction import EVERY
+from kitlib.kubelet.loop.eviction import EVERY, Eviction
+from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import Reports
-from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.killing import PodKiller
+from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
+from kitlib.kubelet.loop.watcher import Watcher
 
 CLEANUP_TIMEOUT = 30.0
 """Seconds that the eviction manager waits for an evicted pod to be gone. Source: eviction.podCleanupTimeout."""
@@ -36,25 +39,34 @@ def effective_grace(pod: Pod, override: float, release: Release) -> float:
     return max(override, 1.0)
 
 
-class EvictionPace:
-    """The waits of one node's eviction manager.
+class Evicting:
+    """The loop of one node's eviction manager.
 
     Args:
-        reports: takes the event of a pod that does not end.
-        running: whether any process of a pod is still there.
-        cleaned_up: whether nothing of a pod is left.
-        now: seconds on the node's clock.
+        watcher: looks at the machine.
+        garbage: removes what is left of evicted pods.
+        reports: takes the events.
+        release: whose rules hold.
+        workers: all pods of the node, by UID.
+        killer: tells whether any process of a pod is still there.
+        is_held: whether a process or the cgroup of a pod is still there.
+        kill: ends a pod that has an `ending`.
     """
 
     def __init__(
         self,
+        watcher: Watcher,
+        garbage: GarbageCollector,
         reports: Reports,
-        running: Callable[[PodWorker], bool],
-        cleaned_up: Callable[[PodWorker], bool],
-        now: float,
+        release: Release,
+        workers: Mapping[str, PodWorker],
+        killer: PodKiller,
+        is_held: Callable[[PodWorker], bool],
+        kill: Callable[[PodWorker], None],
     ) -> None:
-        self._reports, self._running, self._cleaned_up = reports, running, cleaned_up
-        self._next = now + EVERY
+        self._watcher, self._garbage, self._reports, self._release = watcher, garbage, reports, release
+        self._workers, self._running, self._is_held, self._kill = workers, killer.running, is_held, kill
+        self._next = EVERY
         self._worker: PodWorker | None = None
         self._kill_by, self._clean_by = 0.0, 0.0
 
@@ -69,13 +81,24 @@ class EvictionPace:
                     return False
                 self._reports.event(worker.pod, "Warning", "ExceededGracePeriod", EXCEEDED)
             self._clean_by = now + CLEANUP_TIMEOUT
-        return now >= self._clean_by or self._cleaned_up(worker)
+        return now >= self._clean_by or not (worker.holds_resources or self._is_held(worker))
 
-    def looked(self, now: float) -> None:
-        """It has looked, and evicted no pod."""
+    def watch(self, now: float) -> bool:
+        """Let the eviction manager look; whether it evicts a pod. Nothing is left of those that it evicted before."""
         self._worker, self._next = None, now + EVERY
+        for gone in self._workers.values():
+            if gone.ending is not None:
+                self._garbage.remove_containers_of(gone)
+        found = self._watcher.look(now, self._workers.values())
+        if found is not None:
+            self._evict(self._workers[found.pod.metadata.uid], found, now)
+        return found is not None
 
-    def kills(self, worker: PodWorker, grace: float, now: float) -> None:
-        """It kills a pod, and asked for this grace period."""
+    def _evict(self, worker: PodWorker, found: Eviction, now: float) -> None:
+        """Source: managerImpl.evictPod."""
+        self._reports.event(worker.pod, "Warning", "Evicted", found.message, annotations=found.annotations)
+        grace = effective_grace(worker.pod, found.grace, self._release)
+        worker.ending = Ending("Evicted", found.message, found.message, grace)
         self._worker, self._clean_by = worker, 0.0
-        self._kill_by = now + max(1.5 * grace, MINIMUM_TIMEOUT)
+        self._kill_by = now + max(1.5 * found.grace, MINIMUM_TIMEOUT)
+        self._kill(worker)

@@ -23,8 +23,7 @@ from kitlib.kubelet.loop import preemption
 from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.evicting import EvictionPace, effective_grace
-from kitlib.kubelet.loop.eviction import Eviction
+from kitlib.kubelet.loop.evicting import Evicting, effective_grace
 from kitlib.kubelet.loop.faults import Faults
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
@@ -63,7 +62,8 @@ class Kubelet:
         cgroups, runtime: what it drives.
         reports: who hears of it.
         clock: seconds on the node's clock.
-        checkpoint: of the CPU manager, from before a restart.
+        before: the kubelet that ran here before a restart; None = there was none.
+        delete_checkpoints: whether those of the CPU and memory managers were deleted since.
         system: the machine's own processes, where the kubelet may touch them.
         address: of the node; "" where it has none.
 
@@ -85,7 +85,8 @@ class Kubelet:
         runtime: ContainerRuntime,
         reports: Reports,
         clock: Callable[[], float],
-        checkpoint: str = "",
+        before: Kubelet | None = None,
+        delete_checkpoints: bool = False,
         system: System | None = None,
         address: str = "",
     ) -> None:
@@ -93,8 +94,11 @@ class Kubelet:
         self.config, self.cgroups, self.runtime, self.reports, self.clock = config, cgroups, runtime, reports, clock
         check_node(config, cgroups.version)
         self.rules = Desired(config, cgroups.version)
-        self.managers = ResourceManagers(config, checkpoint)
-        self.timeline = Timeline(clock)
+        if before is None:
+            self.managers, self.timeline = ResourceManagers(config), Timeline(clock)
+        else:
+            self.managers = before.managers.restarted(config, delete_checkpoints=delete_checkpoints)
+            self.timeline = before.timeline
         self._faults = Faults(config.name, reports, runtime, self._drop)
         born, *told = first_events(
             config.name, config.settings, cgroups.version
@@ -143,10 +147,10 @@ class Kubelet:
         self._resizer = Resizer(config, self.rules, cgroups, runtime, reports, self.timeline, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
-        self._next_qos, self._next_cleaning = QOS_EVERY, HOUSEKEEPING
-        self._pace = EvictionPace(reports, self._killer.running, self._cleaned_up, 0.0)
+        self._next_qos, self._next_cleaning, self._next_retry = QOS_EVERY, HOUSEKEEPING, RETRY
+        left = config.release, self._workers, self._killer, self._is_held, self._kill
+        self._evicting = Evicting(self.watcher, self._garbage, reports, *left)
         self._next_status = config.settings.node_status_update_frequency + STATUS_PHASE
-        self._next_retry = RETRY
         self._next_reconcile = config.settings.cpu_manager_reconcile_period
 
     @property
@@ -160,6 +164,29 @@ class Kubelet:
         return list(self._workers.values())
 
     # What comes in.
+
+    def adopt(self, before: Kubelet, pods: Iterable[Pod]) -> None:
+        """Take over the pods of the kubelet before a restart, in the order of their creation; containers run on.
+
+        Each is admitted anew; one that does not fit any longer is rejected and ended. Of `pods`, all that are bound
+        here, those that were rejected before report containers of unknown status.
+
+        Source: Kubelet.HandlePodAdditions, canAdmitPod; status.manager.TerminatePod.
+        """
+        for worker in sorted(before.workers, key=lambda one: (str(one.pod.metadata.creation_timestamp), one.pod.key)):
+            self._workers[worker.pod.metadata.uid] = worker
+            self._mark_dirty(worker)
+            self._prober.adopt(worker)
+            self._ids |= {state.id: (worker, state) for state in worker.states}
+            worker.restarted()
+            if worker.active:
+                self._volumes.ready(worker)
+                self._faults.each([worker], self._admit_worker)
+        self._rejected = set(before._rejected)
+        for pod in pods:
+            if pod.metadata.uid in self._rejected:
+                self._report(PodWorker.of_rejected(pod, self.reports.now(), self._address))
+        self._work()
 
     def sync(self, pods: Sequence[Pod]) -> None:
         """Bring processes, cgroups and statuses in line with the pods that are bound here.
@@ -220,8 +247,8 @@ class Kubelet:
             part("CPU manager", lambda: self._write(()))
         part("garbage collection", lambda: self._garbage.tick(now))
         part("volumes", lambda: self._volumes.tick(self._workers.values()))
-        if part("eviction", lambda: self._pace.due(now)):
-            changed |= part("eviction", self._watch)
+        if part("eviction", lambda: self._evicting.due(now)):
+            changed |= part("eviction", lambda: self._evicting.watch(now))
         if now >= self._next_status:
             self._next_status = now + self.config.settings.node_status_update_frequency
             part("node status", self.watcher.report_conditions)
@@ -409,35 +436,10 @@ class Kubelet:
             worker.standing = status
             self.reports.status(worker.pod, status)
 
-    # Eviction.
-
-    def _watch(self) -> bool:
-        """Let the eviction manager look; whether it evicted a pod. Nothing is left of those that it evicted before."""
-        self._pace.looked(self.clock())
-        for gone in self._workers.values():
-            if gone.ending is not None:
-                self._garbage.remove_containers_of(gone)
-        found = self.watcher.look(self.clock(), self._workers.values())
-        if found is not None:
-            self._evict(self._workers[found.pod.metadata.uid], found)
-        return found is not None
-
-    def _evict(self, worker: PodWorker, found: Eviction) -> None:
-        """Source: managerImpl.evictPod."""
-        self.reports.event(worker.pod, "Warning", "Evicted", found.message, annotations=found.annotations)
-        grace = effective_grace(worker.pod, found.grace, self.config.release)
-        worker.ending = Ending("Evicted", found.message, found.message, grace)
-        self._pace.kills(worker, found.grace, self.clock())
-        self._kill(worker)
-
-    def _cleaned_up(self, worker: PodWorker) -> bool:
-        """Whether a pod that was evicted is gone, with its volumes. Source: waitForPodsCleanup, Kubelet.PodIsFinished."""
-        return not worker.holds_resources and not self._is_held(worker)
-
     def _is_held(self, worker: PodWorker) -> bool:
         """Return whether a process or the cgroup of a pod is still there."""
         path = self.rules.pod_path(worker.pod)
-        return self._killer.running(worker) or bool(path and self._cgroups.exists(path))
+        return self._killer.running(worker) or bool(path and self.cgroups.exists(path))
 
     def system_out_of_memory(self, process: str, pid: int) -> None:
         """The machine as a whole ran out of memory and the kernel killed a process. Source: oomwatcher.Start."""

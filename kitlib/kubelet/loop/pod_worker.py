@@ -259,6 +259,21 @@ class PodWorker:
             return "Succeeded" if all(s.succeeded for s in self.mains) else "Failed"
         return "Running" if any(s.alive or s.ended for s in self.mains) else "Pending"
 
+    @classmethod
+    def of_rejected(cls, pod: Pod, now: datetime, host: str = "") -> PodWorker:
+        """Return the worker of a pod that a kubelet before this one has rejected."""
+        made = cls(pod, now, host)
+        made.rejected = pod.status.reason, pod.status.message
+        made.restarted()
+        return made
+
+    def restarted(self) -> None:
+        """The kubelet has begun anew; containers of a rejected pod are looked for in vain. Source: TerminatePod."""
+        self.counted, self.asked = False, {}
+        if self.rejected is not None:
+            for state in self.mains:
+                state.ended = state.ended or dict(UNKNOWN_STATUS)
+
     def ended(self, now: datetime, exit_code: Callable[[str], int]) -> None:
         """All of its processes have gone after the kubelet had told them to end."""
         for state in self.states:
@@ -297,6 +312,13 @@ class PodWorker:
         if self.rejected is not None:  # source: rejectPod
             found.reason, found.message = self.rejected
             found.conditions = [c for c in standing.conditions if c.type not in OWNED]
+            if any(state.ended for state in self.mains):
+                found.container_statuses = [
+                    container_status(
+                        self.actual, s, seconds, may_restart=False, resources=None, runtime=runtime, release=release
+                    )
+                    for s in self.mains
+                ]
             return found
         if self.ending is not None and phase == "Failed":
             found.reason, found.message = self.ending.reason, self.ending.message

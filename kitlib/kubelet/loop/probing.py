@@ -50,6 +50,11 @@ class Prober:
             if state.probes:
                 self._pods[worker.pod.metadata.uid] = worker
 
+    def adopt(self, worker: PodWorker) -> None:
+        """Go on with a pod's probes after a restart of the kubelet."""
+        if any(state.probes for state in worker.states):
+            self._pods[worker.pod.metadata.uid] = worker
+
     def tick(self) -> list[PodWorker]:
         """Ask what is due; the pods in whose containers something has changed."""
         changed = []

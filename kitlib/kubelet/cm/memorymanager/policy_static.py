@@ -17,6 +17,7 @@ from kitlib.api.core import Container, Pod, ResourceList
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
+from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
 from kitlib.kubelet.cm.pod_level import partition, pool_problem
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint, narrower, node_sets
 from kitlib.kubelet.config.machine import MachineInfo
@@ -96,6 +97,34 @@ class MemoryManager:
             usable = {name: max(size - kept.get(node, {}).get(name, 0), 0) for name, size in sizes.items()}
             made[node] = NUMANode(usable, dict(usable), frozenset({node}))
         return cls(made, release)
+
+    def checkpoint(self) -> MemoryCheckpoint:
+        """Return the state as it is written to the checkpoint."""
+        return MemoryCheckpoint(
+            "Static",
+            {number: dict(node.allocatable) for number, node in self.nodes.items()},
+            {key: tuple(blocks) for key, blocks in self.blocks.items()},
+            {uid: tuple(blocks) for uid, blocks in self.pods.items()},
+            {number: (dict(node.free), node.group, node.users) for number, node in self.nodes.items()},
+        )
+
+    def restore(self, written: MemoryCheckpoint) -> None:
+        """Go on from a checkpoint of a machine of the same size.
+
+        Raises:
+            KitError: the machine, or what is reserved of it, is another one.
+
+        Source: staticPolicy.validateState, areMachineStatesEqual.
+        """
+        if not written.nodes:
+            return
+        if {number: node.allocatable for number, node in self.nodes.items()} != dict(written.allocatable):
+            raise KitError("[memorymanager] the expected machine state is different from the real one")
+        self.blocks = {key: [Block(*one) for one in blocks] for key, blocks in written.blocks.items()}
+        self.pods = {uid: [Block(*one) for one in blocks] for uid, blocks in written.pods.items()}
+        for number, (free, group, users) in written.nodes.items():
+            node = self.nodes[number]
+            node.free, node.group, node.users = dict(free), group, users
 
     def hints(self, pod: Pod, container: Container) -> Hints:
         """From which nodes the container's memory could come. Source: staticPolicy.GetTopologyHints."""

@@ -1,0 +1,45 @@
+"""What `memory_manager_state` keeps over a restart of the kubelet.
+
+Source: kubelet memorymanager/state state_checkpoint.go; staticPolicy.validateState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kitlib.api.errors import KitError
+
+FILE = "memory_manager_state"
+
+
+@dataclass(frozen=True)
+class MemoryCheckpoint:
+    """The memory manager's state as it was written last.
+
+    Attributes:
+        policy: "None" or "Static".
+        allocatable: NUMA node -> resource -> bytes.
+        blocks: (pod UID, container) -> (resource, nodes, bytes) of what it has.
+        pods: UID of a pod with resources of its own -> the same of all its containers together.
+        nodes: NUMA node -> (free bytes by resource, nodes of its group, number of blocks).
+    """
+
+    policy: str
+    allocatable: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    blocks: Mapping[tuple[str, str], tuple[tuple[str, frozenset[int], int], ...]] = field(default_factory=dict)
+    pods: Mapping[str, tuple[tuple[str, frozenset[int], int], ...]] = field(default_factory=dict)
+    nodes: Mapping[int, tuple[Mapping[str, int], frozenset[int], int]] = field(default_factory=dict)
+
+    def check(self, policy: str) -> None:
+        """Check that it is of the configured policy.
+
+        Raises:
+            KitError: with the words with which a kubelet does not start.
+        """
+        if policy != self.policy:
+            why = f'[memorymanager] configured policy "{policy}" differs from state checkpoint policy "{self.policy}"'
+            raise KitError(
+                f"could not restore state from checkpoint: {why}, please drain this node and delete the memory manager "
+                f'checkpoint file "{FILE}" before restarting Kubelet'
+            )
