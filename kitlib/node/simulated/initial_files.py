@@ -33,6 +33,7 @@ def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict
             "memory.soft_limit_in_bytes": unlimited,
             "cpuset.cpus": every if root else "",
             "cpuset.mems": nodes if root else "",
+            "cpuset.cpu_exclusive": "1" if root else "0",
             "cpuset.sched_load_balance": "1",
             "memory.swappiness": "60",
             "memory.use_hierarchy": "1",

@@ -65,7 +65,9 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         return "member"
     if file == "cgroup.freeze":
         return rules.freeze(value)
-    if file in ("memory.oom.group", "cpu.idle", "cpuset.cpu_exclusive", "cpuset.sched_load_balance"):
+    if file == "cpuset.cpu_exclusive":
+        return _exclusive(fs, path, rules.flag(value))
+    if file in ("memory.oom.group", "cpu.idle", "cpuset.sched_load_balance"):
         return rules.flag(value)
     if file.startswith("memory."):
         return rules.memory_v2(value)
@@ -137,6 +139,18 @@ def _cpus(fs: CgroupFiles, path: str, value: str) -> str:
     if not cpus and fs.procs(path) and fs.setting(path, "cpuset.cpus"):
         raise Refused(errno.ENOSPC, "processes stand in it")
     return shown
+
+
+def _exclusive(fs: CgroupFiles, path: str, flag: str) -> str:
+    """v1: only below an exclusive cgroup, where no sibling has one of its CPUs. Source: validate_change."""
+    if flag == "1":
+        above, own = _parent(path), fs.effective_cpus(path)
+        if fs.setting(above, "cpuset.cpu_exclusive") != "1":
+            raise Refused(errno.EACCES, f"{above} is not exclusive")
+        for other in fs.children(above):
+            if other != path and fs.effective_cpus(other) & own:
+                raise Refused(errno.EINVAL, f"{other} has some of its CPUs")
+    return flag
 
 
 def _memory_nodes(fs: CgroupFiles, path: str, value: str) -> str:
