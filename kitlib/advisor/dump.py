@@ -31,7 +31,7 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.pod_strategy import merge_label_keys
 from kitlib.api.policy import PodDisruptionBudget, PriorityClass
-from kitlib.api.release import Release
+from kitlib.api.release import Release, is_newer_than_known
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
 from kitlib.api.storage import StorageClass
 from kitlib.apiserver.admission.priority import admit_priority, system_priority_classes
@@ -55,13 +55,15 @@ class Dump:
         profile: its plugins; None = the defaults.
         left_out: what no answer takes into account, in words; "" = nothing. See `left_out_of`.
         listed: kinds of which every object was read, even where there is none.
+        server: the version that the API server reports; "" = not known.
     """
 
     objects: Sequence[KubeObject]
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)
     profile: Profile | None = None
     left_out: str = ""
     listed: frozenset[str] = frozenset()
+    server: str = ""
     _of_kind: dict[type[KubeObject], Sequence[KubeObject]] = field(default_factory=dict, init=False, repr=False)
     _without: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
@@ -163,7 +165,32 @@ class Dump:
 
     def left_out_of(self, pod: Pod) -> str:
         """What the answer about a pod does not take into account, in words; "" = nothing."""
-        return "; ".join([*self._without.get(pod.key, ()), *([self.left_out] if self.left_out else [])])
+        group = pod.spec.scheduling_group
+        grouped = [] if group is None else [f"the pod group {group.pod_group_name!r}, for which the pod may wait"]
+        return "; ".join([*self._without.get(pod.key, ()), *grouped, *([self.left_out] if self.left_out else [])])
+
+    @property
+    def unknown_releases(self) -> dict[str, list[str]]:
+        """Reported version that is newer than the kit -> who reports it: names of nodes, "" for the API server."""
+        found: dict[str, list[str]] = {}
+        if is_newer_than_known(self.server):
+            found[self.server] = [""]
+        for node in self.nodes:
+            version = str((node.status.node_info or {}).get("kubeletVersion") or "")
+            if is_newer_than_known(version):
+                found.setdefault(version, []).append(node.name)
+        return found
+
+    @property
+    def unknown_release_text(self) -> str:
+        """What `unknown_releases` means for every answer, in one sentence without its full stop; "" = nothing."""
+        parts = []
+        for version, names in sorted(self.unknown_releases.items()):
+            nodes = [name for name in names if name]
+            shown = f"{', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''}"
+            parts += [f"the API server is of {version}"] if "" in names else []
+            parts += [f"{'node' if len(nodes) == 1 else 'nodes'} {shown} of {version}"] if nodes else []
+        return f"{'; '.join(parts)}: not known here, decided as {self.release}" if parts else ""
 
     def of(self, kind: type[T]) -> list[T]:
         """All objects of a type."""

@@ -84,7 +84,11 @@ def read_cluster(
         listed.append(kind)
         if kind == "Pod" and any((pod.get("spec") or {}).get("resourceClaims") for pod in found):
             wanted += DEVICES
-    dump = Dump.of_items(items, release=release or _release_of(client), profile=profile, listed=listed)
+    server = _version_of(client)
+    name = ".".join(server.removeprefix("v").split(".")[:2])
+    own = Release(name) if name in RELEASES else None
+    dump = Dump.of_items(items, release=release or own, profile=profile, listed=listed)
+    dump.server = server
     if missing:
         said = f"{', '.join(missing)}: they may not be listed"
         dump.left_out = f"{dump.left_out}; {said}" if dump.left_out else said
@@ -142,11 +146,10 @@ def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list
             return found
 
 
-def _release_of(client: Any) -> Release | None:
-    """The cluster's own release, or None where the kit does not follow it."""
+def _version_of(client: Any) -> str:
+    """The API server's version, `v1.37.1`; "" where it may not be read."""
     try:
         said = _get(client, "/version")
     except _Refused:
-        return None
-    name = f"{said.get('major', '')}.{str(said.get('minor', '')).rstrip('+')}"
-    return Release(name) if name in RELEASES else None
+        return ""
+    return str(said.get("gitVersion") or f"v{said.get('major', '')}.{str(said.get('minor', '')).rstrip('+')}")

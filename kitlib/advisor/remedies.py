@@ -158,7 +158,9 @@ def _tolerations(dump: Dump, pod: Pod) -> Iterator[Change]:
         for taint in node.spec.taints:
             key = (taint.key, taint.value, taint.effect)
             ours = taint.key.startswith("node.kubernetes.io/")  # conditions pass; tolerating them helps nobody
-            if key in seen or ours or not repels_scheduling(taint) or tolerates_all(pod.spec.tolerations, taint):
+            if key in seen or ours or not repels_scheduling(taint):
+                continue
+            if tolerates_all(pod.spec.tolerations, taint, dump.release):
                 continue
             seen.add(key)
             wanted = Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)

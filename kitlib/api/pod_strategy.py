@@ -23,7 +23,7 @@ def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
     Returns:
         The same pod.
     """
-    rules = release or Release.latest()
+    rules = release or Release.followed()
     if pod.spec.resource_claims and not rules.enabled("DynamicResourceAllocation"):
         pod.spec.resource_claims = []
         for container in (*pod.spec.containers, *pod.spec.init_containers):

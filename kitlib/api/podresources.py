@@ -68,7 +68,7 @@ def pod_requests(
 
     Source: component-helpers PodRequests.
     """
-    spec, rules = pod.spec, release or Release.latest()
+    spec, rules = pod.spec, release or Release.followed()
     resized = use_status and bool(pod.status.container_statuses) and rules.enabled("InPlacePodVerticalScaling")
     effective = _effective_requests(pod, rules) if resized else None
 
@@ -132,7 +132,7 @@ def _effective_pod_level(pod: Pod) -> ResourceList:
     level, status = pod.spec.resources.requests, pod.status
     if status.resources is None and not status.allocated_resources:
         return level
-    found = {} if is_pod_resize_infeasible(pod, Release.latest()) else dict(level)
+    found = {} if is_pod_resize_infeasible(pod, Release.followed()) else dict(level)
     for more in (status.resources.requests if status.resources is not None else {}, status.allocated_resources):
         raise_to(found, {name: quantity for name, quantity in more.items() if name in level})
     return found
@@ -149,7 +149,11 @@ def pod_limits(
     """
     spec = pod.spec
     total = _aggregate(pod, lambda container: container.resources.limits, release)
-    if not skip_pod_level and spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources"):
+    if (
+        not skip_pod_level
+        and spec.resources is not None
+        and (release or Release.followed()).enabled("PodLevelResources")
+    ):
         for name, quantity in spec.resources.limits.items():
             if supports_pod_level(name):
                 total[name] = quantity

@@ -6,13 +6,16 @@ compares version numbers. The rows are in `kitlib.api.release_table`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, lru_cache
 
 from kitlib.api.errors import KitError
 from kitlib.api.release_table import DEFAULTS, GATES, LOCKED, RELEASES, TEXTS, Setting
 
-__all__ = ["DEFAULTS", "GATES", "LOCKED", "RELEASES", "TEXTS", "Release", "Setting"]
+__all__ = ["DEFAULTS", "GATES", "LOCKED", "RELEASES", "TEXTS", "Release", "Setting", "is_newer_than_known"]
 
 
 class Release:
@@ -42,8 +45,22 @@ class Release:
         return _latest()
 
     @classmethod
+    def followed(cls) -> Release:
+        """The release of the surrounding `following` block, else the latest: for code that none was handed to."""
+        return _FOLLOWED.get() or _latest()
+
+    @contextmanager
+    def following(self) -> Iterator[Release]:
+        """Follow this release inside the block wherever no other one is named."""
+        token = _FOLLOWED.set(self)
+        try:
+            yield self
+        finally:
+            _FOLLOWED.reset(token)
+
+    @classmethod
     def of(cls, given: Release | str | None, gates: Mapping[str, bool] | None = None) -> Release:
-        """The release of a name, with the gates that it may have already; None = the latest.
+        """The release of a name, with the gates that it may have already; None = the one followed.
 
         Args:
             given: which.
@@ -52,7 +69,7 @@ class Release:
         Raises:
             KitError: for a release that the kit does not follow, and gates that it refuses.
         """
-        found = given if isinstance(given, Release) else cls(given) if given is not None else cls.latest()
+        found = given if isinstance(given, Release) else cls(given) if given is not None else cls.followed()
         refused = found.refused(gates or {})
         if refused:
             raise KitError("; ".join(refused))
@@ -123,6 +140,15 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.name!r}, {self._overrides})" if self._overrides else f"Release({self.name!r})"
+
+
+def is_newer_than_known(version: str) -> bool:
+    """Whether a reported version (`v1.38.0-rc.1+k3s1`) is of a later release than the newest that the kit follows."""
+    found = re.match(r"v?(\d+)\.(\d+)", version)
+    return found is not None and (int(found[1]), int(found[2])) > (1, _latest().minor)
+
+
+_FOLLOWED: ContextVar[Release | None] = ContextVar("followed release", default=None)
 
 
 @cache

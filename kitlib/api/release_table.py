@@ -8,7 +8,7 @@ Source: pkg/features/kube_features.go (versioned feature specs) and the changelo
 
 from __future__ import annotations
 
-RELEASES = tuple(f"1.{minor}" for minor in range(23, 37))
+RELEASES = tuple(f"1.{minor}" for minor in range(23, 38))
 """Every release that can be followed, oldest first."""
 
 _OFF, _ON = False, True
@@ -16,29 +16,37 @@ _OFF, _ON = False, True
 GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # gate: (minor version from which the value holds, value) ...; off before the first
     "ClusterTrustBundleProjection": ((29, _OFF),),
+    "ClearingNominatedNodeNameAfterBinding": ((34, _OFF), (35, _ON)),
+    "ContainerRestartRules": ((34, _OFF), (35, _ON)),
     "ContainerStopSignals": ((33, _OFF),),
     "CPUManagerPolicyAlphaOptions": ((23, _OFF),),
     "CPUManagerPolicyBetaOptions": ((23, _ON),),
     "CPUManagerPolicyOptions": ((23, _ON),),
-    "CustomCPUCFSQuotaPeriod": ((23, _OFF),),
+    "CustomCPUCFSQuotaPeriod": ((23, _OFF), (36, _ON)),
     "DefaultPodTopologySpread": ((20, _ON),),
     "DeploymentReplicaSetTerminatingReplicas": ((33, _OFF), (35, _ON)),
     "DisableCPUQuotaWithExclusiveCPUs": ((33, _ON),),
     "DRAAdminAccess": ((32, _OFF), (34, _ON)),
     "DRAConsumableCapacity": ((34, _OFF), (36, _ON)),
     "DRADeviceBindingConditions": ((34, _OFF), (36, _ON)),
-    "DRADeviceTaintRules": ((35, _OFF),),
+    "DRADeviceTaintRules": ((35, _OFF), (37, _ON)),
     "DRADeviceTaints": ((33, _OFF), (36, _ON)),
     "DRAExtendedResource": ((34, _OFF), (36, _ON)),
+    "DRANodeAllocatableResources": ((36, _OFF),),
+    "DRAOptionalNodeOperations": ((37, _OFF),),
     "DRAPartitionableDevices": ((33, _OFF), (36, _ON)),
     "DRAPrioritizedList": ((33, _OFF), (34, _ON)),
     "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
+    "ExtendWebSocketsToKubelet": ((36, _ON),),
     "GenericWorkload": ((35, _OFF),),
     "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),
     "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
     "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),
     "InPlacePodVerticalScalingExclusiveCPUs": ((32, _OFF),),
     "InPlacePodVerticalScalingExclusiveMemory": ((34, _OFF),),
+    "InPlacePodVerticalScalingInitContainers": ((36, _ON),),
+    "InPlacePodVerticalScalingMemoryBackedVolumes": ((37, _OFF),),
+    "InPlacePodVerticalScalingSchedulerPreemption": ((37, _OFF),),
     "KubeletCrashLoopBackOffMax": ((32, _OFF), (35, _ON)),
     "KubeletCgroupDriverFromCRI": ((28, _OFF), (31, _ON)),
     "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
@@ -47,11 +55,12 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # 1.35.0 switched it on; 1.35.4 and 1.36 have it off again (kubernetes/kubernetes #137904, #137926)
     "MaxUnavailableStatefulSet": ((24, _OFF),),
     "MemoryManager": ((22, _ON),),
-    "MemoryQoS": ((22, _OFF),),
+    "MemoryQoS": ((22, _OFF), (37, _ON)),
     "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),
+    "NodeDeclaredFeatures": ((35, _OFF), (36, _ON)),
     "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
-    "NominatedNodeNameForExpectation": ((34, _OFF), (35, _ON)),
     "NodeSwap": ((22, _OFF), (30, _ON)),
+    "NominatedNodeNameForExpectation": ((34, _OFF), (35, _ON)),
     "OrderedNamespaceDeletion": ((30, _OFF), (33, _ON)),
     "PodCertificateRequest": ((34, _OFF),),
     "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
@@ -62,14 +71,21 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "QOSReserved": ((23, _OFF),),
     "ReadWriteOncePod": ((22, _OFF), (27, _ON)),
     "RecursiveReadOnlyMounts": ((30, _OFF), (31, _ON)),
+    "ReduceDefaultCrashLoopBackOffDecay": ((33, _OFF),),
+    "RestartAllContainersOnContainerExits": ((35, _OFF), (36, _ON)),
     "SchedulerAsyncPreemption": ((32, _OFF), (33, _ON)),
     "SchedulerPopFromBackoffQ": ((33, _ON),),
     "SchedulerQueueingHints": ((28, _OFF), (32, _ON)),
     "SidecarContainers": ((28, _OFF), (29, _ON)),
+    "StorageCapacityScoring": ((33, _OFF), (37, _ON)),
     "SupplementalGroupsPolicy": ((31, _OFF), (33, _ON)),
+    "TaintTolerationComparisonOperators": ((35, _OFF),),
     "TopologyManagerPolicyAlphaOptions": ((26, _OFF),),
     "TopologyManagerPolicyBetaOptions": ((26, _OFF), (28, _ON)),
     "TopologyManagerPolicyOptions": ((26, _OFF), (28, _ON)),
+    "UserNamespacesHostNetworkSupport": ((35, _OFF),),
+    "VolumeBindMountOptions": ((37, _OFF),),
+    "VolumeLimitScaling": ((35, _OFF), (37, _ON)),
     # nodes that the pod's node affinity or selector excludes no longer count in the skew
     "KitSpreadHonoursNodeAffinity": ((24, _ON),),
     # the weighted sum of a node's spread scores is rounded, no longer cut off
@@ -151,10 +167,13 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitPrioritizedListScores": ((35, _ON),),
     # a resize that its node could never offer is refused by the API server, not by the kubelet
     "KitPodResizeValidator": ((36, _ON),),
-    # init containers that run once may be resized too
-    "KitInitContainersResize": ((36, _ON),),
+    # pod-level resources that name nothing no longer decide the QoS class (kubernetes/kubernetes #137150)
+    "KitEmptyPodLevelIgnored": ((37, _ON),),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
+    # MemoryQoS writes nothing where neither a throttling factor nor a reservation policy is set (kubernetes.io/blog of
+    # 14 September 2026)
+    "KitMemoryQoSNeedsSettings": ((37, _ON),),
 }
 
 
@@ -162,7 +181,10 @@ LOCKED: dict[str, int] = {
     # gate: minor version from which nobody may change it any more (LockToDefault)
     "CPUManagerPolicyOptions": 33,
     "DefaultPodTopologySpread": 24,
+    "DisableCPUQuotaWithExclusiveCPUs": 37,
     "DRAAdminAccess": 36,
+    "DRAExtendedResource": 37,
+    "DRAPrioritizedList": 37,
     "DynamicResourceAllocation": 35,
     "ImageMaximumGCAge": 35,
     "InPlacePodVerticalScaling": 35,
@@ -170,6 +192,7 @@ LOCKED: dict[str, int] = {
     "MatchLabelKeysInPodAffinity": 33,
     "MemoryManager": 32,
     "MinDomainsInPodTopologySpread": 30,
+    "NodeDeclaredFeatures": 37,
     "NodeInclusionPolicyInPodTopologySpread": 33,
     "NodeSwap": 34,
     "OrderedNamespaceDeletion": 34,
@@ -179,15 +202,43 @@ LOCKED: dict[str, int] = {
     "SchedulerQueueingHints": 34,
     "SidecarContainers": 33,
     "SupplementalGroupsPolicy": 35,
+    "TopologyManagerPolicyOptions": 32,
 }
 
 
-Setting = bool | int | float | str | None
+Setting = bool | int | float | str | tuple[str, ...] | None
 """The value of a setting; None where the release has none."""
 
 
 DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # setting: (minor version from which it is the default, the value) ...; None before the first
+    # names that nodes may list in status.declaredFeatures, sorted (KEP-5328)
+    "nodeDeclaredFeatures": (
+        (
+            36,
+            (
+                "ExtendWebSocketsToKubelet",
+                "InPlacePodLevelResourcesVerticalScaling",
+                "InPlacePodVerticalScalingInitContainers",
+                "RestartAllContainersOnContainerExits",
+                "UserNamespacesHostNetworkSupport",
+            ),
+        ),
+        (
+            37,
+            (
+                "DRANodeAllocatableResources",
+                "DRAOptionalNodeOperations",
+                "ExtendWebSocketsToKubelet",
+                "InPlacePodLevelResourcesVerticalScaling",
+                "InPlacePodVerticalScalingInitContainers",
+                "InPlacePodVerticalScalingMemoryBackedVolumes",
+                "RestartAllContainersOnContainerExits",
+                "UserNamespacesHostNetworkSupport",
+                "VolumeBindMountOptions",
+            ),
+        ),
+    ),
     # the kubelet refuses to start on cgroup v1 (KEP-5573)
     "failCgroupV1": ((31, False), (35, True)),
     # seconds that the eviction manager asks for at a hard threshold or a limit; 0 was taken for the pod's own grace

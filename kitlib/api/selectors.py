@@ -6,14 +6,17 @@ core/v1 Toleration.ToleratesTaint, v1helper.FindMatchingUntoleratedTaint.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kitlib.api.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint, Toleration
 from kitlib.api.errors import KitError
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+from kitlib.api.release import Release
 
 Labels = Mapping[str, str]
+_DECIMAL_INTEGER = re.compile("0|-?[1-9][0-9]*", re.ASCII)
 
 
 class SelectorError(KitError, ValueError):
@@ -150,10 +153,12 @@ def matches_required_node_affinity(pod: Pod, node: Node) -> bool:
     return matches_node_selector(affinity.required, node)
 
 
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
+def tolerates(toleration: Toleration, taint: Taint, release: Release) -> bool:
     """Whether a toleration fits a taint; an empty effect fits all, an empty key with Exists fits every taint.
 
-    Source: core/v1 Toleration.ToleratesTaint.
+    Gt and Lt fit a taint whose value is a larger or smaller number, with the gate TaintTolerationComparisonOperators.
+
+    Source: core/v1 Toleration.ToleratesTaint; KEP-5471.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -163,22 +168,37 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return toleration.value == taint.value
     if toleration.operator == "Exists":
         return True
-    if toleration.operator in ("Gt", "Lt"):
-        return _compares({"": taint.value}, "", toleration.operator, (toleration.value,))
-    return False
+    if toleration.operator not in ("Gt", "Lt") or not release.enabled("TaintTolerationComparisonOperators"):
+        return False
+    wanted, value = _decimal(toleration.value), _decimal(taint.value)
+    if wanted is None or value is None:
+        return False
+    return value > wanted if toleration.operator == "Gt" else value < wanted
 
 
-def tolerates_all(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+def is_decimal_integer(text: str) -> bool:
+    """Whether a text is a whole number in canonical form: no plus sign, no leading zeros, no "-0".
+
+    Source: apimachinery content.IsDecimalInteger.
+    """
+    return _DECIMAL_INTEGER.fullmatch(text) is not None
+
+
+def _decimal(text: str) -> int | None:
+    return _whole(text) if is_decimal_integer(text) else None
+
+
+def tolerates_all(tolerations: Iterable[Toleration], taint: Taint, release: Release) -> bool:
     """Whether any of the tolerations fits the taint. Source: v1helper.TolerationsTolerateTaint."""
-    return any(tolerates(toleration, taint) for toleration in tolerations)
+    return any(tolerates(toleration, taint, release) for toleration in tolerations)
 
 
 def untolerated_taint(
-    taints: Iterable[Taint], tolerations: list[Toleration], counts: Callable[[Taint], bool]
+    taints: Iterable[Taint], tolerations: list[Toleration], counts: Callable[[Taint], bool], release: Release
 ) -> Taint | None:
     """The first taint that counts and that nothing tolerates. Source: v1helper.FindMatchingUntoleratedTaint."""
     for taint in taints:
-        if counts(taint) and not tolerates_all(tolerations, taint):
+        if counts(taint) and not tolerates_all(tolerations, taint, release):
             return taint
     return None
 

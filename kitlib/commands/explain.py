@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kitlib.api.release_table import RELEASES
+
 if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
     from kitlib.api.core import Pod
@@ -34,7 +36,9 @@ def add(commands: Any) -> None:
     made.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
     made.add_argument("--message", metavar="TEXT", help="only read a FailedScheduling message")
     made.add_argument("--how-many", action="store_true", help="say how many more of the pod fit, and where")
-    made.add_argument("--release", help="the scheduler's release, 1.23 to 1.36 (default: the newest)")
+    made.add_argument(
+        "--release", help=f"the scheduler's release, {RELEASES[0]} to {RELEASES[-1]} (default: the newest)"
+    )
     made.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
     made.add_argument("--no-remedies", action="store_true", help="do not look for changes that help")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -99,6 +103,7 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
             "victims": [victim.key for victim in decision.victims],
             "remedies": [{"changes": [c.text for c in one.changes], "node": one.node} for one in helps],
             "leftOut": left_out,
+            "unknownReleases": dump.unknown_releases,
             "scheduler": foreign,
             "runsOn": pod.spec.node_name,
         }
@@ -127,6 +132,8 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
             print("\nNo change of up to three steps was found that lets it in.")
         if left_out:
             print(hide(f"\nNot taken into account: {left_out}."))
+        if dump.unknown_release_text:
+            print(hide(f"\nA newer release: {dump.unknown_release_text}."))
     if foreign:
         return 1
     return 0 if decision.suggested_host or pod.spec.node_name else 1

@@ -13,7 +13,7 @@ from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import Profile
 
 _SCORE_WRAPPING = re.compile(r'^running Score plugins: plugin "\w+" failed with: ')
-INPUTS = frozenset({*cycle.INPUTS, "tags", "configuration", "featureGates"})
+INPUTS = frozenset({*cycle.INPUTS, "tags", "configuration", "featureGates", "release"})
 
 
 def decide(case: dict[str, Any]) -> Decision:
@@ -22,7 +22,7 @@ def decide(case: dict[str, Any]) -> Decision:
     Raises:
         KitError: the configuration is refused.
     """
-    settings: dict[str, Any] = {"release": Release.of(None, case.get("featureGates") or {})}
+    settings: dict[str, Any] = {"release": Release.of(case.get("release"), case.get("featureGates") or {})}
     if "configuration" in case:
         settings["profile"] = Profile.load(case["configuration"], adaptive=True)
     scheduler = cycle.scheduler_of(case, **settings)

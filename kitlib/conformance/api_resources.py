@@ -7,6 +7,7 @@ from typing import Any
 from kitlib.apiserver.http.resources import APIResource, ResourceTable
 
 FILE = "api_resources"
+RELEASE = "1.36"
 INPUTS = frozenset({"groupVersion", "resource"})
 
 CUSTOM = {

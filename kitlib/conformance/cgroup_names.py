@@ -11,6 +11,7 @@ from kitlib.kubelet.cm import cgroup_names as rules
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 FILE = "cgroup_names"
+RELEASE = "1.36"
 INPUTS = frozenset({"kind", "in", "component", "pod", "cgroupRoot", "cgroupsPerQOS", "driver"})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from kitlib.kubelet.cm import conversions as rules
 
 FILE = "conversions"
+RELEASE = "1.36"
 INPUTS = frozenset({"kind", "period"})
 _INPUT = {"milli": "milliCPU", "shares": "shares", "quotaToMilli": "quota"}
 

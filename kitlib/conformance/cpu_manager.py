@@ -17,6 +17,7 @@ from kitlib.kubelet.config.options import static_policy_option_problems
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 FILE = "cpu_manager"
+RELEASE = "1.36"
 INPUTS = frozenset({"kind", "cpus", "layout", "options", "numReservedCPUs", "reservedCPUs", "in"})
 NESTED_INPUTS = frozenset({"numaAffinity"})
 """The NUMA nodes that the case's topology manager chose for a container, written down beside what came of it."""
@@ -34,7 +35,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _release() -> Release:
-    return Release.latest().with_gates(GATES)
+    return Release(RELEASE).with_gates(GATES)
 
 
 def _options(case: dict[str, Any]) -> dict[str, Any]:

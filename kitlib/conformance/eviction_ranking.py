@@ -18,6 +18,7 @@ from kitlib.kubelet.eviction.thresholds import (
 )
 
 FILE = "eviction_ranking"
+RELEASE = "1.36"
 INPUTS = frozenset(
     {
         "kind",

@@ -27,6 +27,7 @@ from kitlib.conformance.runner import Difference
 from kitlib.kubelet.cm.cgroup_names import NODE_ALLOCATABLE_CGROUP
 
 FILE = "kubelet_dynamics"
+RELEASE = "1.36"
 INPUTS = frozenset({"case", "kind", "what", "cgroupVersion", "driver", "kubeletConfiguration", "machine", "standalone"})
 FILES = ("cpu.shares", "cpu.weight", "cpu.cfs_quota_us", "cpu.max", "memory.limit_in_bytes", "memory.max")
 KEY_EVENTS = ("EvictionThresholdMet", "Evicted", "NodeHasInsufficientMemory", "Preempting")

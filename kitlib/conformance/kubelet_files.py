@@ -31,6 +31,7 @@ from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
 FILE = "kubelet_files"
+RELEASE = "1.36"
 INPUTS = frozenset(
     {
         *("case", "cgroupVersion", "driver", "runtime", "kernel", "controllers", "limitations"),

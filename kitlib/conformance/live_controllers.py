@@ -34,6 +34,7 @@ from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.cluster.nodes.plan import NodePlan
 
 FILE = "live_controllers"
+RELEASE = "1.36"
 INPUTS = frozenset({"name", "nodes", "steps"})
 NAMESPACE = "ctl"
 DELAY = 0.5

@@ -8,6 +8,7 @@ from kitlib.apiserver.http.printers.text import parse_time
 from kitlib.views.describe_pod import describe_pod
 
 FILE = "live_describe"
+RELEASE = "1.36"
 INPUTS = frozenset({"resource", "object", "now"})
 
 

@@ -13,6 +13,7 @@ from kitlib.apiserver.store.store import SUFFIX_ALPHABET
 from kitlib.apiserver.validation.warnings import warning_header, warnings_of
 
 FILE = "live_manifests"
+RELEASE = "1.36"
 INPUTS = frozenset({"id", "manifest"})
 _UNKNOWN_FIELD = re.compile(r'unknown field \\"[^"]*"')
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -22,6 +22,7 @@ from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.scheduler import Scheduler
 
 FILE = "live_scheduling"
+RELEASE = "1.36"
 INPUTS = frozenset({"id", "nodes", "objects", "pods", "refused"})
 ASYNCHRONOUS = 14
 """Lines of the log within which the effects of a preemption may still be under way."""

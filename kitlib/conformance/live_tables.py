@@ -9,6 +9,7 @@ from kitlib.apiserver.http.printers.text import parse_time
 from kitlib.apiserver.http.resources import ResourceTable
 
 FILE = "live_tables"
+RELEASE = "1.36"
 INPUTS = frozenset({"resource", "object", "now"})
 
 

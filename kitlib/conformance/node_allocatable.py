@@ -20,6 +20,7 @@ from kitlib.kubelet.cm.node_allocatable import (
 from kitlib.kubelet.config.machine import HugePages, MachineInfo
 
 FILE = "node_allocatable"
+RELEASE = "1.36"
 INPUTS = frozenset(
     {"machine", "maxPods", "podsPerCore", "kubeReserved", "systemReserved", "evictionHard", "enforcePods"}
 )

@@ -8,6 +8,7 @@ from typing import Any
 from kitlib.api.core import Pod, ResourceList
 from kitlib.api.defaults import set_defaults
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
+from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cgroup_config import ResourceConfig, resource_config_for_pod
 from kitlib.kubelet.cm.container_config import LinuxContainerResources, linux_container_resources, sandbox_resources
@@ -17,9 +18,10 @@ from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod, is_node_critical_pod
 
 FILE = "pod_enforcement"
+RELEASE = "1.36"
 INPUTS = frozenset({"pod"})
 GI = 2**30
-_CONTEXT = ContainerContext(memory_capacity=16 * GI, huge_page_sizes=(2 * 2**20, GI))
+_CONTEXT = ContainerContext(memory_capacity=16 * GI, huge_page_sizes=(2 * 2**20, GI), release=Release(RELEASE))
 _MEMORY_QOS = replace(_CONTEXT, memory_qos=True, memory_throttling_factor=0.9, node_allocatable_memory=12 * GI)
 _SWAP = replace(_CONTEXT, swap_behavior="LimitedSwap", swap_controller=True, swap_capacity=4 * GI)
 

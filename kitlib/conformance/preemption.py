@@ -8,6 +8,7 @@ from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.conformance import scheduler_filter_score as cycle
 
 FILE = "preemption"
+RELEASE = "1.36"
 INPUTS = cycle.INPUTS
 
 

@@ -13,6 +13,7 @@ from kitlib.kubelet.cm.conversions import shares_to_weight
 from kitlib.kubelet.cm.memory_qos import NO_RESERVATION, TIERED_RESERVATION
 
 FILE = "qos_cgroups"
+RELEASE = "1.36"
 INPUTS = frozenset({"kind", "in", "pods", "qosReservedMemoryPercent", "allocatableMemory"})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from kitlib.api.resource import Quantity, QuantityError
 
 FILE = "quantity"
+RELEASE = "1.36"
 INPUTS = frozenset({"op", "in", "a", "b"})
 
 

@@ -13,6 +13,7 @@ from kitlib.scheduler.queue.queued_pod_info import QueuedPod
 from kitlib.scheduler.queue.scheduling_queue import Registrations, SchedulingQueue
 
 FILE = "queue"
+RELEASE = "1.36"
 INPUTS = frozenset({"kind"})
 _STEP_INPUTS = ("op", "tMs", "pod", "priority", "event", "error", "unschedulablePlugins")
 

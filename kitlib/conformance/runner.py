@@ -4,6 +4,7 @@ A file of cases is JSON Lines, plain or compressed (`NAME.jsonl`, `NAME.jsonl.gz
 module in this package:
 
 * `FILE`: the kind's name, the file's name without endings;
+* `RELEASE`: the release that computed the cases, followed wherever none is named; "" = each case names its own;
 * `check(case)`: a case's outputs under the case's own field names;
 * `INPUTS` (optional): names of the fields that are inputs; the others are outputs;
 * `NESTED_INPUTS` (optional): names of fields inside outputs that are inputs too; they are not compared;
@@ -32,6 +33,7 @@ from typing import Any
 
 from kitlib.api.boundary import not_utf8
 from kitlib.api.errors import KitError
+from kitlib.api.release import RELEASES, Release
 
 _NOT_KINDS = ("runner",)
 
@@ -171,7 +173,8 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
         module.prepare(file)
     result = FileResult(file, wanted)
     for number, case in islice(read_cases(file), 0, None, every):
-        differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked, reduce))
+        with Release(module.RELEASE or RELEASES[-1]).following():
+            differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked, reduce))
         if attribute is not None:
             differences = _unexplained(differences, partial(attribute, case), result.attributed)
         if differences:

@@ -11,6 +11,7 @@ from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.plugins.dynamicresources.state import NAME, State
 
 FILE = "scheduler_dra"
+RELEASE = "1.36"
 INPUTS = fresh.INPUTS
 
 

@@ -19,6 +19,7 @@ from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.scheduler import Scheduler
 
 FILE = "scheduler_filter_score"
+RELEASE = "1.36"
 _STORAGE = {
     "persistentVolumes": PersistentVolume,
     "persistentVolumeClaims": PersistentVolumeClaim,

@@ -10,6 +10,7 @@ from kitlib.conformance import scheduler_filter_score as cycle
 from kitlib.scheduler.scheduler import Scheduler
 
 FILE = "scheduling_sequence"
+RELEASE = "1.36"
 INPUTS = frozenset({*cycle.INPUTS, "incoming"})
 
 

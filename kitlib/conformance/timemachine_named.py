@@ -15,6 +15,7 @@ from kitlib.scheduler.profile import DEFAULT_WEIGHTS
 from kitlib.scheduler.scheduler import Scheduler
 
 FILE = "timemachine_named"
+RELEASE = ""
 INPUTS = frozenset({*cycle.INPUTS, "featureGates"})
 RECORDED = tuple(name for name in DEFAULT_WEIGHTS if name != "DynamicResources")
 """The Score plugins that the cases list."""

@@ -9,6 +9,7 @@ from kitlib.conformance.timemachine_named import results
 from kitlib.conformance.timemachine_random import scenarios_beside
 
 FILE = "timemachine_preemption"
+RELEASE = ""
 INPUTS = frozenset({"case"})
 _scenarios: list[dict[str, Any]] = []
 

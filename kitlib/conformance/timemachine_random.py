@@ -10,6 +10,7 @@ from kitlib.conformance.runner import read_cases
 from kitlib.conformance.timemachine_named import results
 
 FILE = "timemachine_random"
+RELEASE = ""
 INPUTS = frozenset({"case", "flavor"})
 _scenarios: list[dict[str, Any]] = []
 

@@ -10,6 +10,7 @@ from kitlib.conformance.scheduling_sequence import play
 from kitlib.conformance.timemachine_named import stored, stored_cluster
 
 FILE = "timemachine_sequences"
+RELEASE = ""
 INPUTS = frozenset({*cycle.INPUTS, "incoming"})
 
 

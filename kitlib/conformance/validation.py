@@ -15,6 +15,7 @@ from kitlib.apiserver.validation import FieldError, validate_pod_create
 from kitlib.apiserver.validation.pod_update import validate_pod_update
 
 FILE = "validation"
+RELEASE = "1.36"
 INPUTS = frozenset({"kind", "note", "pod", "old", "new", "priorityClasses"})
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 from kitlib.api.clock import duration
 from kitlib.api.core import Node, Pod, Taint, Toleration
 from kitlib.api.meta import Condition
+from kitlib.api.release import Release
 from kitlib.api.selectors import tolerates
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
@@ -70,7 +71,7 @@ class TaintEvictionController(Controller):
         if not taints:
             self._cancel(pod)
             return
-        used = matching_tolerations(taints, pod.spec.tolerations)
+        used = matching_tolerations(taints, pod.spec.tolerations, self.api.release)
         if used is None:
             self._scheduled.pop(uid, None)
             self._evict(pod)
@@ -135,14 +136,16 @@ def no_execute(node: Node) -> list[Taint]:
     return [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
 
 
-def matching_tolerations(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> list[Toleration] | None:
+def matching_tolerations(
+    taints: Sequence[Taint], tolerations: Sequence[Toleration], release: Release
+) -> list[Toleration] | None:
     """For every taint the first toleration that tolerates it; None where one is not tolerated.
 
     Source: v1helper.GetMatchingTolerations.
     """
     found = []
     for taint in taints:
-        match = next((one for one in tolerations if tolerates(one, taint)), None)
+        match = next((one for one in tolerations if tolerates(one, taint, release)), None)
         if match is None:
             return None
         found.append(match)

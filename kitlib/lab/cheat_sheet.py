@@ -23,6 +23,7 @@ NODE: dict[str, Any] = {
         "failSwapOn": False,
         "memorySwap": {"swapBehavior": "LimitedSwap"},
         "featureGates": {"MemoryQoS": True},
+        "memoryThrottlingFactor": 0.9,
     },
 }
 STEPS = (

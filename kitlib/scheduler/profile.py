@@ -21,6 +21,7 @@ from kitlib.scheduler.plugins.dynamicresources.plugin import DynamicResources
 from kitlib.scheduler.plugins.image_locality import ImageLocality
 from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.plugins.node_affinity import NodeAffinity
+from kitlib.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from kitlib.scheduler.plugins.node_name import NodeName
 from kitlib.scheduler.plugins.node_ports import NodePorts
 from kitlib.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -57,6 +58,7 @@ REGISTRY: dict[str, type[Plugin]] = {
         NodeResourcesBalancedAllocation,
         ImageLocality,
         DefaultBinder,
+        NodeDeclaredFeatures,
     )
 }
 """Every plugin by name, in the default order."""

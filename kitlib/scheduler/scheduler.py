@@ -82,7 +82,7 @@ class Scheduler:
         claims: Claims | Iterable[object] = (),
         batching: bool = True,
     ) -> None:
-        self.release = Release(release) if isinstance(release, str) else (release or Release.latest())
+        self.release = Release(release) if isinstance(release, str) else (release or Release.followed())
         one = profile if isinstance(profile, Profile) else None if profile else Profile.default()
         self.profiles = {one.name: one} if one else dict(profile)  # type: ignore[arg-type]
         self._only = one

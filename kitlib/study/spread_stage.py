@@ -75,7 +75,7 @@ class Spread:
     excluded: frozenset[str] = frozenset()
     tainted: frozenset[str] = frozenset()
     full: frozenset[str] = frozenset()
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)
 
     @classmethod
     def grid(cls, zones: int, nodes: int, **more: Any) -> Spread:

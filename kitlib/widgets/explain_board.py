@@ -206,6 +206,7 @@ class ExplainBoard(KitWidget):
         words = " ".join(f"{line.strip().rstrip('.')}." for line in decision.explain().splitlines())
         event = f" The event says: {decision.message}" if decision.message else ""
         event += f" Not looked at: {dump.left_out}." if dump.left_out else ""
+        event += f" A newer release: {dump.unknown_release_text}." if dump.unknown_release_text else ""
         return replace(chart, sentence=hide(words + event))
 
     def paint(self, chart: Chart) -> None:

@@ -15,6 +15,7 @@ import pytest
 from kitlib import cli
 from kitlib.advisor.live_cluster import read_cluster
 from kitlib.api.errors import KitError
+from kitlib.api.release import Release
 
 
 def node(name: str) -> dict[str, Any]:
@@ -34,13 +35,14 @@ class Server(BaseHTTPRequestHandler):
     objects: ClassVar[dict[str, list[dict[str, Any]]]] = {}
     forbidden: ClassVar[set[str]] = set()
     seen: ClassVar[list[tuple[str, str]]] = []
+    reported: ClassVar[dict[str, str]] = {"major": "1", "minor": "26+"}
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         self.seen.append((self.command, url.path))
         plural = url.path.rpartition("/")[2]
         if url.path == "/version":
-            return self._answer(200, {"major": "1", "minor": "26+"})
+            return self._answer(200, self.reported)
         if plural in self.forbidden or self.headers["Authorization"] != "Bearer secret":
             return self._answer(403, {"kind": "Status", "reason": "Forbidden"})
         items = self.objects.get(plural, [])
@@ -130,3 +132,11 @@ def test_claims_and_devices_are_asked_for_only_where_a_pod_claims_some(kubeconfi
     asked = [path.rpartition("/")[2] for _, path in Server.seen if "resource.k8s.io/v1/" in path]
     assert asked == ["resourceclaims", "deviceclasses", "resourceslices"]
     assert dump.left_out == ""  # the cluster has answered: there are no slices, and so no devices
+
+
+def test_a_server_of_a_release_that_the_kit_does_not_know_is_said(
+    kubeconfig: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "reported", {"major": "1", "minor": "99", "gitVersion": "v1.99.2"})
+    dump = read_cluster(kubeconfig)
+    assert dump.unknown_release_text == f"the API server is of v1.99.2: not known here, decided as {Release.latest()}"

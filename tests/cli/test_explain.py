@@ -11,6 +11,7 @@ from kitlib import cli
 from kitlib.advisor.dump import Dump, decode
 from kitlib.advisor.remedies import remedies
 from kitlib.api.errors import KitError
+from kitlib.api.release import Release
 
 NODES = """
 apiVersion: v1
@@ -256,3 +257,29 @@ def test_a_claim_that_is_missing_where_claims_were_listed_keeps_the_pod_out() ->
     dump = Dump.of_items(items, listed=["PersistentVolumeClaim", "PersistentVolume", "StorageClass"])
     message = dump.explain(dump.pod()).message
     assert message == '0/2 nodes are available: persistentvolumeclaim "nope" not found. not found'
+
+
+NEWER = text().replace('allocatable: {cpu: "4"', 'nodeInfo: {kubeletVersion: v1.99.0}, allocatable: {cpu: "4"')
+
+
+def test_a_node_of_a_release_that_the_kit_does_not_know_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(NEWER))
+    cli.main(["explain", "job", "--no-remedies"])
+    newest = Release.latest()
+    assert f"A newer release: node alpha of v1.99.0: not known here, decided as {newest}." in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO(NEWER))
+    cli.main(["explain", "job", "--no-remedies", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["release"], answer["unknownReleases"]) == (str(newest), {"v1.99.0": ["alpha"]})
+
+
+def test_nothing_is_said_of_releases_that_the_kit_follows() -> None:
+    dump = Dump.read(NEWER.replace("v1.99.0", f"v{Release.latest()}.9"))
+    assert (dump.unknown_releases, dump.unknown_release_text) == ({}, "")
+
+
+def test_a_pod_of_a_group_is_said_to_wait_for_what_the_kit_does_not_model() -> None:
+    grouped = Dump.read(text(", schedulingGroup: {podGroupName: gang}"))
+    assert grouped.left_out_of(grouped.pod()) == "the pod group 'gang', for which the pod may wait"

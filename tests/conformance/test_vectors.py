@@ -4,14 +4,16 @@ Of files that take many seconds every Nth case is checked here, all of them by `
 which is a stage of `.ci/run`.
 """
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from kitlib.conformance.runner import kinds, run_file
+from kitlib.api.release import RELEASES
+from kitlib.conformance.runner import kinds, read_cases, run_file
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-EVERY = {"live_scheduling": 5} | dict.fromkeys(
+EVERY = {"live_scheduling": 5, "scheduler_gates": 8} | dict.fromkeys(
     (
         *("timemachine_named", "timemachine_preemption", "timemachine_random", "timemachine_sequences"),
         *(f"scheduler_fresh_{name}" for name in ("affinity", "mixed", "preempt", "profiles", "resources")),
@@ -19,6 +21,14 @@ EVERY = {"live_scheduling": 5} | dict.fromkeys(
     ),
     4,
 )
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_kind_names_the_release_that_computed_its_cases(kind):
+    """ "" = each case names the releases itself."""
+    named = import_module(kinds()[kind]).RELEASE
+    first = next(case for _, case in read_cases(VECTORS / f"{kind}.jsonl.gz"))
+    assert named in RELEASES or ("results" in first or "steps" in first)
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))

@@ -187,7 +187,8 @@ def test_every_change_of_behaviour_has_words():
     from kitlib.api.release import GATES
 
     elsewhere = {
-        "KitInitContainersResize",
+        "KitEmptyPodLevelIgnored",
+        "KitMemoryQoSNeedsSettings",
         "KitMemoryReservationPolicy",
         "KitPodResizeValidator",
     }  # not the scheduler's

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.api.release import Release
 from kitlib.cluster import Cluster
 from kitlib.views import register
 from kitlib.views.objects import cluster_html, cluster_text, object_html
@@ -20,7 +21,7 @@ def test_a_cluster_is_two_tables() -> None:
     cluster = Cluster.simulated(2, kubelets=False)
     cluster.apply(POD)
     lines = cluster_text(cluster).splitlines()
-    assert lines[0] == "<SimulatedCluster 1.36: 2 nodes, 1 pods>"
+    assert lines[0] == f"<SimulatedCluster {Release.latest()}: 2 nodes, 1 pods>"
     assert lines[2].split() == ["node-1", "True", "4", "8Gi", "1"]
     assert lines[-1].split() == ["default/a", "node-1", "Running", "1/1", "0", "BestEffort"]
     html = cluster_html(cluster)

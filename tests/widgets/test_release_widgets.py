@@ -3,7 +3,7 @@
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.api.release import RELEASES
+from kitlib.api.release import RELEASES, Release
 from kitlib.examples.stories import stories, story
 from kitlib.widgets.release_difference import ReleaseDifference
 from kitlib.widgets.release_switch import ReleaseSwitch
@@ -63,7 +63,7 @@ def test_the_pair_can_be_swapped():
 
 
 def test_a_release_that_the_kit_does_not_follow_is_refused():
-    with pytest.raises(KitError, match=r"the kit follows 1\.23 to 1\.36"):
+    with pytest.raises(KitError, match=f"the kit follows 1.23 to {Release.latest()}"):
         ReleaseSwitch("gates", release="1.22")
     with pytest.raises(KitError):
         ReleaseDifference("gates", "1.23", "2.0")

@@ -72,7 +72,7 @@ class APIServer:
     """
 
     def __init__(self, now: Now | None = None, seed: int = 0, release: Release | None = None) -> None:
-        self.release = release or Release.latest()
+        self.release = release or Release.followed()
         self.store = Store(now, seed)
         self.leases = NodeLeases(self.store)
         self.correlator = EventCorrelator()
@@ -132,7 +132,8 @@ class APIServer:
             custom_kinds.prepare(self.store, made, None)
             strategy.stamp_taints(made, self.store.now())
         kind = self.store.kinds.of(made)
-        errors = validate(made, namespaced=kind.namespaced)
+        with self.release.following():
+            errors = validate(made, namespaced=kind.namespaced)
         errors += strategy.validate(self.store, made) + custom_kinds.validate_custom(self.store, made, None)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
@@ -179,7 +180,9 @@ class APIServer:
             made.status = old.status  # type: ignore[attr-defined]
         custom_kinds.prepare(self.store, made, old)
         errors = validate_common_fields(made, old, namespaced=kind.namespaced)
-        errors += validate(made, old, namespaced=kind.namespaced) + custom_kinds.validate_custom(self.store, made, old)
+        with self.release.following():
+            errors += validate(made, old, namespaced=kind.namespaced)
+        errors += custom_kinds.validate_custom(self.store, made, old)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)

@@ -131,7 +131,7 @@ def _others(alike: Pod, old: Pod, release: Release) -> Errors:
             errors.append(forbidden("spec", _MUTABLE))
     for i, (mine, theirs) in enumerate(zip(alike.spec.init_containers, old.spec.init_containers, strict=True)):
         changed, sidecar = mine != theirs, is_restartable_init(theirs)
-        if not sidecar and not release.enabled("KitInitContainersResize"):
+        if not sidecar and not release.enabled("InPlacePodVerticalScalingInitContainers"):
             if changed:
                 errors.append(forbidden("spec", "resources for non-sidecar init containers are immutable"))
             continue
@@ -160,7 +160,7 @@ def _removed(new: ResourceList, old: ResourceList) -> bool:
 
 def _pairs(new: Pod, old: Pod, release: Release) -> list[tuple[str, Container, Container]]:
     """Of each container that may be resized its path, as it should be and as it is."""
-    every = release.enabled("KitInitContainersResize")
+    every = release.enabled("InPlacePodVerticalScalingInitContainers")
     inits = zip(new.spec.init_containers, old.spec.init_containers, strict=True)
     found = [(f"initContainers[{i}]", a, b) for i, (a, b) in enumerate(inits) if every or is_restartable_init(b)]
     both = zip(new.spec.containers, old.spec.containers, strict=True)

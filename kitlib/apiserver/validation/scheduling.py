@@ -6,6 +6,7 @@ validateTopologySpreadConstraints, validateSchedulingGates.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from kitlib.api.core import (
@@ -30,6 +31,8 @@ from kitlib.api.field_errors import (
 )
 from kitlib.api.meta import LabelSelector
 from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
+from kitlib.api.release import Release
+from kitlib.api.selectors import is_decimal_integer
 from kitlib.apiserver.validation.object_meta import validate_label_name, validate_label_selector
 
 UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
@@ -191,11 +194,30 @@ def validate_tolerations(values: Iterable[Toleration], field: str) -> Errors:
         elif one.operator == "Exists":
             if one.value:
                 found.append(invalid(f"{place}.operator", one.value, "value must be empty when `operator` is 'Exists'"))
+        elif one.operator in COMPARISONS and Release.followed().enabled("TaintTolerationComparisonOperators"):
+            found += _compared(one.value, f"{place}.value")
         else:
             listed = (*OPERATORS, *COMPARISONS) if one.operator in COMPARISONS else OPERATORS
             found.append(not_supported(f"{place}.operator", one.operator, listed))
         if one.effect and one.effect not in EFFECTS:
             found.append(not_supported(f"{place}.effect", one.effect, EFFECTS))
+    return found
+
+
+def _compared(value: str, field: str) -> Errors:
+    """Errors of a number that taints are compared with. Source: ValidateTolerations, content.IsDecimalInteger."""
+    found: Errors = []
+    if not value:
+        found.append(invalid(field, value, "must be non-empty"))
+    elif not is_decimal_integer(value):
+        found.append(invalid(field, value, "must be a valid decimal integer in canonical form"))
+    problem = ""
+    if not re.fullmatch("[+-]?[0-9]+", value, re.ASCII):
+        problem = "invalid syntax"
+    elif not -(2**63) <= int(value) < 2**63:
+        problem = "value out of range"
+    if problem:
+        found.append(invalid(field, value, f'strconv.ParseInt: parsing "{value}": {problem}'))
     return found
 
 

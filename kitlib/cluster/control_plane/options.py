@@ -36,7 +36,7 @@ class ClusterOptions:
 
     nodes: tuple[NodePlan, ...] = ()
     node_defaults: Mapping[str, object] = field(default_factory=dict)
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)
     seed: int | None = None
     scheduler: Profile | Mapping[str, Any] | bool | None = None
     plugins: tuple[object, ...] = ()

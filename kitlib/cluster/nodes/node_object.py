@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kitlib.api.core import ContainerImage, Node
+from kitlib.api.node_declared_features import discover
 from kitlib.api.resource import Quantity
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.node_allocatable import node_status
@@ -32,6 +33,7 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime, network: Node
     node.status.conditions = first_conditions(now)
     put_addresses(node, network)
     node.status.images = image_list(plan.images)
+    node.status.declared_features = discover(config.gates)
     node.status.node_info = {
         "kubeletVersion": f"v{config.release.name}.0",
         "operatingSystem": "linux",

@@ -77,7 +77,7 @@ class DaemonSetController(Controller):
             return
         if one.metadata.deletion_timestamp is not None:
             return
-        placements = node_should_run(one, self.api.store.list(Node, copy=False))
+        placements = node_should_run(one, self.api.store.list(Node, copy=False), self.api.release)
         current = history.sync_revision(self, one, history.revisions_of(self, one))
         revision_hash = current.metadata.labels.get(history.REVISION_LABEL, current.name)
         failure: KitError | None = None

@@ -21,6 +21,7 @@ from kitlib.api.core import (
     Taint,
     Toleration,
 )
+from kitlib.api.release import Release
 from kitlib.api.selectors import matches_required_node_affinity, repels_scheduling, untolerated_taint
 from kitlib.controllers.controller_utils import pod_from_template
 from kitlib.controllers.history import REVISION_LABEL
@@ -43,7 +44,7 @@ class Placement(NamedTuple):
     should_continue: bool
 
 
-def node_should_run(one: DaemonSet, nodes: Iterable[Node]) -> dict[str, Placement]:
+def node_should_run(one: DaemonSet, nodes: Iterable[Node], release: Release) -> dict[str, Placement]:
     """Node name -> whether it should run the DaemonSet's pod. Source: NodeShouldRunDaemonPod."""
     pod = Pod(spec=one.spec.template.spec)
     tolerations = new_pod(one, "", "").spec.tolerations
@@ -51,10 +52,10 @@ def node_should_run(one: DaemonSet, nodes: Iterable[Node]) -> dict[str, Placemen
     for node in nodes:
         if pod.spec.node_name not in ("", node.name) or not matches_required_node_affinity(pod, node):
             found[node.name] = Placement(False, False)
-        elif untolerated_taint(node.spec.taints, tolerations, repels_scheduling) is None:
+        elif untolerated_taint(node.spec.taints, tolerations, repels_scheduling, release) is None:
             found[node.name] = Placement(True, True)
         else:
-            stays = untolerated_taint(node.spec.taints, tolerations, _evicts) is None
+            stays = untolerated_taint(node.spec.taints, tolerations, _evicts, release) is None
             found[node.name] = Placement(False, stays)
     return found
 

@@ -28,7 +28,7 @@ def read_settings(source: Any = (), *, release: Release | None = None) -> Kubele
         SettingsError: with the kubelet's messages.
     """
     made = _parsed(source)
-    problems = validate(made, release or Release.latest())
+    problems = validate(made, release or Release.followed())
     if problems:
         raise SettingsError(problems)
     return made

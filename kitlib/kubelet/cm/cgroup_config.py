@@ -92,7 +92,7 @@ def pod_totals(pod: Pod, release: Release | None = None) -> PodTotals:
         pod: defaulted.
         release: whose feature gates hold; None = the latest.
     """
-    release = release or Release.latest()
+    release = release or Release.followed()
     requests, limits = pod_requests(pod, release=release), pod_limits(pod, release=release)
     cpu_declared, memory_declared = _limits_declared(pod, release)
     return PodTotals(
@@ -201,7 +201,7 @@ def _limited_in_turn(pod: Pod, resource: str) -> Iterator[bool]:
 
 
 def _reservation_file(qos: QosClass, release: Release | None) -> str:
-    tiered = (release or Release.latest()).enabled("KitMemoryReservationPolicy")
+    tiered = (release or Release.followed()).enabled("KitMemoryReservationPolicy")
     return "memory.low" if tiered and qos != "Guaranteed" else "memory.min"
 
 

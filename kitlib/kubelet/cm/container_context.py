@@ -49,4 +49,4 @@ class ContainerContext:
     single_process_oom_kill: bool = True
     huge_page_sizes: Sequence[int] = ()
     page_size: int = PAGE_SIZE
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)

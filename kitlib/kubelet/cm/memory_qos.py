@@ -6,7 +6,8 @@
 
 Protection is a second, separate choice since 1.36, `memoryReservationPolicy: TieredReservation`: what Guaranteed pods
 request is memory.min (never reclaimed), what Burstable pods request is memory.low (reclaimed last). Earlier releases
-wrote memory.min for both whenever the feature gate was on.
+wrote memory.min for both whenever the feature gate was on. Since 1.37 the gate is on and neither is configured by
+default, so nothing is written unless the kubelet's configuration asks for it.
 
 Source: kubelet kuberuntime generateLinuxContainerResources, qosContainerManagerImpl.setMemoryQoS; KEP-2570.
 """

@@ -14,6 +14,7 @@ from kitlib.kubelet.cm.cgroup_names import Runtime
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
+from kitlib.kubelet.cm.memory_qos import NO_RESERVATION
 from kitlib.kubelet.cm.node_allocatable import Reservations, node_allocatable_absolute
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.config.settings import KubeletSettings
@@ -41,7 +42,7 @@ class NodeConfig:
     machine: MachineInfo
     settings: KubeletSettings = field(default_factory=KubeletSettings)
     runtime: Runtime = field(default_factory=Runtime)
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)
     name: str = "node"
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: tuple[DevicePlugin, ...] = ()
@@ -86,6 +87,8 @@ class NodeConfig:
         """The node's side of a container's figures."""
         gates = self.gates
         s = self.settings.with_defaults(gates)
+        configured = s.memory_throttling_factor is not None or s.memory_reservation_policy != NO_RESERVATION
+        memory_qos = gates.enabled("MemoryQoS") and (configured or not gates.enabled("KitMemoryQoSNeedsSettings"))
         absolute = node_allocatable_absolute(self.machine.capacity(), self.reservations)
         single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
         return ContainerContext(
@@ -94,7 +97,7 @@ class NodeConfig:
             cgroup_version=version,
             cpu_cfs_quota=s.cpu_cfs_quota,
             cpu_cfs_quota_period=s.cpu_cfs_quota_period,
-            memory_qos=gates.enabled("MemoryQoS") and version == 2,
+            memory_qos=memory_qos and version == 2,
             memory_reservation_policy=s.memory_reservation_policy,
             memory_throttling_factor=s.memory_throttling_factor,
             node_allocatable_memory=absolute["memory"].value(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from kitlib.api.core import Node, Pod
+from kitlib.api.node_declared_features import discover, missing, required_to_schedule
 from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -94,13 +95,22 @@ class Admission:
             return refused
         requests = pod_requests(pod, release=self._config.gates)
         worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
-        refused = self._make_room(worker, workers, node, preempt)
+        refused = self._make_room(worker, workers, node, preempt) or self._lacks_features(worker)
         if refused is not None:
             return refused
         self.count(worker, 1)
         worker.holds_resources = True
         self._timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
         return None
+
+    def _lacks_features(self, worker: PodWorker) -> Refusal | None:
+        """Source: lifecycle declaredFeaturesAdmitHandler.Admit, the last of the handlers."""
+        gates = self._config.gates
+        lacking = missing(required_to_schedule(worker.pod.spec, gates), discover(gates), gates)
+        if not lacking:
+            return None
+        text = f"Pod requires node features that are not available: {', '.join(lacking)}"
+        return Refusal("PodFeatureUnsupported", text)
 
     def count(self, worker: PodWorker, sign: int) -> None:
         """A pod's requests count from its admission (1) until it is over (-1)."""

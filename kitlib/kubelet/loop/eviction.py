@@ -155,7 +155,7 @@ class EvictionManager:
             if get_pod_qos(pod, self._release) != "BestEffort":
                 return ""
             taint = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
-            if tolerates_all(pod.spec.tolerations, taint):
+            if tolerates_all(pod.spec.tolerations, taint, self._release):
                 return ""
         return f"The node had condition: [{' '.join(self.conditions)}]. "
 

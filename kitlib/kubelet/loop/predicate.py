@@ -76,7 +76,9 @@ def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release
     wanted = host_ports(pod, release)
     if wanted and any(_conflict(one, host_ports(other, release)) for other in others for one in wanted):
         yield _failed("NodePorts", NODE_PORTS)
-    executes = untolerated_taint(node.spec.taints, pod.spec.tolerations, lambda taint: taint.effect == "NoExecute")
+    executes = untolerated_taint(
+        node.spec.taints, pod.spec.tolerations, lambda taint: taint.effect == "NoExecute", release
+    )
     if executes is not None and not is_static_pod(pod):
         yield _failed("TaintToleration", TAINTS)
 

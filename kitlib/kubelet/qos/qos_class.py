@@ -72,13 +72,19 @@ def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
 
 
 def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
-    """Whether the pod has `spec.resources` and the release honours them."""
-    return pod.spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources")
+    """Whether the pod has `spec.resources` and the release honours them; since 1.37 they must name an amount.
+
+    Source: kubernetes/kubernetes #137150 (read in its description: pods with `resources: {}` no longer are BestEffort).
+    """
+    own, rules = pod.spec.resources, release or Release.followed()
+    if own is None or not rules.enabled("PodLevelResources"):
+        return False
+    return bool(own.requests or own.limits) or not rules.enabled("KitEmptyPodLevelIgnored")
 
 
 def pod_level_managed(pod: Pod, release: Release | None = None) -> bool:
     """Whether the CPU, memory and topology managers go by the pod's own `spec.resources`. Source: KEP-5526."""
-    return pod_level_resources(pod, release) and (release or Release.latest()).enabled("PodLevelResourceManagers")
+    return pod_level_resources(pod, release) and (release or Release.followed()).enabled("PodLevelResourceManagers")
 
 
 def resembles_guaranteed(container: Container) -> bool:

@@ -18,6 +18,7 @@ from kitlib.api.field_errors import (
     required,
 )
 from kitlib.api.names import is_qualified_name
+from kitlib.api.release import Release
 
 Found = Iterator[FieldError]
 _FIELDS = {
@@ -192,7 +193,11 @@ def _volumes(args: Mapping[str, Any], path: str) -> Found:
     if seconds < 0:
         text = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid(f"{path}.bindTimeoutSeconds", seconds, text)
-    if args.get("shape") is not None:
+    if args.get("shape") is None:
+        return
+    if Release.followed().enabled("StorageCapacityScoring"):
+        yield from _shape(args["shape"], f"{path}.shape")
+    else:
         text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         yield invalid(f"{path}.shape", args["shape"], text)
 

@@ -32,6 +32,7 @@ class Action(IntFlag):
     UPDATE_POD_TOLERATION = 512
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1024
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = 2048
+    UPDATE_NODE_DECLARED_FEATURE = 4096
     UPDATE = 8188
     ALL = 8191
 
@@ -58,6 +59,7 @@ _ACTION_WORDS = {
     Action.UPDATE_NODE_TAINT: "UpdateNodeTaint",
     Action.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
     Action.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    Action.UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
     Action.UPDATE_POD_LABEL: "UpdatePodLabel",
     Action.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
     Action.UPDATE_POD_TOLERATION: "UpdatePodToleration",
@@ -145,6 +147,7 @@ EVENTS_BY_LABEL = {
                 Action.UPDATE_NODE_TAINT,
                 Action.UPDATE_NODE_CONDITION,
                 Action.UPDATE_NODE_ANNOTATION,
+                Action.UPDATE_NODE_DECLARED_FEATURE,
             )
         ),
         *(
@@ -209,6 +212,8 @@ def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
         actions.append(Action.UPDATE_NODE_CONDITION)
     if new.metadata.annotations != old.metadata.annotations:
         actions.append(Action.UPDATE_NODE_ANNOTATION)
+    if new.status.declared_features != old.status.declared_features:
+        actions.append(Action.UPDATE_NODE_DECLARED_FEATURE)
     return [ClusterEvent(NODE, action) for action in actions]
 
 

@@ -46,7 +46,7 @@ class FilterOutcome:
     single: dict[int, list[Status]] = field(default_factory=dict)
     sample: Rows | None = None
     evaluated: Rows | None = None
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)
 
     @property
     def feasible(self) -> Rows:

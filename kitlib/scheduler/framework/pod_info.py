@@ -121,7 +121,7 @@ class PodInfo:
     """
 
     pod: Pod
-    release: Release = field(default_factory=Release.latest)
+    release: Release = field(default_factory=Release.followed)
     row: int = -1
     states: Mapping[str, Any] | None = None
     kind: Hashable = None

@@ -54,7 +54,7 @@ class Snapshot:
     """
 
     def __init__(self, nodes: Iterable[Node] = (), release: Release | None = None) -> None:
-        self.release = release or Release.latest()
+        self.release = release or Release.followed()
         self.nodes: list[Node] = []
         self.names: list[str] = []
         self.index: dict[str, int] = {}

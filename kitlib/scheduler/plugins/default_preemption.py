@@ -86,7 +86,10 @@ def requests_that_matter(cycle: FailedCycle) -> Amounts | None:
     Then victims follow from sums of requests; None = they do not.
     """
     asked = list(filters(cycle.handle, cycle.filters))
-    alone = all(one.depends_on == "node" or one.name == NodeResourcesFit.name for one in asked)
+    # a node that NodeResourcesFit rejected has passed the plugins before it, but those behind it were not asked yet
+    alone = all(one.depends_on == "node" for one in asked[:-1]) and asked[-1:] == [
+        one for one in asked if one.name == NodeResourcesFit.name
+    ]
     state = cycle.filters.states.get(NodeResourcesFit.name)
     if not alone or cycle.filters.prefilter_node_names is not None or not isinstance(state, dict):
         return None

@@ -20,6 +20,7 @@ from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, R
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, PreFilterResult, Reads, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
+from kitlib.scheduler.plugins.shape_score import broken_line
 
 TOO_MANY_PODS = "Too many pods"
 SIDECARS_DISABLED = "Pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -188,23 +189,7 @@ class NodeResourcesFit(Plugin):
             points = np.minimum(asked, has) * MAX_NODE_SCORE // safe
             return points
         used = np.where(asked > has, 100, asked * 100 // safe)
-        return _broken_line(self.shape, used)
-
-
-def _broken_line(shape: Sequence[tuple[int, int]], x: Column) -> Column:
-    """Between the points straight, outside them flat; whole numbers, cut off. Source: BuildBrokenLinearFunction."""
-    made = np.full(len(x), shape[-1][1], np.int64)
-    done = np.zeros(len(x), np.bool_)
-    for i, (right, score) in enumerate(shape):
-        here = (x <= right) & ~done
-        if i == 0:
-            made[here] = shape[0][1]
-        else:
-            left, before = shape[i - 1]
-            rise = (score - before) * (x[here] - left)
-            made[here] = before + np.trunc(rise / (right - left)).astype(np.int64)
-        done |= here
-    return made
+        return broken_line(self.shape, used)
 
 
 def weights_of(resources: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:

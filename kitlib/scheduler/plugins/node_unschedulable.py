@@ -37,7 +37,7 @@ class NodeUnschedulable(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         closed = context.snapshot.unschedulable[rows]
-        if closed.any() and not tolerates_all(info.pod.spec.tolerations, UNSCHEDULABLE_TAINT):
+        if closed.any() and not tolerates_all(info.pod.spec.tolerations, UNSCHEDULABLE_TAINT, context.release):
             found.reject(closed, Code.UnschedulableAndUnresolvable, "node(s) were unschedulable")
         return found
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kitlib.api.core import Pod
 from kitlib.api.persistent_volume import class_name
+from kitlib.api.storage import CSINode
 from kitlib.scheduler.framework.events import (
     CSI_NODE,
     POD,
@@ -71,6 +72,10 @@ class NodeVolumeLimits(Plugin):
         for place, row in enumerate(rows):
             name = context.snapshot.names[row]
             csi_node = context.volumes.csi_nodes.get(name)
+            absent = _absent_driver(state, csi_node, context)
+            if absent:
+                found.reject_row(place, Code.Unschedulable, (f"{absent} CSI driver is not installed on the node",))
+                continue
             limits = {
                 driver.name: driver.allocatable.count
                 for driver in (csi_node.spec.drivers if csi_node else ())
@@ -87,6 +92,23 @@ class NodeVolumeLimits(Plugin):
             if any(driver in limits and used[driver] + count > limits[driver] for driver, count in more.items()):
                 found.reject_row(place, Code.Unschedulable, (EXCEEDED,))
         return found
+
+
+def _absent_driver(state: State, csi_node: CSINode | None, context: Context) -> str:
+    """A driver that the pod's volumes need, that must be on the pod's node and is not on this one; "" = none.
+
+    Of several kube-scheduler names any one; here it is the first by name.
+
+    Source: checkCSIDriverOnNode; KEP-5030.
+    """
+    if not context.release.enabled("VolumeLimitScaling"):
+        return ""
+    there = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
+    for name in sorted({driver for driver, _ in state.needed} - there):
+        driver = context.volumes.drivers.get(name)
+        if driver is not None and driver.spec.prevent_pod_scheduling_if_missing:
+            return name
+    return ""
 
 
 def _attachments(context: Context) -> dict[str, set[Attached]]:

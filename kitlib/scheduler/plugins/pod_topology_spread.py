@@ -300,7 +300,8 @@ def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArra
         included &= _affinity(pod, context, rows)
     if one.honour_taints:
         codes, lists = context.snapshot.taint_groups()
-        welcome = [untolerated_taint(t, pod.spec.tolerations, repels_scheduling) is None for t in lists]
+        tolerations, release = pod.spec.tolerations, context.release
+        welcome = [untolerated_taint(t, tolerations, repels_scheduling, release) is None for t in lists]
         included &= np.array(welcome, np.bool_)[codes[rows]] if lists else True
     return included
 

@@ -7,12 +7,14 @@ Source: plugins/tainttoleration.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kitlib.api.core import Node, Pod, Taint, Toleration
-from kitlib.api.selectors import repels_scheduling, tolerates, untolerated_taint
+from kitlib.api.release import Release
+from kitlib.api.selectors import repels_scheduling, tolerates_all, untolerated_taint
 from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
@@ -32,7 +34,7 @@ class TaintToleration(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _taint_gone),
+            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_TAINT), partial(_taint_gone, context.release)),
             (ClusterEvent(UNSCHEDULED_POD, Action.UPDATE_POD_TOLERATION), is_itself),
         ]
 
@@ -41,7 +43,7 @@ class TaintToleration(Plugin):
         codes, lists = context.snapshot.taint_groups()
         mine = codes[rows]
         for number, taints in enumerate(lists):
-            repelling = untolerated_taint(taints, info.pod.spec.tolerations, repels_scheduling)
+            repelling = untolerated_taint(taints, info.pod.spec.tolerations, repels_scheduling, context.release)
             if repelling is not None:
                 reason = context.release.text("untolerated_taint").format(key=repelling.key, value=repelling.value)
                 found.reject(mine == number, Code.UnschedulableAndUnresolvable, reason)
@@ -52,24 +54,24 @@ class TaintToleration(Plugin):
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         codes, lists = context.snapshot.taint_groups()
-        counts = np.array([_unwelcome(taints, state) for taints in lists], np.int64)
+        counts = np.array([_unwelcome(taints, state, context.release) for taints in lists], np.int64)
         return counts[codes[rows]]
 
     def normalize(self, state: Any, scores: Scores) -> Scores:
         return default_normalize(scores, reverse=True)
 
 
-def _unwelcome(taints: tuple[Taint, ...], tolerations: list[Toleration]) -> int:
+def _unwelcome(taints: tuple[Taint, ...], tolerations: list[Toleration], release: Release) -> int:
     """How many PreferNoSchedule taints are not tolerated. Source: countIntolerableTaintsPreferNoSchedule."""
     return sum(
-        taint.effect == "PreferNoSchedule" and not any(tolerates(one, taint) for one in tolerations) for taint in taints
+        taint.effect == "PreferNoSchedule" and not tolerates_all(tolerations, taint, release) for taint in taints
     )
 
 
-def _taint_gone(pod: Pod, old: Any, new: Any) -> bool:
+def _taint_gone(release: Release, pod: Pod, old: Any, new: Any) -> bool:
     """Source: tainttoleration isSchedulableAfterNodeChange."""
 
     def repelled(node: Node) -> bool:
-        return untolerated_taint(node.spec.taints, pod.spec.tolerations, repels_scheduling) is not None
+        return untolerated_taint(node.spec.taints, pod.spec.tolerations, repels_scheduling, release) is not None
 
     return not repelled(new) and (old is None or repelled(old))

@@ -21,7 +21,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
-from kitlib.api.storage import TopologySelectorTerm
+from kitlib.api.storage import CSIStorageCapacity, TopologySelectorTerm
 from kitlib.scheduler.framework.assume_cache import AssumeCache, VolumesInAPI
 from kitlib.scheduler.framework.events import (
     CSI_DRIVER,
@@ -52,6 +52,7 @@ from kitlib.scheduler.framework.volumes import (
     usable_on,
     waits_for_consumer,
 )
+from kitlib.scheduler.plugins.volume_scorer import DEFAULT_SHAPE, storage_score, storage_used
 
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 NODE_CONFLICT = "node conflict"
@@ -72,11 +73,13 @@ class PodVolumes:
     Attributes:
         bindings: (volume, claim) pairs of volumes that exist.
         provisions: claims that need a new volume.
+        capacities: claim name -> the published capacity that a new volume would be taken from.
         reasons: why the node cannot serve the pod's claims; () = it can.
     """
 
     bindings: list[tuple[PersistentVolume, PersistentVolumeClaim]] = field(default_factory=list)
     provisions: list[PersistentVolumeClaim] = field(default_factory=list)
+    capacities: dict[str, CSIStorageCapacity] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
 
@@ -111,6 +114,8 @@ class VolumeBinding(Plugin):
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)
+        points = self.arguments.get("shape") or DEFAULT_SHAPE
+        self.shape = [(int(point["utilization"]), int(point["score"]) * 10) for point in points]
         self._timeout_ms = int(self.arguments.get("bindTimeoutSeconds", BIND_TIMEOUT_SECONDS)) * 1000
 
     def concerns(self, pod: Pod) -> bool:
@@ -169,11 +174,23 @@ class VolumeBinding(Plugin):
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        if context.release.enabled("StorageCapacityScoring"):
+            claims = (info.states or {}).get(self.name)
+            return claims.by_node if isinstance(claims, Claims) else None
         return SKIP if context.release.enabled("KitNodeAffinityScoreSkips") else None
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        """Nothing without the gate StorageCapacityScoring: 0 for every node."""
-        return np.zeros(len(rows), np.int64)
+        """Points for the storage that the pod's new claims leave free; without StorageCapacityScoring 0 everywhere.
+
+        Source: VolumeBinding.Score; KEP-4049.
+        """
+        found = np.zeros(len(rows), np.int64)
+        for place, row in enumerate(rows) if state else ():
+            answer = state.get(context.snapshot.names[row], NOTHING)
+            found[place] = storage_score(
+                storage_used(answer.bindings, answer.provisions, answer.capacities), self.shape
+            )
+        return found
 
     def reserve(self, info: PodInfo, node: Node) -> Status:
         """Assume the volumes and claims of the chosen node. Source: AssumePodVolumes."""
@@ -335,9 +352,11 @@ def _find_unbound(claims: list[PersistentVolumeClaim], node: Node, volumes: Volu
         else:
             found.provisions.append(claim)
     for claim in found.provisions:
-        reason = _provisioning(claim, node, volumes)
-        if reason:
-            return reason
+        capacity = _provisioning(claim, node, volumes)
+        if isinstance(capacity, str):
+            return capacity
+        if capacity is not None:
+            found.capacities[claim.name] = capacity
     return ""
 
 
@@ -346,8 +365,11 @@ def _size(claim: PersistentVolumeClaim) -> int:
     return asked.value() if asked is not None else 0
 
 
-def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) -> str:
-    """Why no volume could be provisioned there; "" = one could. Source: checkVolumeProvisions, hasEnoughCapacity."""
+def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) -> CSIStorageCapacity | str | None:
+    """The capacity that a new volume would be taken from, None where the driver publishes none; or why there is none.
+
+    Source: checkVolumeProvisions, hasEnoughCapacity.
+    """
     name = class_name(claim)
     if not name:
         raise ClassError(f'no class for claim "{claim.namespace}/{claim.name}"')
@@ -362,7 +384,7 @@ def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) ->
         return BIND_CONFLICT
     driver = volumes.drivers.get(storage_class.provisioner)
     if driver is None or not driver.spec.storage_capacity or "storage" not in claim.spec.resources.requests:
-        return ""
+        return None
     size = _size(claim)
     for capacity in volumes.capacities:
         if capacity.storage_class_name != storage_class.name:
@@ -371,7 +393,7 @@ def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) ->
         if limit is None or limit.value() < size or capacity.node_topology is None:
             continue
         if LabelSelectorMatcher(capacity.node_topology).matches(node.metadata.labels):
-            return ""
+            return capacity
     return NO_SPACE
 
 

@@ -247,7 +247,7 @@ def _release(scenario: Scenario, points: Sequence[Point]) -> str:
     for name in {str(point[RELEASE]) for point in points if RELEASE in point}:
         Release(name)
     own = scenario.get(RELEASE) if isinstance(scenario, Mapping) else None
-    return own if isinstance(own, str) and own else Release.latest().name
+    return own if isinstance(own, str) and own else Release.followed().name
 
 
 def _check(workers: int | None, client: Any, timeout: float | None) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from kitlib.api.release import Release
 from kitlib.apiserver.http.credentials import write_kubeconfig
 from tests.apiserver.http.clients import binaries
 
@@ -118,7 +119,7 @@ def web(kubectl: Client) -> Client:
 
 
 def test_versions_and_resources(kubectl: Client) -> None:
-    assert "Server Version: v1.36" in kubectl("version")
+    assert f"Server Version: v{Release.latest()}" in kubectl("version")
     assert re.search(r"^deployments +deploy +apps/v1 +true +Deployment$", kubectl("api-resources"), re.M)
     assert "apps/v1\n" in kubectl("api-versions")
     assert kubectl("get", "--raw", "/readyz") == "ok"

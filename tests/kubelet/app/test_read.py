@@ -93,7 +93,10 @@ REFUSED = [
         '(--reserved-cpus) first, error: strconv.Atoi: parsing "first": invalid syntax',
     ),
     ("--reserved-cpus=5-3", '(--reserved-cpus) 5-3, error: invalid range "5-3" (5 > 3)'),
-    ("--cpu-cfs-quota-period=10ms", "{10ms} requires feature gate CustomCPUCFSQuotaPeriod"),
+    (
+        "--cpu-cfs-quota-period=10ms --feature-gates=CustomCPUCFSQuotaPeriod=false",
+        "{10ms} requires feature gate CustomCPUCFSQuotaPeriod",
+    ),
     (
         "--cpu-cfs-quota-period=2s --feature-gates=CustomCPUCFSQuotaPeriod=true",
         "cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s} must be between 1ms and 1sec",
@@ -133,7 +136,7 @@ REFUSED = [
     ("--reserved-memory=0:memory=1Gi;0:memory=1Gi", "has a duplicate value for NUMA node 0 and resource"),
     ("crashLoopBackOff: {maxContainerRestartPeriod: 10m}", "(got: 600 seconds) must be set between 1s and 300s"),
     (
-        "memoryReservationPolicy: TieredReservation",
+        "memoryReservationPolicy: TieredReservation\nfeatureGates: {MemoryQoS: false}",
         'memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled',
     ),
     ("memoryReservationPolicy: Some", 'option "Some" specified for memoryReservationPolicy. Valid options are "None"'),

@@ -140,7 +140,7 @@ CHANGES = [
         "memory.max",
         str(8 * 2**30 - 32 * 2**20),
     ),
-    ("--feature-gates=MemoryQoS=true", "container", "memory.high", str(127_504_384)),
+    ("memoryThrottlingFactor: 0.9", "container", "memory.high", str(127_504_384)),
 ]
 
 

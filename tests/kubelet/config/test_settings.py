@@ -64,9 +64,8 @@ ROWS = [
         {"memoryThrottlingFactor": 0.5},
         ALL,
         file("memory.high", kind="container", of="b"),
-        str((256 + 256 * 9 // 10) * MI + (256 * 9 % 10) * MI // 10 // 4096 * 4096),
+        "max",
         str((256 + 128) * MI),
-        MEMORY_QOS,
     ),
     Row(
         "memory_reservation_policy",
@@ -106,11 +105,12 @@ ROWS = [
     ),
     Row(
         "feature_gates",
-        {"featureGates": {"MemoryQoS": True}},
+        {"featureGates": {"MemoryQoS": False}},
         ALL,
         file("memory.high", kind="container", of="b"),
+        str((256 + 128) * MI),
         "max",
-        None,
+        {"memoryThrottlingFactor": 0.5},
     ),
 ]
 
@@ -128,7 +128,12 @@ REFUSALS = [
     (["--kube-reserved=cpu=5"], {}, 2, 'Resource "cpu" has a reservation of'),
     (["--qos-reserved=cpu=10%"], {}, 2, 'cannot reserve "cpu" resource'),
     (["--cpu-manager-policy=static"], {}, 2, "[cpumanager] unable to determine reserved CPU resources for static"),
-    (["--cpu-cfs-quota-period=10ms"], {}, 2, "requires feature gate CustomCPUCFSQuotaPeriod"),
+    (
+        ["--cpu-cfs-quota-period=10ms", "--feature-gates=CustomCPUCFSQuotaPeriod=false"],
+        {},
+        2,
+        "requires feature gate CustomCPUCFSQuotaPeriod",
+    ),
     (["--eviction-soft=memory.available<1Gi"], {}, 2, "grace period must be specified for the soft eviction threshold"),
     (
         ["--memory-manager-policy=Static"],
@@ -162,7 +167,12 @@ REFUSALS = [
         2,
         "PodLevelResourceManagers is enabled, but depends on features that are disabled: [PodLevelResources]",
     ),
-    ({"memoryReservationPolicy": "TieredReservation"}, {}, 2, "requires MemoryQoS feature gate to be enabled"),
+    (
+        {"memoryReservationPolicy": "TieredReservation", "featureGates": {"MemoryQoS": False}},
+        {},
+        2,
+        "requires MemoryQoS feature gate to be enabled",
+    ),
 ]
 
 

@@ -61,7 +61,7 @@ class StaticPolicy:
         release: Release | None = None,
         state: CPUState | None = None,
     ) -> None:
-        self.topology, self.release = topology, release or Release.latest()
+        self.topology, self.release = topology, release or Release.followed()
         self.options = dict(options or {})
         for problem in static_policy_option_problems(self.options, self.release):
             raise CPUManagerError(problem)
