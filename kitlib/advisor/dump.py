@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -35,10 +35,12 @@ from kitlib.api.release import Release, is_newer_than_known
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
 from kitlib.api.storage import StorageClass
 from kitlib.apiserver.admission.priority import admit_priority, system_priority_classes
+from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
+from kitlib.study.changes import Change, changes
 
 T = TypeVar("T", bound=KubeObject)
 COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json"
@@ -275,6 +277,14 @@ class Dump:
     def explain(self, pod: Pod) -> Decision:
         """What the scheduler decides about a pod, its own place left out."""
         return self.scheduler(without=pod).explain(unbound(pod))
+
+    def decide(self, pod: Pod, release: Release) -> Decision:
+        """The decision about a pod under another release, its own place left out."""
+        return replace(self, release=release).explain(pod)
+
+    def changes(self, before: Release, after: Release, settings: KubeletSettings | None = None) -> list[Change]:
+        """What differs for the cluster's objects between two releases; see `kitlib.study.changes`."""
+        return changes(self.pods, self.nodes, self.decide, before, after, settings)
 
     def how_many(self, pod: Pod, most: int = 100_000) -> tuple[dict[str, int], Decision | None]:
         """How many more pods like this one fit; one that waits is the first of them, one that has a node stays there.

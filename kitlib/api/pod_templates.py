@@ -83,6 +83,23 @@ def _has_stop_signal(spec: PodSpec) -> bool:
     return any(one.lifecycle is not None and one.lifecycle.stop_signal is not None for one in _containers(spec))
 
 
+def _drop_restart_rules(spec: PodSpec) -> None:
+    """Source: dropContainerRestartRules. A sidecar's policy stays."""
+    for container in _containers(spec):
+        container.restart_policy_rules = []
+    for container in spec.init_containers:
+        if container.restart_policy != "Always":
+            container.restart_policy = None
+    for container in (*spec.containers, *spec.ephemeral_containers):
+        container.restart_policy = None
+
+
+def _has_restart_rules(spec: PodSpec) -> bool:
+    """Source: containerRestartRulesInUse."""
+    inits = any(one.restart_policy not in (None, "Always") or one.restart_policy_rules for one in spec.init_containers)
+    return inits or any(one.restart_policy is not None for one in spec.containers)
+
+
 def _drop_trust_bundle(spec: PodSpec) -> None:
     for one in _projections(spec):
         one.cluster_trust_bundle = None
@@ -95,6 +112,7 @@ def _drop_certificate(spec: PodSpec) -> None:
 
 _FIELDS: dict[str, tuple[Callable[[PodSpec], None], Callable[[PodSpec], bool]]] = {
     "GenericWorkload": (_drop_scheduling_group, lambda spec: spec.scheduling_group is not None),
+    "ContainerRestartRules": (_drop_restart_rules, _has_restart_rules),
     "ContainerStopSignals": (_drop_stop_signal, _has_stop_signal),
     "ClusterTrustBundleProjection": (
         _drop_trust_bundle,

@@ -39,6 +39,9 @@ def add(commands: Any) -> None:
     made.add_argument(
         "--release", help=f"the scheduler's release, {RELEASES[0]} to {RELEASES[-1]} (default: the newest)"
     )
+    made.add_argument("--from", dest="before", metavar="RELEASE", help="say what changes from this release to --to")
+    made.add_argument("--to", dest="after", metavar="RELEASE", help="the later release (default: the newest)")
+    made.add_argument("--kubelet", metavar="FILE", help="with --from: the nodes' KubeletConfiguration")
     made.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
     made.add_argument("--no-remedies", action="store_true", help="do not look for changes that help")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -67,6 +70,8 @@ def _run(options: argparse.Namespace) -> int:
         dump = read_cluster(options.kubeconfig, context=options.context, release=options.release)
     else:
         dump = Dump.read(*(options.file or [sys.stdin]), release=options.release)
+    if options.before or options.after:
+        return _changes(dump, options)
     pod = dump.pod(options.pod)
     hide = Redactor(dump.objects).text if options.redact else str
     return (_how_many if options.how_many else _explain)(dump, pod, hide, options)
@@ -81,6 +86,44 @@ def _message(parts: dict[str, Any], as_json: bool) -> int:
         for reason, count in sorted(reasons.items(), key=lambda item: -item[1]):
             print(f"  {title}: {f'{count} × ' if count else ''}{reason}")
     return 0
+
+
+_TITLES = {
+    "QoS class": "QoS class",
+    "cgroup": "Cgroups (cgroup v2, with the kubelet's settings of --kubelet or its defaults)",
+    "gate": "Gates whose default changes and that change none of these objects",
+}
+
+
+def _changes(dump: Dump, options: argparse.Namespace) -> int:
+    """Print what the objects meet with from one release to another; 1 = something changes for them."""
+    from dataclasses import asdict
+
+    from kitlib.advisor.redact import Redactor
+    from kitlib.api.errors import KitError
+    from kitlib.api.release import Release
+    from kitlib.kubelet.app.read import read_settings
+
+    if not options.before:
+        raise KitError("--to needs --from: the release that the objects are on")
+    before, after = Release.of(options.before), Release.of(options.after)
+    settings = read_settings(options.kubelet, release=after) if options.kubelet else None
+    found = dump.changes(before, after, settings)
+    hide = Redactor(dump.objects).text if options.redact else str
+    concerned = [one for one in found if one.kind != "gate"]
+    if options.json:
+        answer = {"from": str(before), "to": str(after), "changes": [asdict(one) for one in found]}
+        print(hide(json.dumps(answer, indent=2, ensure_ascii=False)))
+        return int(bool(concerned))
+    print(f"From {before} to {after}, {len(dump.pods)} pods on {len(dump.nodes)} nodes:")
+    for kind in dict.fromkeys(one.kind for one in found):
+        print(f"\n{_TITLES.get(kind, kind.capitalize())}")
+        for one in found:
+            if one.kind == kind:
+                print(hide(f"  {one}"))
+    if not concerned:
+        print("\nNothing changes for these objects.")
+    return int(bool(concerned))
 
 
 def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kitlib.api.release import GATES, Release
+from kitlib.api.release import DEFAULTS, GATES, Release
 from kitlib.scheduler.decision import Decision
 from kitlib.study.scenario import Scenario
 
 Outcome = tuple[Any, ...]
+Decide = Callable[[Release], Decision]
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,17 @@ class Difference:
 
 def compare(scenario: Scenario, before: Release | str, after: Release | str) -> Difference:
     """Decide a scenario under two releases and find out which gates make the difference."""
-    old, new = scenario.release(before), scenario.release(after)
-    first, second = scenario.decide(old), scenario.decide(new)
+    return compare_decisions(scenario.decide, scenario.release(before), scenario.release(after))
+
+
+def compare_decisions(decide: Decide, old: Release, new: Release) -> Difference:
+    """The same for anything that can be decided under a release.
+
+    Args:
+        decide: the decision under a release.
+        old, new: the releases.
+    """
+    first, second = decide(old), decide(new)
     same = choice(first) == choice(second)
     look = outcome if same else choice  # what decided the choice is of more interest than what else changed
     have = look(second)
@@ -80,10 +90,10 @@ def compare(scenario: Scenario, before: Release | str, after: Release | str) -> 
     together: tuple[str, ...] = ()
     if look(first) != have:
         for gate, values in differing.items():
-            if look(scenario.decide(new.with_gates({gate: values[0]}))) != have:
+            if look(decide(new.with_gates({gate: values[0]}))) != have:
                 gates[gate] = values
         if not gates and differing:
-            together = _smallest(scenario, new, {gate: values[0] for gate, values in differing.items()}, look, have)
+            together = _smallest(decide, new, {gate: values[0] for gate, values in differing.items()}, look, have)
     nodes = [
         NodeDifference(name, line, other)
         for name in first.nodes
@@ -93,19 +103,19 @@ def compare(scenario: Scenario, before: Release | str, after: Release | str) -> 
 
 
 def _smallest(
-    scenario: Scenario,
+    decide: Decide,
     release: Release,
     gates: dict[str, bool],
     look: Callable[[Decision], Outcome],
     have: Outcome,
 ) -> tuple[str, ...]:
     """Leave out one gate after the other as long as the rest still changes the outcome."""
-    if look(scenario.decide(release.with_gates(gates))) == have:
+    if look(decide(release.with_gates(gates))) == have:
         return ()
     kept = dict(gates)
     for gate in gates:
         fewer = {name: value for name, value in kept.items() if name != gate}
-        if fewer and look(scenario.decide(release.with_gates(fewer))) != have:
+        if fewer and look(decide(release.with_gates(fewer))) != have:
             kept = fewer
     return tuple(kept)
 
@@ -155,6 +165,9 @@ def _message_differs(difference: Difference) -> bool:
 
 
 _MEANINGS = {
+    "KitEmptyPodLevelIgnored": "the change that pod-level resources without an amount do not decide the QoS class",
+    "KitMemoryQoSNeedsSettings": "the change that MemoryQoS writes nothing unless it is configured",
+    "KitMemoryReservationPolicy": "the change that a reservation policy decides which memory is protected",
     "KitSpreadHonoursNodeAffinity": "the change that nodes excluded by the pod's node affinity leave the skew",
     "KitSpreadScoreRounded": "the change that spread scores are rounded instead of cut off",
     "KitFitUnresolvable": "the change that a request larger than the whole node is unresolvable",
@@ -199,5 +212,7 @@ _MEANINGS = {
 
 
 def describe(gate: str) -> str:
-    """A gate for people: its name, or what a change without a gate changed."""
+    """A gate for people: its name, or what a change without a gate changed; of a setting its default."""
+    if gate in DEFAULTS:
+        return f"the default of {gate}"
     return _MEANINGS.get(gate, f"the feature gate {gate}")

@@ -132,8 +132,7 @@ class APIServer:
             custom_kinds.prepare(self.store, made, None)
             strategy.stamp_taints(made, self.store.now())
         kind = self.store.kinds.of(made)
-        with self.release.following():
-            errors = validate(made, namespaced=kind.namespaced)
+        errors = validate(made, namespaced=kind.namespaced, release=self.release)
         errors += strategy.validate(self.store, made) + custom_kinds.validate_custom(self.store, made, None)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
@@ -180,8 +179,7 @@ class APIServer:
             made.status = old.status  # type: ignore[attr-defined]
         custom_kinds.prepare(self.store, made, old)
         errors = validate_common_fields(made, old, namespaced=kind.namespaced)
-        with self.release.following():
-            errors += validate(made, old, namespaced=kind.namespaced)
+        errors += validate(made, old, namespaced=kind.namespaced, release=self.release)
         errors += custom_kinds.validate_custom(self.store, made, old)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)

@@ -43,7 +43,8 @@ def bind(api: APIServer, name: str, namespace: str, node: str, given: ObjectMeta
     if problem:
         raise Conflict("pods/binding", name, problem)
     pod.spec.node_name = node
-    pod.status.nominated_node_name = ""
+    if api.release.enabled("ClearingNominatedNodeNameAfterBinding"):
+        pod.status.nominated_node_name = ""
     pod.metadata.annotations = {**pod.metadata.annotations, **given.annotations}
     if api.release.enabled("PodTopologyLabelsAdmission"):
         pod.metadata.labels = {**pod.metadata.labels, **given.labels}

@@ -97,6 +97,11 @@ PLUGINS: tuple[PluginDescriptor, ...] = (
     ),
     PluginDescriptor("RuntimeClass", "runtime_class", _has_runtime_class),
     PluginDescriptor(
+        "NodeDeclaredFeatureValidator",
+        "pod_resize",
+        lambda a, s: isinstance(a.new, Pod) and a.operation == UPDATE and a.subresource in ("", RESIZE),
+    ),
+    PluginDescriptor(
         "PodResizeValidator", "pod_resize", lambda a, s: isinstance(a.new, Pod) and a.subresource == RESIZE
     ),
     PluginDescriptor(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from kitlib.api.core import Container, Node, Pod, ResourceList, ResourceRequirements
 from kitlib.api.errors import Forbidden
 from kitlib.api.field_errors import Errors, forbidden, invalid
+from kitlib.api.node_declared_features import missing, required_to_update
 from kitlib.api.podresources import is_pod_level_resources_set, pod_requests
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
@@ -167,6 +168,30 @@ def _pairs(new: Pod, old: Pod, release: Release) -> list[tuple[str, Container, C
     return found + [(f"containers[{i}]", a, b) for i, (a, b) in enumerate(both)]
 
 
+def check_features(new: Pod, old: Pod, node: Node | None, release: Release) -> None:
+    """The node of a bound pod must declare the features that an update needs.
+
+    Args:
+        new, old: the pod after and before the update.
+        node: on which it runs; None = there is none of that name.
+        release: whose rules hold.
+
+    Raises:
+        Forbidden: the node is missing, or declares less than the update needs.
+
+    Source: plugin/pkg/admission/nodedeclaredfeatures Plugin.validatePodUpdate.
+    """
+    required = required_to_update(new.spec, old.spec, release) if new.spec.node_name else []
+    if not required:
+        return
+    if node is None:
+        raise Forbidden("pods", new.name, f'node "{new.spec.node_name}" not found')
+    lacking = missing(required, node.status.declared_features, release)
+    if lacking:
+        why = f'pod update requires features {", ".join(lacking)} which are not available on node "{node.name}"'
+        raise Forbidden("pods", new.name, why)
+
+
 def check_node(pod: Pod, node: Node | None, release: Release) -> None:
     """A bound pod's new requests must fit into all that its node offers, and the node must run Linux.
 
@@ -198,6 +223,15 @@ def check_node(pod: Pod, node: Node | None, release: Release) -> None:
             short.append(f"{name}, requested: {wanted}, allocatable: {offered}")
     if short:
         raise Forbidden("pods", pod.name, f"node didn't have enough allocatable resources: {'; '.join(short)}")
+
+
+class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
+    """For updates and resizes of pods."""
+
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+        pod, old = about.new, about.old
+        if isinstance(pod, Pod) and isinstance(old, Pod) and pod.spec != old.spec:
+            check_features(pod, old, around.store.find(Node, pod.spec.node_name), around.release)
 
 
 class PodResizeValidatorPlugin(AdmissionPlugin):

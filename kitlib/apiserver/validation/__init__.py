@@ -13,22 +13,27 @@ from __future__ import annotations
 from kitlib.api.core import PersistentVolumeClaim, ReplicationController, ResourceQuota, Service
 from kitlib.api.field_errors import Errors, FieldError
 from kitlib.api.meta import KubeObject
+from kitlib.api.release import Release
 from kitlib.apiserver.validation.pod import validate_pod_create
 from kitlib.apiserver.validation.registry import rules_of
 
 __all__ = ["FieldError", "validate", "validate_pod_create", "validate_status"]
 
 
-def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True) -> Errors:
+def validate(
+    obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True, release: Release | None = None
+) -> Errors:
     """Everything that is wrong with a defaulted object; [] = it is accepted.
 
     Args:
         obj: as it would be stored.
         old: as it stands, for an update; None for a new one.
         namespaced: whether objects of a kind without rules of its own live in namespaces.
+        release: of the API server, with its feature gates; None = the one followed.
     """
     create, update = rules_of(type(obj), namespaced=namespaced)
-    return create(obj) if old is None or type(old) is not type(obj) else update(obj, old)
+    with (release or Release.followed()).following():
+        return create(obj) if old is None or type(old) is not type(obj) else update(obj, old)
 
 
 def validate_status(obj: KubeObject, old: KubeObject) -> Errors:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from kitlib.api.core import Pod
 from kitlib.api.go_durations import go_string
+from kitlib.api.release import Release
+from kitlib.kubelet.config.settings import KubeletSettings
 
 CRASH_LOOP = "CrashLoopBackOff"
 """Reason of a waiting container. Source: kubecontainer.ErrCrashLoopBackOff."""
@@ -20,8 +22,19 @@ IMAGE_BACK_OFF, IMAGE_BACK_OFF_MAX = 10.0, 300.0
 """Seconds. Source: kubelet imageBackOffPeriod, MaxImageBackOff."""
 BACKOFF_PERIOD = 10.0
 """Seconds until what could not be started is tried again, without jitter. Source: kubelet backOffPeriod."""
+REDUCED_FIRST, REDUCED_LONGEST = 1.0, 60.0
+"""Seconds. Source: kubelet reducedInitialCrashLoopBackOff, reducedMaxCrashLoopBackOff."""
 BACKOFF_RESET_S = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
+
+
+def restart_back_off(settings: KubeletSettings, gates: Release) -> tuple[float, float]:
+    """Seconds of the first and of the longest wait between restarts. Source: newCrashLoopBackOff; KEP-4603."""
+    first, longest = settings.back_off_base, settings.crash_loop_back_off_max
+    if gates.enabled("ReduceDefaultCrashLoopBackOffDecay"):
+        first = REDUCED_FIRST
+        longest = longest if gates.enabled("KubeletCrashLoopBackOffMax") else REDUCED_LONGEST
+    return min(first, longest), longest
 
 
 @dataclass

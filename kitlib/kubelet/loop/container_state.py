@@ -53,6 +53,11 @@ class ContainerState:
         return not self.alive and self.ended.get("exitCode") == 0
 
     @property
+    def exit_code(self) -> int:
+        """The code of its last end; 1 while it runs, as if it failed."""
+        return 1 if self.alive else int(self.ended.get("exitCode", 1))
+
+    @property
     def started_once(self) -> bool:
         """Whether it runs or has run."""
         return self.alive or bool(self.ended)

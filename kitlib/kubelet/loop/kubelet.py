@@ -21,6 +21,7 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop import preemption
 from kitlib.kubelet.loop.admission import Admission
+from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.evicting import Evicting, effective_grace
@@ -274,7 +275,7 @@ class Kubelet:
 
     def _admit(self, pod: Pod) -> None:
         """Take a pod in, or reject it for good. Source: kubelet canAdmitPod, lifecycle generalFilter."""
-        worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now(), self._address)
+        worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now(), self._address, self.config.gates)
         self._mark_dirty(worker)
         self._prober.add(worker)
         for state in worker.states:
@@ -376,8 +377,7 @@ class Kubelet:
     def _note(self, worker: PodWorker, state: ContainerState, gone: Ended) -> None:
         self._mark_dirty(worker)
         self._garbage.died(gone.id)
-        settings = self.config.settings
-        state.back_off.ended(state.since, gone.at, settings.back_off_base, settings.crash_loop_back_off_max)
+        state.back_off.ended(state.since, gone.at, *restart_back_off(self.config.settings, self.config.gates))
         state.exited(gone, self.reports.now())
         ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
         self.timeline.note("PLEG", "container ended", f"{worker.pod.key}/{state.container.name}", ending, "relist")

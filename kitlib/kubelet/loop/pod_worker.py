@@ -21,6 +21,7 @@ from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.resize import ERROR, IN_PROGRESS, PENDING, with_resources
+from kitlib.kubelet.loop.restart_policy import container_should_restart
 from kitlib.kubelet.loop.status import (
     DISRUPTION_TARGET,
     OWNED,
@@ -82,7 +83,8 @@ class PodWorker:
         resized_from: with the resources that the runtime still holds while one is being carried out, or None.
     """
 
-    def __init__(self, pod: Pod, now: datetime, host: str = "") -> None:
+    def __init__(self, pod: Pod, now: datetime, host: str = "", release: Release | None = None) -> None:
+        self.release = release or Release.followed()
         self.pod, self.began, self.standing, self.host = pod, now, pod.status, host
         self.allocated = self.actual = pod
         self.resize_pending, self.resize_error = ("", ""), ""
@@ -194,14 +196,13 @@ class PodWorker:
 
     def may_restart(self, state: ContainerState) -> bool:
         """Whether the policy starts a container again that has ended so."""
-        policy = self.pod.spec.restart_policy
         if isinstance(state.container, EphemeralContainer):
             return False
         if is_restartable_init(state.container):
             return True
-        if state in self.inits:
-            return policy != "Never" and not state.succeeded
-        return policy == "Always" or (policy == "OnFailure" and not state.succeeded)
+        if state in self.inits and state.succeeded:
+            return False
+        return container_should_restart(state.container, self.pod.spec, state.exit_code, self.release)
 
     def report_back_off(self, state: ContainerState, reports: Reports, now: float) -> None:
         """Tell of a container that has ended and must wait before it is started again. Source: doBackOff."""

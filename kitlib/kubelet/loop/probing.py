@@ -11,9 +11,11 @@ from collections.abc import Callable
 from kitlib.api.core import TERMINAL_PHASES
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.restart_policy import is_container_restartable
 from kitlib.kubelet.loop.timeline import Timeline
 from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
 
@@ -138,7 +140,7 @@ class Prober:
             grace = worker.pod.spec.termination_grace_period_seconds or 0
         name, where = state.container.name, field_path(worker.pod, state.container)
         text = f"Container {name} failed {probe.kind.lower()} probe"
-        if worker.pod.spec.restart_policy != "Never" or worker.may_restart(state):
+        if is_container_restartable(state.container, worker.pod.spec, worker.release):
             text += ", will be restarted"
         self._reports.event(worker.pod, "Normal", "Killing", text, where)
         self._timeline.note("prober", "killing container", f"{worker.pod.key}/{name}", text, "computePodActions")
@@ -155,7 +157,7 @@ class Prober:
             return False
         self._died(state.id)
         settings, now = self._settings, self._clock()
-        state.back_off.killed(state.ended_at, now, settings.back_off_base, settings.crash_loop_back_off_max)
+        state.back_off.killed(state.ended_at, now, *restart_back_off(settings, worker.release))
         state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
         state.ended_at = now
         worker.report_back_off(state, self._reports, now)

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.errors import Invalid
+from kitlib.api.core import Node, NodeStatus, Pod
+from kitlib.api.errors import Forbidden, Invalid
+from kitlib.api.meta import ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.admission.pod_resize import check_features
 
 CPU_MEMORY = {"cpu": "100m", "memory": "100Mi"}
 
@@ -184,3 +187,33 @@ def test_static_and_windows_pods_are_not_resized() -> None:
     assert refused(Release.latest(), windows, container(0, resources=MORE)) == [
         "[]: Forbidden: windows pods cannot be resized"
     ]
+
+
+def with_resources(cpu: str, *, name: str = "n") -> Pod:
+    spec = {"nodeName": name, "containers": [{"name": "c", "image": "i"}], "resources": {"limits": {"cpu": cpu}}}
+    made: Pod = from_dict({"metadata": {"name": "p"}, "spec": spec}, Pod)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("node", "release", "said"),
+    [
+        (["InPlacePodLevelResourcesVerticalScaling"], "1.36", ""),
+        ([], "1.35", ""),
+        (
+            ["ExtendWebSocketsToKubelet"],
+            "1.36",
+            'pod update requires features InPlacePodLevelResourcesVerticalScaling which are not available on node "n"',
+        ),
+        (None, "1.36", 'node "n" not found'),
+    ],
+)
+def test_a_nodes_declared_features_allow_a_resize(node: list[str] | None, release: str, said: str) -> None:
+    found = None if node is None else Node(metadata=ObjectMeta(name="n"), status=NodeStatus(declared_features=node))
+    new, old = with_resources("2"), with_resources("1")
+    if not said:
+        check_features(new, old, found, Release(release))
+        return
+    with pytest.raises(Forbidden) as caught:
+        check_features(new, old, found, Release(release))
+    assert str(caught.value) == f'pods "p" is forbidden: {said}'

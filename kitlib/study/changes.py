@@ -1,0 +1,245 @@
+"""What changes for given objects from one release to another: placements, messages, classes, cgroup values, defaults.
+
+Each pod is decided under both releases as it stands, and each node's cgroups are computed under both. What differs is
+one `Change`, with the gates or behaviours that make it. Gates whose default differs and that change none of the objects
+are listed as well, so that nothing is hidden by objects that happen not to use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.release import DEFAULTS, GATES, Release
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import BY_RELEASE, KubeletSettings
+from kitlib.kubelet.qos.qos_class import compute_pod_qos
+from kitlib.scheduler.decision import Decision
+from kitlib.study.compare import compare_decisions, describe, fate
+from kitlib.study.gates import Gate, changed, gates
+
+Decide = Callable[[Pod, Release], Decision]
+"""The decision about a pod under a release, its own place left out."""
+
+SOURCES = {
+    "failCgroupV1": "KEP-5573",
+    "memoryThrottlingFactor": "KEP-2570; kubernetes.io/blog of 14 September 2026",
+    "nodeDeclaredFeatures": "KEP-5328; component-helpers nodedeclaredfeatures",
+    "KitEmptyPodLevelIgnored": "kubernetes/kubernetes #137150",
+    "KitMemoryQoSNeedsSettings": "kubernetes.io/blog of 14 September 2026",
+}
+
+
+NOT_WRITTEN = "not written"
+NOT_FOLLOWED = {
+    37: (
+        "`eventRecordQPS: 0` meant 50 events a second and means no limit (kubernetes/kubernetes #117119): the kit's "
+        "kubelet sends every event in every release.",
+        "The Workload API is v1alpha3 and v1beta1, v1alpha2 is gone (kubernetes/kubernetes #138572): the kit has no "
+        "Workloads.",
+        "kubectl's own messages are those of the kubectl that is used.",
+    )
+}
+"""Minor version -> changes of it that the kit does not follow and that have no gate."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that two releases do differently.
+
+    Attributes:
+        kind: placement, nodes that fit, message, QoS class, cgroup, default or gate.
+        about: the object, the setting or the gate.
+        before, after: under the earlier and the later release.
+        gates: the gates, behaviours and defaults that make it; () where none alone does.
+        source: where it is described; "" = see the gates.
+    """
+
+    kind: str
+    about: str
+    before: str
+    after: str
+    gates: tuple[str, ...] = ()
+    source: str = ""
+
+    def __str__(self) -> str:
+        why = f" ({'; '.join(part for part in (*map(describe, self.gates), self.source) if part)})"
+        return f"{self.about}: {self.before} → {self.after}{why if len(why) > 3 else ''}"
+
+
+def changes(
+    pods: Sequence[Pod],
+    nodes: Sequence[Node],
+    decide: Decide,
+    before: Release,
+    after: Release,
+    settings: KubeletSettings | None = None,
+) -> list[Change]:
+    """Everything that differs for some objects between two releases.
+
+    Args:
+        pods: all of the cluster; those with a node are decided as if they were scheduled anew.
+        nodes: all of the cluster.
+        decide: under a release.
+        before, after: the releases, with feature gates where they are set.
+        settings: of every node's kubelet; None = the defaults.
+    """
+    found = [change for pod in pods for change in _of_pod(pod, decide, before, after)]
+    found += _of_cgroups(pods, nodes, before, after, settings or KubeletSettings())
+    found += _of_defaults(before, after, settings or KubeletSettings())
+    named = {gate for change in found for gate in change.gates}
+    found += [
+        Change(
+            "gate",
+            gate.name,
+            str(gate.stage(before.minor) or "unknown"),
+            str(gate.stage(after.minor) or "unknown"),
+            source=gate.left_out and f"not followed: {gate.left_out}",
+        )
+        for gate in changed(before, after)
+        if gate.name not in named
+    ]
+    return found
+
+
+def _of_pod(pod: Pod, decide: Decide, before: Release, after: Release) -> Iterator[Change]:
+    qos = [str(compute_pod_qos(pod, release)) for release in (before, after)]
+    if qos[0] != qos[1]:
+        why: tuple[str, ...] = ("KitEmptyPodLevelIgnored",)
+        yield Change("QoS class", f"pod {pod.key}", qos[0], qos[1], why, _sources(why))
+    found = compare_decisions(lambda release: decide(pod, release), before, after)
+    why = tuple(found.gates) or found.together
+    about = f"pod {pod.key}{' (scheduled anew)' if pod.spec.node_name else ''}"
+    fit = [", ".join(decision.feasible) or "no node" for decision in (found.before, found.after)]
+    if not found.same_decision:
+        yield Change("placement", about, fate(found.before), fate(found.after), why, _sources(why))
+    elif fit[0] != fit[1]:
+        yield Change("nodes that fit", about, fit[0], fit[1], why, _sources(why))
+    if found.before.message != found.after.message and not pod.spec.node_name:
+        words = found.before.message or "no event", found.after.message or "no event"
+        yield Change("message", about, words[0], words[1], why, _sources(why))
+
+
+def _sources(names: Iterable[str]) -> str:
+    known = [SOURCES.get(name) or (gates()[name].source if name in gates() else "") for name in names]
+    return "; ".join(dict.fromkeys(one for one in known if one))
+
+
+def _of_cgroups(
+    pods: Sequence[Pod], nodes: Sequence[Node], before: Release, after: Release, settings: KubeletSettings
+) -> Iterator[Change]:
+    """Files of the desired cgroup trees (cgroup v2) that have another value; a pod that moves is one change."""
+    differing = [gate for gate in GATES if before.enabled(gate) != after.enabled(gate)]
+    for node in nodes:
+        cpu, memory = node.status.capacity.get("cpu"), node.status.capacity.get("memory")
+        here = [pod for pod in pods if pod.spec.node_name == node.name]
+        if cpu is None or memory is None or not here:
+            continue
+        machine = MachineInfo.declare(max(1, cpu.milli_value() // 1000), memory.value())
+        old, new = (_files(machine, settings, here, release) for release in (before, after))
+        moved = _moved(here, old, new)
+        yield from (Change("cgroup", f"{node.name} pod {key}", *paths) for key, paths in moved.items())
+        left = tuple(path for paths in moved.values() for path in paths)
+        paths = [path for path in dict.fromkeys((*old, *new)) if not path.startswith(left)]
+        paths = [path for path in paths if old.get(path) != new.get(path)]
+        if not paths:
+            continue
+        without = {gate: after.with_gates({gate: before.enabled(gate)}) for gate in differing}
+        tried = {gate: _files(machine, settings, here, release) for gate, release in without.items()}
+        as_before = _files(machine, settings.with_defaults(before), here, after)
+        for path in paths:
+            why = [gate for gate, files in tried.items() if files.get(path) != new.get(path)]
+            if not why and as_before.get(path) != new.get(path):
+                why = [row for row in BY_RELEASE.values() if before.default(row) != after.default(row)]
+            values = old.get(path, NOT_WRITTEN), new.get(path, NOT_WRITTEN)
+            yield Change("cgroup", f"{node.name} {path}", *values, tuple(why), _sources(why))
+
+
+def _files(machine: MachineInfo, settings: KubeletSettings, pods: Sequence[Pod], release: Release) -> dict[str, str]:
+    """Path of a file -> its desired value."""
+    tree = desired_tree(NodeConfig(machine=machine, settings=settings, release=release), pods)
+    return {f"{path}/{name}": file.value for path, cgroup in tree.items() for name, file in cgroup.items()}
+
+
+def _moved(pods: Iterable[Pod], old: Iterable[str], new: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Pod -> the paths of its cgroup under both releases, where it has another parent."""
+    found = {}
+    for pod in pods:
+        mark = f"/pod{pod.metadata.uid}/"
+        paths = [next((f.partition(mark)[0] + mark[:-1] for f in files if mark in f), "") for files in (old, new)]
+        if paths[0] != paths[1] and all(paths):
+            found[pod.key] = (paths[0], paths[1])
+    return found
+
+
+def _of_defaults(before: Release, after: Release, settings: KubeletSettings) -> Iterator[Change]:
+    given = {row for name, row in BY_RELEASE.items() if getattr(settings, name) is not None}
+    for name in DEFAULTS:
+        values = before.default(name), after.default(name)
+        if values[0] != values[1] and name not in given:
+            yield Change("default", name, _shown(values[0]), _shown(values[1]), source=SOURCES.get(name, ""))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _locked(gate: Gate, minor: int) -> bool:
+    stage = gate.stage(minor)
+    return stage is not None and stage.locked
+
+
+def _behaviour(name: str) -> str:
+    """A line about a change without a gate."""
+    told = describe(name).removeprefix("the change that ")
+    return f"* {told[0].upper()}{told[1:]}. Source: {SOURCES.get(name, 'not read')}."
+
+
+def page(before: Release, after: Release) -> str:
+    """The page about what a release changes for enforcement and scheduling."""
+    table = list(gates().values())
+    old, new = before.minor, after.minor
+    flipped = changed(before, after)
+    lines = [
+        f"# What {after} changes for enforcement and scheduling",
+        "",
+        f"Against {before}, made from the kit's table of releases by `python -m kitlib.study.changes`.",
+        f"{after}'s source cannot be had whole: each line says where it was read, and what was not read says so.",
+        "NodeDeclaredFeatures, TaintTolerationComparisonOperators, StorageCapacityScoring and VolumeLimitScaling were",
+        f"compared with kube-scheduler 1.36.2 under the same gates; what {after} itself does is read, not measured.",
+        "What changes for your own objects: "
+        f"`kubectl get nodes,pods,… -A -o json | kitlib explain --from {before} --to {after}`.",
+    ]
+
+    def section(title: str, rows: Iterable[str]) -> None:
+        listed = list(rows)
+        if listed:
+            lines.extend(["", f"## {title}", "", *listed])
+
+    def row(gate: Gate) -> str:
+        told = f": {gate.subject}" if gate.subject else ""
+        kit = f" Not in the kit: {gate.left_out}." if gate.left_out else ""
+        note = f" Not settled: {gate.note}." if gate.note else ""
+        return f"* **{gate.name}** ({gate.stage(new)}){told}.{kit}{note} Source: {gate.source or 'not read'}."
+
+    section("Defaults of settings", (f"* {change}" for change in _of_defaults(before, after, KubeletSettings())))
+    section("On by default", (row(gate) for gate in flipped))
+    kit = [name for name in GATES if name.startswith("Kit") and before.enabled(name) != after.enabled(name)]
+    section("Changed without a gate", (_behaviour(name) for name in kit))
+    locked = [gate for gate in table if _locked(gate, new) and not _locked(gate, old)]
+    section("Locked: no longer to be switched off", map(row, locked))
+    others = [g for g in table if any(one.since == new for one in g.stages) and g not in (*flipped, *locked)]
+    section("New gates, and gates at another stage", map(row, others))
+    open_ = [g for g in table if g.note and g.subject and g not in (*flipped, *locked, *others)]
+    section("Not settled", map(row, open_))
+    section("Not in the kit", (f"* {text}" for text in NOT_FOLLOWED.get(new, ())))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(Release("1.36"), Release("1.37")), end="")
