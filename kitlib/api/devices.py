@@ -255,7 +255,7 @@ class DeviceTaintRuleStatus(KubeStruct):
 
 
 class DeviceTaintRule(KubeObject):
-    """An administrator's taint on devices: served as v1alpha3 up to 1.35, as v1beta2 since 1.36. Source: KEP-5055."""
+    """An administrator's taint on devices: as v1alpha3 up to 1.35, v1beta2 in 1.36, v1 since 1.37. Source: KEP-5055."""
 
     api_version: str = "resource.k8s.io/v1beta2"
     kind: str = "DeviceTaintRule"

@@ -39,6 +39,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
     "ExtendWebSocketsToKubelet": ((36, _ON),),
     "GenericWorkload": ((35, _OFF),),
+    "HPAScaleToZero": ((23, _OFF), (37, _ON)),
     "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),
     "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
     "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),
@@ -212,6 +213,12 @@ Setting = bool | int | float | str | tuple[str, ...] | None
 
 DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # setting: (minor version from which it is the default, the value) ...; None before the first
+    # versions of resource.k8s.io in which DeviceTaintRules are served, the preferred one first (k8s.io/api resource)
+    "deviceTaintRuleVersions": (
+        (35, ("v1alpha3",)),
+        (36, ("v1beta2", "v1alpha3")),
+        (37, ("v1", "v1beta2", "v1alpha3")),
+    ),
     # names that nodes may list in status.declaredFeatures, sorted (KEP-5328)
     "nodeDeclaredFeatures": (
         (

@@ -231,7 +231,8 @@ def _types() -> dict[tuple[str, str], type[KubeObject]]:
                 found[sample.api_version, sample.kind] = member
                 if module is devices:  # the beta version has the same fields
                     found["resource.k8s.io/v1beta2", sample.kind] = member
-    found["resource.k8s.io/v1alpha3", "DeviceTaintRule"] = devices.DeviceTaintRule
+    for version in ("v1", "v1alpha3"):
+        found[f"resource.k8s.io/{version}", "DeviceTaintRule"] = devices.DeviceTaintRule
     return found
 
 

@@ -25,6 +25,7 @@ Decide = Callable[[Pod, Release], Decision]
 """The decision about a pod under a release, its own place left out."""
 
 SOURCES = {
+    "deviceTaintRuleVersions": "kubernetes/api resource/v1 of 24 July 2026",
     "failCgroupV1": "KEP-5573",
     "memoryThrottlingFactor": "KEP-2570; kubernetes.io/blog of 14 September 2026",
     "nodeDeclaredFeatures": "KEP-5328; component-helpers nodedeclaredfeatures",

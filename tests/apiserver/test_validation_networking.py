@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.defaults import set_defaults
+from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.validation import validate
 
@@ -260,10 +261,15 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
         "spec.minReplicas",
         0,
         [
-            "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
             "spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero "
             "replicas",
         ],
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        "spec.minReplicas",
+        -1,
+        ["spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"],
     ),
     ("ControllerRevision", "data", None, ["data: Required value: data is mandatory"]),
     ("ControllerRevision", "revision", -1, ["revision: Invalid value: -1: must be greater than or equal to 0"]),
@@ -288,3 +294,9 @@ def test_a_sound_object_is_accepted(kind: str) -> None:
 @pytest.mark.parametrize(("kind", "path", "value", "expected"), CASES)
 def test_one_change_is_answered_as_upstream_does(kind: str, path: str, value: Any, expected: list[str]) -> None:
     assert problems(kind, path, value) == expected
+
+
+def test_before_1_37_an_autoscaler_may_not_ask_for_no_replica() -> None:
+    with Release("1.36").following():
+        found = problems("HorizontalPodAutoscaler", "spec.minReplicas", 0)
+    assert found[0] == "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"

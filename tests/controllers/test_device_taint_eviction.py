@@ -137,3 +137,24 @@ def test_without_the_gate_there_is_no_such_kind():
     cluster = cluster_with(release="1.36")
     with pytest.raises(NoMatch, match="DeviceTaintRule"):
         cluster.apply([rule()])
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "served"),
+    [
+        (RULES, "v1beta2", True),
+        (RULES, "v1", False),
+        ("1.37", "v1", True),
+        ("1.37", "v1beta2", True),
+        (Release("1.35", {"DRADeviceTaintRules": True}), "v1beta2", False),
+    ],
+)
+def test_rules_are_served_in_the_versions_of_the_release(release: Release | str, version: str, served: bool) -> None:
+    cluster = hollow(1, release=release)
+    one = {**rule(driver=DRIVER), "apiVersion": f"resource.k8s.io/{version}"}
+    if served:
+        cluster.apply([one])
+        assert cluster.api.store.get("DeviceTaintRule", "r").spec.taint.key == "broken"
+    else:
+        with pytest.raises(NoMatch, match="DeviceTaintRule"):
+            cluster.apply([one])

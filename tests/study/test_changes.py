@@ -85,7 +85,7 @@ def test_memory_high_is_no_longer_written_by_default() -> None:
     assert high.gates == ("memoryThrottlingFactor",)
     kept = found(objects(), feature_gates={"MemoryQoS": True}, memory_throttling_factor=0.9)
     assert [one for one in of_kind(kept, "cgroup") if one.about.endswith("/memory.high")] == []
-    assert [one.about for one in of_kind(kept, "default")] == ["nodeDeclaredFeatures"]
+    assert [one.about for one in of_kind(kept, "default")] == ["deviceTaintRuleVersions", "nodeDeclaredFeatures"]
 
 
 def test_gates_that_change_none_of_the_objects_are_listed() -> None:

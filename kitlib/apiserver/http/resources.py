@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kitlib.api.release import Release
 from kitlib.api.scale import ScalePaths
-from kitlib.apiserver.store.kinds import GATED
+from kitlib.apiserver.store.kinds import gated_versions
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -155,22 +155,24 @@ _METRICS = (
     APIResource("metrics.k8s.io", "v1beta1", "nodes", "", "NodeMetrics", (), (), False, ("get", "list"), ()),
     APIResource("metrics.k8s.io", "v1beta1", "pods", "", "PodMetrics", (), (), True, ("get", "list"), ()),
 )
-_GATED = tuple(
-    APIResource(
-        "resource.k8s.io",
-        version,
-        "devicetaintrules",
-        "devicetaintrule",
-        "DeviceTaintRule",
-        (),
-        (),
-        False,
-        ALL_VERBS,
-        (Column("Name", "string", "name"), Column("Age", "string")),
-        (Subresource("status", "DeviceTaintRule", _STATUS),),
-    )
-    for version in GATED["DeviceTaintRule"][1]
-)
+
+
+def _gated(release: Release | None) -> Iterator[APIResource]:
+    """The resources that a release serves because of a feature gate."""
+    for version in gated_versions("DeviceTaintRule", release) if release is not None else ():
+        yield APIResource(
+            "resource.k8s.io",
+            version,
+            "devicetaintrules",
+            "devicetaintrule",
+            "DeviceTaintRule",
+            (),
+            (),
+            False,
+            ALL_VERBS,
+            (Column("Name", "string", "name"), Column("Age", "string")),
+            (Subresource("status", "DeviceTaintRule", _STATUS),),
+        )
 
 
 def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
@@ -224,8 +226,7 @@ class ResourceTable:
     """
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = (), release: Release | None = None) -> None:
-        gated = [one for one in _GATED if release is not None and release.enabled(GATED[one.kind][0])]
-        self.resources = [*built_in(), *gated, *(r for d in definitions for r in custom(d))]
+        self.resources = [*built_in(), *_gated(release), *(r for d in definitions for r in custom(d))]
         self._by_path = {(r.group, r.version, r.plural): r for r in self.resources}
 
     def find(self, group: str, version: str, plural: str) -> APIResource | None:

@@ -112,8 +112,8 @@ RESOURCES = (
 )
 VERSIONS = {"autoscaling": ("v2", "v1")}
 """Versions of a group that are served, where it is not only v1."""
-GATED = {"DeviceTaintRule": ("DRADeviceTaintRules", ("v1beta2", "v1alpha3"))}
-"""Kinds that are served only where a feature gate is on, with the gate and the versions."""
+GATED = {"DeviceTaintRule": ("DRADeviceTaintRules", "deviceTaintRuleVersions")}
+"""Kinds that are served only where a feature gate is on, with the gate and the release's row of versions."""
 
 
 class UnknownKind(KitError, LookupError):
@@ -165,13 +165,19 @@ def is_served(api_version: str, kind: str, release: Release | None = None) -> bo
     """
     group, _, version = api_version.rpartition("/")
     if kind in GATED and group == "resource.k8s.io":
-        gate, versions = GATED[kind]
-        return release is not None and release.enabled(gate) and version in versions
+        return release is not None and version in gated_versions(kind, release)
     if (group, kind) == ("events.k8s.io", "Event"):
         return version == "v1"
     if version == "v1beta2" and group == "resource.k8s.io":  # clusters of older releases keep their claims in it
         version = "v1"
     return built_in_resource(group, kind) is not None and version in VERSIONS.get(group, ("v1",))
+
+
+def gated_versions(kind: str, release: Release) -> tuple[str, ...]:
+    """The versions in which a release serves a kind of `GATED`; () while its gate is off."""
+    gate, row = GATED[kind]
+    versions = release.default(row) if release.enabled(gate) else ()
+    return versions if isinstance(versions, tuple) else ()
 
 
 def resource_of(obj: KubeObject) -> Resource:

@@ -25,6 +25,7 @@ from kitlib.api.field_errors import (
     required,
 )
 from kitlib.api.names import is_dns1123_label, is_path_segment_name
+from kitlib.api.release import Release
 from kitlib.apiserver.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,
@@ -57,8 +58,9 @@ def _spec(obj: HorizontalPodAutoscaler) -> Errors:
     """Source: validateHorizontalPodAutoscalerSpec, validateMetrics."""
     spec = obj.spec
     found: Errors = []
-    if spec.min_replicas is not None and spec.min_replicas < 1:
-        found.append(invalid("spec.minReplicas", spec.min_replicas, "must be greater than or equal to 1"))
+    least = 0 if Release.followed().enabled("HPAScaleToZero") else 1
+    if spec.min_replicas is not None and spec.min_replicas < least:
+        found.append(invalid("spec.minReplicas", spec.min_replicas, f"must be greater than or equal to {least}"))
     if spec.max_replicas < 1:
         found.append(required("spec.maxReplicas", "must be set and greater than 0"))
     if spec.min_replicas is not None and spec.max_replicas < spec.min_replicas:
