@@ -44,7 +44,7 @@ class PodBuilder(KitWidget):
         manifest: the pod to begin with: YAML, a path, or a Pod; or a cluster, and then the kit's example.
         node: a cluster, a node of one, or a `NodeConfig`; None = 4 CPUs and 8Gi. With a cluster a button puts the pod
             there, and prediction and files are shown beside each other.
-        release: "1.36"; None = the node's.
+        release: "1.37"; None = the node's.
 
     Attributes:
         form: the two sides; `form.pod` is the pod.

@@ -61,7 +61,7 @@ class ClusterOptions:
 
         Args:
             nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
-            release: the Kubernetes release, "1.36"; None = the newest.
+            release: the Kubernetes release, "1.37"; None = the newest.
             feature_gates: set on top of the release's defaults.
             seed, scheduler, plugins, autoscaler, gate_manager: see the attributes.
             node_defaults: cpus, memory, kubelet, labels, taints, ….
