@@ -40,6 +40,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "ExtendWebSocketsToKubelet": ((36, _ON),),
     "GenericWorkload": ((35, _OFF),),
     "HPAScaleToZero": ((23, _OFF), (37, _ON)),
+    "HugepageAwareEviction": ((37, _ON),),
     "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),
     "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
     "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),

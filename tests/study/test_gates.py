@@ -41,6 +41,8 @@ def test_what_is_on_by_default_since_1_37() -> None:
         "DRADeviceTaintRules",
         "DRAFractionalCapacityRange",
         "HPAScaleToZero",
+        "HugepageAwareEviction",
+        "KubeletInUserNamespace",
         "MemoryQoS",
         "StorageCapacityScoring",
         "VolumeLimitScaling",

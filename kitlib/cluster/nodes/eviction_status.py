@@ -17,6 +17,7 @@ from kitlib.kubelet.eviction.thresholds import (
     Observation,
     parse_threshold_config,
     thresholds_met,
+    without_huge_pages,
 )
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
@@ -33,7 +34,7 @@ class ThresholdRow(TypedDict):
 
 def observations(node: KernelNode) -> dict[str, Observation]:
     """What the eviction signals show now."""
-    seen = node.signals()
+    seen = without_huge_pages(node.signals(), node.config.machine.huge_page_memory, node.config.gates)
     desired = node.desired()
     for cgroup in desired.of_kind("kubepods"):
         name = MEMORY_LIMIT[desired.version]

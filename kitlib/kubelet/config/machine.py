@@ -161,6 +161,11 @@ class MachineInfo:
             **more,
         )
 
+    @property
+    def huge_page_memory(self) -> int:
+        """Bytes of all pools of huge pages."""
+        return sum(pool.page_size * pool.pages for pool in self.huge_pages)
+
     def capacity(self) -> ResourceList:
         """CPU, memory and huge pages, as the node reports them. Source: kubelet cadvisor.CapacityFromMachineInfo."""
         resources = {

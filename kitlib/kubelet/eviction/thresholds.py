@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from kitlib.api.errors import KitError
 from kitlib.api.go_durations import duration
+from kitlib.api.release import Release
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cm.conversions import percent_as_float32
 
@@ -85,6 +86,27 @@ class Observation(NamedTuple):
 
     available: int
     capacity: int
+
+
+def without_huge_pages(seen: Mapping[str, Observation], huge: int, release: Release) -> dict[str, Observation]:
+    """The same signals, with `memory.available` less the memory that huge pages have reserved.
+
+    Huge pages are part of the machine's memory, but the memory controller does not count their use: without this the
+    signal shows memory that no process can get. The capacity is what is available and the working set together.
+
+    Args:
+        seen: signal -> what it shows.
+        huge: bytes of all pools of huge pages.
+        release: since 1.37 by the gate HugepageAwareEviction.
+
+    Source: stats adjustForHugePages (kubernetes/kubernetes #138127), eviction makeSignalObservations.
+    """
+    found = dict(seen)
+    memory = found.get(MEMORY)
+    if memory is not None and huge and release.enabled("HugepageAwareEviction"):
+        available = max(0, memory.available - huge)
+        found[MEMORY] = Observation(available, available + memory.capacity - memory.available)
+    return found
 
 
 def parse_threshold_config(

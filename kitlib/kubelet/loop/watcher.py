@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
-from kitlib.kubelet.eviction.thresholds import Observation
+from kitlib.kubelet.eviction.thresholds import Observation, without_huge_pages
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import Eviction, EvictionManager
 from kitlib.kubelet.loop.garbage import GarbageCollector
@@ -86,7 +86,8 @@ class Watcher:
 
     def observations(self) -> dict[str, Observation]:
         """What the eviction signals show; that of allocatable memory is read from the cgroup of all pods."""
-        seen = dict(self._runtime.signals())
+        machine = self._config.machine
+        seen = without_huge_pages(self._runtime.signals(), machine.huge_page_memory, self._config.gates)
         whole = self._allocatable()
         if whole is not None:
             seen["allocatableMemory.available"] = whole

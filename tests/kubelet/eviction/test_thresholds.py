@@ -2,12 +2,14 @@
 
 import pytest
 
+from kitlib.api.release import Release
 from kitlib.kubelet.eviction.thresholds import (
     Observation,
     ThresholdError,
     node_conditions,
     parse_threshold_config,
     thresholds_met,
+    without_huge_pages,
 )
 
 
@@ -37,3 +39,20 @@ def test_minimum_reclaim_keeps_an_eviction_going():
 def test_a_soft_threshold_without_a_grace_period_is_refused():
     with pytest.raises(ThresholdError, match="grace period must be specified for the soft eviction threshold"):
         parse_threshold_config((), {}, {"memory.available": "1Gi"})
+
+
+@pytest.mark.parametrize(
+    ("release", "huge", "available", "capacity"),
+    [
+        ("1.36", 2, 5, 8),
+        ("1.37", 0, 5, 8),
+        ("1.37", 2, 3, 6),
+        ("1.37", 7, 0, 3),
+    ],
+)
+def test_huge_pages_are_no_available_memory(release: str, huge: int, available: int, capacity: int) -> None:
+    gi = 2**30
+    seen = {"memory.available": Observation(5 * gi, 8 * gi), "pid.available": Observation(1, 2)}
+    found = without_huge_pages(seen, huge * gi, Release(release))
+    assert found["memory.available"] == Observation(available * gi, capacity * gi)
+    assert found["pid.available"] == (1, 2)
