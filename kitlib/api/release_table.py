@@ -64,7 +64,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "NodeSwap": ((22, _OFF), (30, _ON)),
     "NominatedNodeNameForExpectation": ((34, _OFF), (35, _ON)),
     "OrderedNamespaceDeletion": ((30, _OFF), (33, _ON)),
-    "PodCertificateRequest": ((34, _OFF),),
+    "PodCertificateRequest": ((34, _OFF), (37, _ON)),
     "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
     "PodLevelResourceManagers": ((36, _OFF),),
     "PodLevelResources": ((32, _OFF), (34, _ON)),

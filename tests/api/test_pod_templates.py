@@ -31,7 +31,7 @@ def cron_job(container: dict[str, Any]) -> Any:
 
 
 def kept(obj: Any, old: Any = None, **gates: bool) -> dict[str, Any]:
-    drop_disabled_fields(obj, old, Release.latest().with_gates(gates) if gates else Release.latest())
+    drop_disabled_fields(obj, old, Release("1.36").with_gates(gates) if gates else Release("1.36"))
     spec = pod_spec_of(obj)
     assert spec is not None
     return to_dict(spec)
@@ -68,5 +68,16 @@ def test_what_stands_already_may_stay() -> None:
 def test_other_kinds_have_no_template() -> None:
     made = from_dict({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
     assert template_of(made) is pod_spec_of(made) is None
-    drop_disabled_fields(made, None, Release.latest())
+    drop_disabled_fields(made, None, Release("1.36"))
     assert template_of(cron_job(CONTAINER)) is not None
+
+
+def test_fields_that_a_newer_release_has_on_stay_there() -> None:
+    """ContainerRestartRules since 1.35, PodCertificateRequest since 1.37."""
+    rules = {"restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart"}]}
+    for release, certificate, own in (("1.34", False, False), ("1.36", False, True), ("1.37", True, True)):
+        made = pod({**CONTAINER, **rules}, **volume(podCertificate={"signerName": "a/b", "keyType": "ED25519"}))
+        drop_disabled_fields(made, None, Release(release))
+        assert (made.spec.volumes[0].projected.sources[0].pod_certificate is not None) is certificate
+        assert (made.spec.containers[0].restart_policy is not None) is own
+        assert bool(made.spec.containers[0].restart_policy_rules) is own
