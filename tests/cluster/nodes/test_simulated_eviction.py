@@ -248,16 +248,16 @@ def test_the_timeline_tells_what_the_kubelet_did_in_order() -> None:
 
 
 def test_with_memory_qos_a_container_is_slowed_down_before_it_is_killed() -> None:
-    def reached(flags: list[str]) -> tuple[int, int]:
-        cluster = Cluster.simulated([{"memory": "8Gi", "kubelet": flags}])
+    def reached(kubelet: dict[str, float]) -> tuple[int, int]:
+        cluster = Cluster.simulated([{"memory": "8Gi", "kubelet": kubelet}])
         asked = {"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}
         cluster.apply(pod("grower", "5s memory=50Mi; memory=3Gi", resources=asked))
         cluster.advance(20)
         used = cluster.node().usages().get(("default", "grower"), {"c": (0.0, 0)})
         return cluster.pod("grower").status.container_statuses[0].restart_count, used["c"][1]
 
-    assert reached([])[0] >= 1
-    restarts, memory = reached(["--feature-gates=MemoryQoS=true"])
+    assert reached({})[0] >= 1
+    restarts, memory = reached({"memoryThrottlingFactor": 0.9})
     # memory.high is 1 + 0.9 * (2 - 1) GiB
     assert restarts == 0
     assert 1.9 * 2**30 < memory < 2 * 2**30
