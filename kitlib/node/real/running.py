@@ -4,8 +4,32 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kitlib.node.real.log import Log
+
+K = TypeVar("K")
+V = TypeVar("V")
+ENDED_KEPT = 1000
+"""Containers that have ended of which logs and exit codes are kept: a node runs at most a few hundred."""
+
+
+class Newest(dict[K, V]):
+    """A mapping that forgets its oldest entries, so that a node that runs for days does not grow.
+
+    Args:
+        most: entries that are kept.
+    """
+
+    def __init__(self, most: int = ENDED_KEPT) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.pop(key, None)  # what is written again is the newest
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
 
 
 @dataclass

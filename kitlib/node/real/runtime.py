@@ -37,7 +37,7 @@ from kitlib.node.real.log import Log
 from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.probing import Probing
-from kitlib.node.real.running import Running
+from kitlib.node.real.running import Newest, Running
 from kitlib.node.real.state_files import STATE, read, remove
 from kitlib.node.real.usage import cpu_seconds, memory_of
 from kitlib.node.real.users import Users
@@ -85,13 +85,13 @@ class CrunRuntime(NoImages, Users):
         self.cgroups, self.machine, self.clock = cgroups, machine, clock
         self.lowest_score, self._note, self._busy, self._systemd = lowest_score, note, busy, systemd
         self.containers: dict[str, Running] = {}
-        self.refused: dict[str, int] = {}
+        self.refused: dict[str, int] = Newest()
         self._pids: dict[int, Running] = {}
         self.kills, self._oom_counts = 0, OomCounts(cgroups)
         self._ended: list[Ended] = []
-        self._codes: dict[str, int] = {}
+        self._codes: dict[str, int] = Newest()
         self._root = f"{STATE}/root"
-        self._logs: dict[str, Log] = {}
+        self._logs: dict[str, Log] = Newest()
         self._execs: dict[int, Callable[[int], None]] = {}
         self._exec_count = 0
         self._killing = Killing(cgroups, clock)
