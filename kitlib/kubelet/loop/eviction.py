@@ -170,7 +170,8 @@ class EvictionManager:
 
     @property
     def _immediate(self) -> float:
-        return float(self._release.default("immediateEvictionGracePeriodSeconds") or 0)
+        seconds = self._release.default("immediateEvictionGracePeriodSeconds")
+        return float(seconds) if isinstance(seconds, int | float) else 0.0
 
     def _ranked(self, signal: str, pods: Sequence[Pod], stats: Mapping[str, PodStats]) -> list[Pod]:
         """Who goes first: of what a pod wrote that counts which lies on the disk that is short."""
