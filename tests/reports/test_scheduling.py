@@ -81,7 +81,7 @@ def test_kubernetes_140984_a_daemon_pod_does_not_preempt_its_equals() -> None:
 
 
 @pytest.mark.parametrize("order", [("daemon", "plain"), ("plain", "daemon")])
-def test_kubernetes_141227_preemption_takes_the_younger_pod_whoever_owns_it(order: tuple[str, str]) -> None:
+def test_kubernetes_141227_preemption_takes_the_younger_pod_of_any_owner(order: tuple[str, str]) -> None:
     """kubernetes#141227: the DaemonSet's pod and the Deployment's are alike to the scheduler."""
     cluster = nodes({"name": "w1", "cpus": 2})
     cluster.apply(priority("high", 1000))

@@ -1,6 +1,6 @@
 """Whose kubelet runs a node: the kit's for the nodes that it made, another program's for every other Node object.
 
-A Node that comes over the API belongs to whoever created it (a kubelet, kubemark, kwok), or to no kubelet at all, as in
+A Node that comes over the API belongs to its creator (a kubelet, kubemark, kwok), or to no kubelet at all, as in
 Kubernetes. The kit writes neither its status nor its Lease nor its pods. The annotation makes it one of the kit's.
 """
 

@@ -74,8 +74,8 @@ def _latest(assumed: dict[_Key, tuple[V, V]], key: _Key, standing: V) -> V:
     origin, made = entry
     if origin is standing or _same_version(origin, standing):
         return made
-    # Any newer object of the API replaces an assumed one, whoever wrote it: it knows what the scheduler wrote, or shows
-    # that the volume went another way.
+    # Any newer object of the API replaces an assumed one, also of another writer: it knows what the scheduler wrote, or
+    # shows that the volume went another way.
     del assumed[key]
     return standing
 

@@ -32,7 +32,7 @@ def _contents(call: Call, paths: list[str]) -> Result:
 def cat(call: Call) -> Result:
     """Pass files on; a large one takes time."""
     result = _contents(call, options(call)[1])
-    if result.out.size != FOREVER:  # whoever reads an endless stream says how long that takes
+    if result.out.size != FOREVER:  # the reader of an endless stream says how long that takes
         copying(call.machine, result.out.more)
     return result
 
