@@ -1,7 +1,5 @@
 """admissionregistration.k8s.io/v1: webhook configurations, admission policies and their bindings.
 
-Policies are evaluated; webhooks are stored and validated, and not called.
-
 Source: k8s.io/api/admissionregistration/v1/types.go.
 """
 

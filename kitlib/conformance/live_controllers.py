@@ -25,7 +25,7 @@ from kitlib.api.meta import KubeObject, is_condition_true
 from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.kinds import resource
-from kitlib.apiserver.store.store import SUFFIX_ALPHABET
+from kitlib.apiserver.store.names import SUFFIX_ALPHABET
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.nodes.bound_pods import BoundPods

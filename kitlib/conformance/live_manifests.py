@@ -9,7 +9,7 @@ from typing import Any
 from kitlib.api.errors import Invalid, KitError, refusal
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.store.store import SUFFIX_ALPHABET
+from kitlib.apiserver.store.names import SUFFIX_ALPHABET
 from kitlib.apiserver.validation.warnings import warning_header, warnings_of
 
 FILE = "live_manifests"

@@ -9,6 +9,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from kitlib.api.errors import Conflict, KitError
@@ -16,6 +17,7 @@ from kitlib.api.guard import Guard, described
 from kitlib.api.meta import KubeObject, OwnerReference
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.requester import requested_by, service_account
+from kitlib.apiserver.admission.webhook_calls import Attempts, Pending
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.kinds import resource
 from kitlib.controllers.informers import Change, Informers, controller_of
@@ -73,6 +75,7 @@ class Controller(ABC):
         self.now = manager.api.store.now
         self.queue: WorkQueue[Key] = WorkQueue(manager.api.store.steady_now)
         self.user = service_account("kube-system", self.account or self.name)
+        self._attempts: dict[Key, Attempts] = {}
         self._guard: Guard[Key] = Guard(self.name, self._mark_failed)
 
     @abstractmethod
@@ -96,8 +99,7 @@ class Controller(ABC):
         keys = self.queue.take()
         for key in keys:
             try:
-                with requested_by(self.user):
-                    self.sync(key)
+                self._attempt(key)
             except Retry:
                 self.queue.add_rate_limited(key)
             except (Conflict, KitError) as error:
@@ -109,6 +111,21 @@ class Controller(ABC):
             else:
                 self.queue.forget(key)
         return bool(keys)
+
+    def _attempt(self, key: Key) -> None:
+        """Sync a key; where a webhook has to be asked first, once more when it has answered."""
+        background = self.api.webhooks
+        with requested_by(self.user):
+            if background is None or not background.defers:
+                self.sync(key)
+                return
+            attempts = self._attempts.pop(key, None) or Attempts()
+            try:
+                with attempts.attempt(self.api.store.names):
+                    self.sync(key)
+            except Pending as pending:
+                self._attempts[key] = attempts
+                background.start(pending.calls, attempts, partial(self.queue.add, key))
 
     def _mark_failed(self, key: Key, error: Exception) -> None:
         """A defect in the work on one object: the object says so. Its own kind is the first that is watched."""

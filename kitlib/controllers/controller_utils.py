@@ -18,7 +18,7 @@ from kitlib.api.meta import Condition, KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.numbers import IntOrString
 from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.store.store import SUFFIX_ALPHABET
+from kitlib.apiserver.store.names import SUFFIX_ALPHABET
 from kitlib.controllers.controller import Controller
 
 SLOW_START_INITIAL_BATCH_SIZE = 1

@@ -37,6 +37,7 @@ from kitlib.apiserver.admission.priority import system_priority_classes
 from kitlib.apiserver.admission.size import check_size
 from kitlib.apiserver.admission.system_namespaces import system_namespaces
 from kitlib.apiserver.admission.updating import check_preconditions, validate_common_fields
+from kitlib.apiserver.admission.webhook_calls import WebhookCaller
 from kitlib.apiserver.store.events import EventCorrelator
 from kitlib.apiserver.store.kinds import Resource, is_served
 from kitlib.apiserver.store.node_leases import NodeLeases
@@ -63,6 +64,7 @@ class APIServer:
         mutators: mutating webhooks for new pods; each changes the pod in place.
         node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
         warnings: what admission warned of in the last write.
+        webhooks: reaches webhooks while the cluster is served; None = they count as unreachable.
         token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
 
     Args:
@@ -80,6 +82,7 @@ class APIServer:
         self.node_checks: list[Callable[[Node], object]] = []
         self.warnings: list[str] = []
         self.token_key = b""
+        self.webhooks: WebhookCaller | None = None
         self._dry_running = False
         for built_in in (*system_namespaces(), *system_priority_classes()):
             self.store.create(built_in)
@@ -117,7 +120,7 @@ class APIServer:
         made.metadata.uid = self.store.free_uid(made.metadata.uid)
         set_defaults(made)
         check_size(made)
-        around = AdmissionContext(self.store, self.release, bool(self.token_key), obj.metadata, self.warnings)
+        around = self._around(obj.metadata)
         about = attributes_of(self.store, made, None, dry_run=self._dry_running)
         made = self._completed(plugins.admit(about, around), made)
         strategy.prepare(made, None, self.release)
@@ -189,8 +192,8 @@ class APIServer:
         self._finish_deletion(stored)
         return stored
 
-    def update_status(self, obj: T) -> T:
-        """Replace an object's status; everything else stays as it stands."""
+    def update_status(self, obj: T, *, metadata: bool = False) -> T:
+        """Replace an object's status, and with `metadata` labels and annotations too, as clients of the API may."""
         self.warnings.clear()
         kind, old = self.store.kinds.of(obj), self.store.standing(obj)
         if old is None:
@@ -202,6 +205,8 @@ class APIServer:
             made = deepcopy(old)
             made.status = deepcopy(obj.status)  # type: ignore[attr-defined]
             made.metadata.managed_fields = obj.metadata.managed_fields
+            if metadata:  # Source: PrepareForUpdate of the status strategies, which put back the specification alone
+                made.metadata.labels, made.metadata.annotations = obj.metadata.labels, obj.metadata.annotations
             made.status = self._changed(made, old, "status").status
         errors = validate_status(made, old) + custom_kinds.validate_custom(self.store, made, old)
         if errors:
@@ -385,7 +390,7 @@ class APIServer:
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
         """The object as the plugins leave it; a Scale, which is what they see of a workload's scale, changes that."""
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running)
-        mutated = plugins.admit(about, AdmissionContext(self.store, self.release, bool(self.token_key)))
+        mutated = plugins.admit(about, self._around())
         if about.new is not made:
             return made if mutated is about.new else strategy.scaled(made, mutated)
         return self._completed(mutated, made)
@@ -395,6 +400,11 @@ class APIServer:
             check_size(mutated)
         made: T = custom_kinds.completed(self.store, mutated)
         return made
+
+    def _around(self, given: ObjectMeta | None = None) -> AdmissionContext:
+        """What plugins are given with a write; `given` is the metadata that was sent with a new object."""
+        accounts = bool(self.token_key)
+        return AdmissionContext(self.store, self.release, accounts, given, self.warnings, caller=self.webhooks)
 
     def ask_plugins(
         self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
@@ -408,6 +418,6 @@ class APIServer:
             Forbidden, Invalid, PolicyDenied: one of them refuses it.
         """
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
-        around = AdmissionContext(self.store, self.release, bool(self.token_key), warnings=self.warnings)
+        around = self._around()
         plugins.validate(about, around)
         return around

@@ -5,12 +5,16 @@ Source: k8s.io/apiserver/pkg/admission (MutationInterface, ValidationInterface).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kitlib.api.core import ResourceQuota
+from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.webhook_calls import WebhookCaller
 from kitlib.apiserver.store.store import Store
 
 
@@ -24,6 +28,7 @@ class AdmissionContext:
         service_accounts: whether pods run as service accounts.
         given: the metadata that was sent with a new object; None for a change.
         warnings: for the client.
+        caller: reaches webhooks; None = they count as unreachable.
         charged: quotas with their new use, which are stored together with the object.
     """
 
@@ -32,6 +37,7 @@ class AdmissionContext:
     service_accounts: bool = False
     given: ObjectMeta | None = None
     warnings: list[str] = field(default_factory=list)
+    caller: WebhookCaller | None = None
     charged: list[ResourceQuota] = field(default_factory=list)
 
 
@@ -63,3 +69,34 @@ class AdmissionPlugin:
     def asks_again(self) -> bool:
         """Return whether all plugins are asked once more because of the change that this one made."""
         return False
+
+
+def before_it_is_named(
+    obj: KubeObject, given: ObjectMeta | None, mutate: Callable[[KubeObject], KubeObject]
+) -> KubeObject | None:
+    """Let policies or webhooks change an object; a new one before a name is made from `generateName`, without a UID.
+
+    Args:
+        obj: the object; not changed.
+        given: the metadata that was sent with a new object; None for a change.
+        mutate: returns what it makes of an object, or that object itself.
+
+    Returns:
+        The changed object; None where nothing changes it.
+
+    Source: registry.Store.Create, whose BeforeCreate comes after mutating admission;
+    rest.EnsureObjectNamespaceMatchesRequestNamespace.
+    """
+    seen, name, uid = obj, obj.metadata.name, obj.metadata.uid
+    if given is not None and (given.name, given.uid) != (name, uid):
+        seen = deepcopy(obj)
+        seen.metadata.name, seen.metadata.uid = given.name, given.uid
+    made = mutate(seen)
+    if made is seen:
+        return None
+    if given is not None:
+        made.metadata.name, made.metadata.uid = made.metadata.name or name, uid
+    made.metadata.namespace = made.metadata.namespace or obj.metadata.namespace
+    if made.metadata.namespace != obj.metadata.namespace:
+        raise KitError("the namespace of the provided object does not match the namespace sent on the request")
+    return made

@@ -110,9 +110,19 @@ PLUGINS: tuple[PluginDescriptor, ...] = (
         lambda a, s: a.new is not None and bool(s.store.list("MutatingAdmissionPolicyBinding", copy=False)),
     ),
     PluginDescriptor(
+        "MutatingAdmissionWebhook",
+        "webhook.hooks",
+        lambda a, s: a.new is not None and bool(s.store.list("MutatingWebhookConfiguration", copy=False)),
+    ),
+    PluginDescriptor(
         "ValidatingAdmissionPolicy",
         "policy.validating",
         lambda a, s: bool(s.store.list("ValidatingAdmissionPolicyBinding", copy=False)),
+    ),
+    PluginDescriptor(
+        "ValidatingAdmissionWebhook",
+        "webhook.hooks",
+        lambda a, s: bool(s.store.list("ValidatingWebhookConfiguration", copy=False)),
     ),
     PluginDescriptor("ResourceQuota", "quota", _counted),
 )

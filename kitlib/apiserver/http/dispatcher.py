@@ -38,6 +38,7 @@ from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.subresources import Subresources
 from kitlib.apiserver.http.users import User, Users
 from kitlib.apiserver.http.watch import WatchStream, as_table
+from kitlib.apiserver.http.webhook_client import WebhookClient
 
 JSON = "application/json"
 _PARTIAL = "PartialObjectMetadata"
@@ -110,6 +111,7 @@ class Dispatcher:
         self.cluster, self.address = cluster, address
         self.users = Users() if users is None else users
         self.rest = Rest(cluster)
+        cluster.api.webhooks = WebhookClient()
         self.authorizer = Authorizer(cluster.api.store)
         self.audit, self.instruments = AuditLog(), Instruments()
         self.subresources = Subresources(self.rest, self.users)

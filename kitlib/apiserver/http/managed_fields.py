@@ -33,6 +33,9 @@ _NOT_OWNED = {
 }
 
 
+_METADATA = ("f:metadata",)
+
+
 def fields_of(obj: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> FieldSet:
     """Every field that an object sets, without those that the server owns.
 
@@ -204,6 +207,24 @@ def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
     return kept
 
 
+def _is_named(schema: Mapping[str, Any] | None, path: Path) -> bool:
+    """Whether a path leads to a field that a schema names: it goes with the last field that its manager gives up.
+
+    Source: structured-merge-diff merge/update.go prune (Set.EnsureNamedFieldsAreMembers).
+    """
+    if not path[-1].startswith("f:"):
+        return False
+    place: Any = schema
+    for step in path if schema is not None else ():
+        below = "items" if not step.startswith("f:") else "properties"
+        place = (place.get(below) or {}) if isinstance(place, Mapping) else {}
+        if below == "properties":
+            if step[2:] not in place:
+                return False
+            place = place[step[2:]]
+    return True
+
+
 class Managers:
     """The managers of one object.
 
@@ -288,8 +309,12 @@ class Managers:
         merged = merge(live, config, self._schema)
         others: FieldSet = wanted.union(*(e["fields"] for e in self.entries if e is not mine))
         kept = {other[:length] for other in others for length in range(1, len(other) + 1)}
-        gone = (path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in kept)
+        gone = {path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in kept}
         merged = remove(merged, gone)
+        parents = {path[:length] for path in gone for length in range(1, len(path))} - kept - {_METADATA}
+        for path in sorted(parents, key=len, reverse=True):
+            if Places(merged).at(path) in ({}, []) and _is_named(self._schema, path):
+                merged = remove(merged, [path])
         mine["fields"], mine["time"], mine["apiVersion"] = wanted, now, version
         return dict(merged)
 

@@ -55,6 +55,7 @@ class APIResource(NamedTuple):
     subresources: tuple[Subresource, ...] = ()
     schema: Mapping[str, Any] | None = None
     scale: ScalePaths | None = None
+    has_conversion_webhook: bool = False
     selectable: tuple[str, ...] = ()
 
     @property
@@ -97,12 +98,22 @@ _SUBRESOURCES: dict[tuple[str, str], tuple[Subresource, ...]] = {
     ),
     ("", "serviceaccounts"): (Subresource("token", "TokenRequest", ("create",), "authentication.k8s.io", "v1"),),
     ("", "replicationcontrollers"): (_SCALE, Subresource("status", "ReplicationController", _STATUS)),
+    ("certificates.k8s.io", "certificatesigningrequests"): (
+        Subresource("approval", "CertificateSigningRequest", _STATUS),
+        Subresource("status", "CertificateSigningRequest", _STATUS),
+    ),
     ("apps", "deployments"): (_SCALE, Subresource("status", "Deployment", _STATUS)),
     ("apps", "replicasets"): (_SCALE, Subresource("status", "ReplicaSet", _STATUS)),
     ("apps", "statefulsets"): (_SCALE, Subresource("status", "StatefulSet", _STATUS)),
 }
 _WITH_STATUS = frozenset(
     {
+        "apiservices",
+        "flowschemas",
+        "prioritylevelconfigurations",
+        "servicecidrs",
+        "validatingadmissionpolicies",
+        "volumeattachments",
         "cronjobs",
         "customresourcedefinitions",
         "daemonsets",
@@ -213,6 +224,7 @@ def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
             tuple(below),
             (version.get("schema") or {}).get("openAPIV3Schema") or {},
             ScalePaths.of(subresources["scale"] or {}) if "scale" in subresources else None,
+            (spec.get("conversion") or {}).get("strategy") == "Webhook",
             tuple(str(one.get("jsonPath")).removeprefix(".") for one in version.get("selectableFields") or ()),
         )
 

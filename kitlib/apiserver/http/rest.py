@@ -135,7 +135,15 @@ class Rest:
         return lambda obj: all(test(obj) for test in tests)
 
     def wire(self, served: APIResource, obj: Any) -> Object:
-        """A stored object as this group and version shows it."""
+        """A stored object as this group and version shows it.
+
+        Raises:
+            StatusError: 500 where the versions differ and a webhook would have to convert it.
+        """
+        if served.has_conversion_webhook and obj.api_version != served.group_version:
+            kind = f"{served.group_version}, Kind={served.kind}"
+            why = f"conversion webhook for {obj.api_version}, Kind={served.kind} failed: it is asked to make {kind}, "
+            raise StatusError(500, f"{why}and the kit calls no conversion webhooks; use {obj.api_version}")
         data = to_dict(obj)
         data["apiVersion"], data["kind"] = served.group_version, served.kind
         with_whole_seconds(data)
@@ -338,6 +346,7 @@ class Rest:
         api = self.cluster.api
         ways = {
             "status": self._update_status,
+            "approval": self._update_status,
             "scale": lambda obj: api.update(obj, "scale"),
             "resize": api.resize,
             "ephemeralcontainers": api.update_ephemeral_containers,
@@ -351,7 +360,7 @@ class Rest:
         standing, kind = api.store.standing(obj), api.store.kinds.of(obj)
         if standing is not None:
             check_changes(obj, standing, kind)
-        return api.update_status(obj)
+        return api.update_status(obj, metadata=True)
 
     def _changed(self, served: APIResource, data: Object, request: Request) -> Any:
         """The object that a write names; its time of deletion keeps the digits that the wire does not show."""

@@ -166,6 +166,10 @@ def field_selector(text: str, group: str, plural: str, *, custom: Iterable[str] 
 
 def _field(obj: Object, path: str) -> str:
     value: Any = obj
+    if path == "source":  # Source: registry/core/event ToSelectableFields
+        source = obj.get("source")
+        component = source.get("component") if isinstance(source, Mapping) else ""
+        return str(component or obj.get("reportingComponent") or "")
     for step in path.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
     if value is None:

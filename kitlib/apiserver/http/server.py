@@ -23,6 +23,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 from kitlib.api.core import Secret
 from kitlib.api.errors import KitError
 from kitlib.api.streams import StreamEvent
+from kitlib.apiserver.admission.webhook_calls import Attempts, Pending
 from kitlib.apiserver.http import port_forward, streams
 from kitlib.apiserver.http.audit import AuditLog
 from kitlib.apiserver.http.connections import Server
@@ -34,6 +35,7 @@ from kitlib.apiserver.http.request import MAX_BODY, Request
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, AUTHENTICATED, User, Users
 from kitlib.apiserver.http.watch import WatchStream
+from kitlib.apiserver.http.webhook_client import BackgroundClient, perform
 from kitlib.apiserver.validation.warnings import warning_header
 
 _log = logging.getLogger(__name__)
@@ -43,6 +45,8 @@ _READ_AT_MOST = 32 * MAX_BODY
 """Bytes of a body that are read, so that one that is too large can be answered with 413."""
 FASTEST = 86400
 """Virtual seconds a second at most: a day."""
+MAX_WEBHOOK_ROUNDS = 100
+"""How often a request is handled again because a webhook has still to be asked."""
 TICK = 0.1
 """Seconds between two steps of a cluster's time while it is served."""
 
@@ -100,6 +104,7 @@ class GenericAPIServer:
         self._ending: asyncio.Event | None = None
         self._server: Server | None = None
         self._unsubscribe = cluster.api.store.subscribe(self._on_change)
+        cluster.api.webhooks = BackgroundClient(self.lock, cluster.settle)
         if service_accounts:
             cluster.api.enable_service_accounts(self.users.key.hex(), self._certificate.certificate.decode())
             cluster.settle()
@@ -138,6 +143,7 @@ class GenericAPIServer:
     def close(self) -> None:
         """Stop answering; the port is free again, the kubeconfig that was written is gone."""
         self._unsubscribe()
+        self.cluster.api.webhooks = None
         if self._loop is not None and self._ending is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._ending.set)
             self._thread.join(10)
@@ -286,8 +292,8 @@ class _Handler(RequestHandler):
         )
         if request.method not in ("GET", "HEAD"):
             self._service.wrote_at = time.monotonic()
+        answer = await self._answer(request)
         with self._service.lock:
-            answer = self._service.dispatcher.handle(request)
             resources = self._service.dispatcher.rest.resources
         if not isinstance(answer, Answer):
             with self._service.dispatcher.instruments.long_running(request, resources):
@@ -300,6 +306,23 @@ class _Handler(RequestHandler):
         self.finish(answer.body)
 
     get = head = post = put = patch = delete = _handle
+
+    async def _answer(self, request: Request) -> Any:
+        """Handle a request, and again with the answers of the webhooks that it needs: they are called without the lock.
+
+        The object may change meanwhile, as on an API server, which then asks the webhooks anew.
+        """
+        attempts, names = Attempts(), self._service.cluster.api.store.names
+        for _ in range(MAX_WEBHOOK_ROUNDS):
+            try:
+                with self._service.lock, attempts.attempt(names):
+                    return self._service.dispatcher.handle(request)
+            except Pending as pending:
+                run = asyncio.get_running_loop().run_in_executor
+                made = await asyncio.gather(*(run(None, perform, call) for call in pending.calls))
+                attempts.answers |= {call.key: answer for call, answer in zip(pending.calls, made, strict=True)}
+        with self._service.lock:  # it changes faster than they answer: wait for them here
+            return self._service.dispatcher.handle(request)
 
     async def _stream(self, stream: WatchStream) -> None:
         self.set_header("Content-Type", stream.content_type)

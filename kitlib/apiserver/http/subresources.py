@@ -43,7 +43,7 @@ class Subresources:
         name = below.name
         if name == "scale":
             return self._scale(served, target, request)
-        if name in ("status", "resize", "ephemeralcontainers", "finalize"):
+        if name in ("status", "approval", "resize", "ephemeralcontainers", "finalize"):
             return self._part(served, name, target, request)
         if name == "binding":
             return self._bind(served, target, request)

@@ -133,6 +133,8 @@ class WatchStream:
                 for event in store.changes(self._seen):
                     if self._concerns(event.object):
                         self._take(event.type, self._rest.shared_wire(self._served, event.object))
+            except StatusError as error:
+                self._error(error)
             except Gone as error:
                 self._error(StatusError(410, str(error), "Expired"))
             self._seen = store.version

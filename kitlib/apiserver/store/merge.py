@@ -10,7 +10,7 @@ Source: apimachinery strategicpatch.CreateThreeWayMergePatch; the patchMergeKey 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
@@ -129,7 +129,8 @@ def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
         return _strategic(below, current if isinstance(current, dict) else {}, patch)
     if rule.merges_values and isinstance(patch, list) and isinstance(current, list):
         standing = {_hashable(item) for item in current}
-        return [*current, *(item for item in patch if _hashable(item) not in standing)]
+        merged_values = [*current, *(item for item in patch if _hashable(item) not in standing)]
+        return _normalized(merged_values, list(map(_hashable, patch)), list(map(_hashable, current)), _hashable)
     if not isinstance(patch, list):
         return patch
     plain = [item for item in patch if not (isinstance(item, dict) and "$patch" in item)]
@@ -153,7 +154,36 @@ def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
         else:
             places[name] = [number]
             merged[number] = _strategic(below, {}, item)
-    return list(merged.values())
+    order = [_hashable(item[key]) for item in plain]
+    return _normalized(
+        list(merged.values()), order, [_hashable(old[key]) for old in current], lambda one: _name(one, key)
+    )
+
+
+def _normalized(
+    items: list[Any], patch: list[Hashable], server: list[Hashable], name: Callable[[Any], Hashable]
+) -> list[Any]:
+    """Put a merged list into order: the patch's items as the patch has them, each item of the server before the first
+    one that the server had behind it. An item that only the patch has comes first.
+
+    Args:
+        items: the merged list.
+        patch, server: names of the patch's items and of those that stood there, in their order.
+        name: returns an item's name.
+
+    Source: strategicpatch normalizeElementOrder, mergeSortedSlice.
+    """
+    wanted = {one: i for i, one in reversed(list(enumerate(patch)))}
+    places = {one: i for i, one in reversed(list(enumerate(server)))}
+    right = sorted((one for one in items if name(one) in wanted), key=lambda one: wanted[name(one)])
+    left = [one for one in items if name(one) not in wanted]
+    made: list[Any] = []
+    for one in left:
+        place = places.get(name(one), -1)
+        while right and not 0 <= place < places.get(name(right[0]), -1):
+            made.append(right.pop(0))
+        made.append(one)
+    return made + right
 
 
 def _set_order(merged: dict[str, Any], field: str, wanted: Any) -> None:

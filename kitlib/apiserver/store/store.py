@@ -12,8 +12,6 @@ Source: apiserver registry.Store (Create, Update, Delete), etcd3 store's resourc
 
 from __future__ import annotations
 
-import random
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +26,7 @@ from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.apiserver.store.kinds import Kinds, Resource
+from kitlib.apiserver.store.names import Names
 from kitlib.apiserver.store.watch_events import Gone as Gone
 from kitlib.apiserver.store.watch_events import Reader as Reader
 from kitlib.apiserver.store.watch_events import WatchEvent as WatchEvent
@@ -35,9 +34,6 @@ from kitlib.apiserver.store.watch_events import WatchEvent as WatchEvent
 T = TypeVar("T", bound=KubeObject)
 Now = Callable[[], datetime]
 Key = tuple[str, str]  # namespace ("" for objects without one), name
-SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
-
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _HISTORY = 100_000
 """Changes that are remembered at most."""
@@ -101,6 +97,7 @@ class Store:
     Attributes:
         steady_now: a clock that is never set, for durations; `now`, unless the owner gives another.
         readers: for whom changes are kept.
+        names: UIDs and suffixes for new objects.
         kinds: the built-in kinds and those of the stored CustomResourceDefinitions.
         before_read: qualified kind -> what brings the objects of that kind up to date before they are read or watched.
     """
@@ -109,7 +106,7 @@ class Store:
         self.now = now or (lambda: datetime.now(UTC))
         self.steady_now = self.now
         self.version = 0
-        self._random = random.Random(seed)
+        self.names = Names(seed)
         self._objects: dict[str, dict[Key, KubeObject]] = {}
         self._uids: dict[str, tuple[str, Key]] = {}
         self._history: deque[WatchEvent] = deque(maxlen=_HISTORY)
@@ -221,11 +218,11 @@ class Store:
 
     def new_uid(self) -> str:
         """A UID that no object has yet."""
-        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        return self.names.new_uid()
 
     def new_suffix(self) -> str:
-        """Random characters, as generated names end with. Source: names.SimpleNameGenerator."""
-        return "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
+        """Random characters, as generated names end with."""
+        return self.names.new_suffix()
 
     def update(self, obj: T, *, same_generation: bool = False) -> T:
         """Replace an object; one with a `resourceVersion` must be the newest.
@@ -361,7 +358,7 @@ class Store:
             yield
             return
         self._undo, self._pending = [], []
-        before = (self.version, self._random.getstate())
+        before = (self.version, self.names.random.getstate())
         try:
             yield
         except BaseException:
@@ -374,7 +371,7 @@ class Store:
             for plural in {plural for plural, _, _ in self._undo}:  # an object put back stands where it stood
                 self._objects[plural] = dict(sorted(self._objects[plural].items(), key=lambda item: age(item[1])))
             self.version = before[0]
-            self._random.setstate(before[1])
+            self.names.random.setstate(before[1])
             self._undo = None
             raise
         self._undo, told = None, self._pending

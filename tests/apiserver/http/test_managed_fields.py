@@ -191,5 +191,28 @@ def test_long_lists_take_no_longer_than_their_length() -> None:
     managers.update(live, custom(5_000, v=2), "two", "v1", "", NOW)
     live = apply(managers, custom(5_000, v=2), custom(10, v=3), "one", force=True)
     assert len(live["items"]) == 5_000 and live["items"][9] == {"k": "9", "v": 3}
-    assert apply(managers, live, {"kind": "Thing"}, "one")["names"] == []
+    assert "names" not in apply(managers, live, {"kind": "Thing"}, "one")
     assert time.process_time() - began < 5
+
+
+def test_a_named_field_goes_with_the_last_field_that_its_manager_gives_up() -> None:
+    """Kueue clears `status.admission` so; an empty one would not be valid."""
+    items = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    items["items"] = {"type": "object", "properties": {"name": {"type": "string"}}}
+    admission = {"type": "object", "properties": {"queue": {"type": "string"}, "sets": items}}
+    free = {"type": "object", "additionalProperties": {"type": "string"}}
+    status = {"type": "object", "properties": {"admission": admission, "free": free, "other": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"status": status}}
+
+    def applied(live: dict[str, Any], **wanted: Any) -> dict[str, Any]:
+        return managers.apply(live, {"status": wanted}, "q", "v1", force=False, subresource="status", now=NOW)
+
+    managers = Managers([], schema)
+    given = {"admission": {"queue": "a", "sets": [{"name": "main"}]}, "free": {"x": "y"}}
+    live = applied({}, **given)
+    assert live["status"] == given
+    live["status"]["other"] = "kept"
+    managers.update({"status": given}, live, "someone", "v1", "status", NOW)
+    assert applied(live, free={"x": "y"}) == {"status": {"free": {"x": "y"}, "other": "kept"}}
+    live = applied({"status": {"free": {"x": "y"}, "other": "kept"}})
+    assert live == {"status": {"other": "kept"}}

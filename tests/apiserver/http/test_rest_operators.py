@@ -104,3 +104,67 @@ def test_the_rank_of_versions_is_the_documented_one() -> None:
     """The example of Kubernetes' documentation on versions in CustomResourceDefinitions."""
     wanted = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"]
     assert sorted(wanted, key=version_rank) == wanted
+
+
+def test_a_version_that_a_webhook_would_have_to_convert_is_refused(call: Any) -> None:
+    """The object in the other version's name would be wrong, and no one would notice."""
+    made = definition("lakes", "Lake", "example.com")
+    one = made["spec"]["versions"][0]
+    made["spec"]["versions"] = [one, {**one, "name": "v2", "storage": False}]
+    client = {"url": "https://127.0.0.1:1/convert"}
+    made["spec"]["conversion"] = {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
+    }
+    assert call("POST", CRDS, made)[0] == 201
+    assert call("POST", LAKES, custom("Lake", "example.com"))[0] == 201
+    assert call("GET", f"{LAKES}/x")[0] == 200
+    for url in (f"{LAKES}/x", LAKES):
+        code, answer = call("GET", url.replace("v1", "v2"))
+        assert code == 500
+        assert "the kit calls no conversion webhooks; use example.com/v1" in answer["message"]
+
+
+def test_a_write_to_the_status_of_a_built_in_kind_may_change_labels_and_annotations(call: Any) -> None:
+    template = {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
+    url = "/apis/batch/v1/namespaces/default/cronjobs"
+    call("POST", url, {"metadata": {"name": "c"}, "spec": {"schedule": "0 0 1 1 *", "jobTemplate": template}})
+    patch = {"metadata": {"annotations": {"a": "b"}}, "spec": {"schedule": "* * * * *"}, "status": {"active": []}}
+    code, made = call("PATCH", f"{url}/c/status", patch, **MERGE)
+    assert (code, made["metadata"]["annotations"], made["spec"]["schedule"]) == (200, {"a": "b"}, "0 0 1 1 *")
+
+
+def test_events_are_selected_by_their_source_or_controller(call: Any) -> None:
+    event = {
+        "metadata": {"name": "e"},
+        "regarding": {"namespace": "default"},
+        "eventTime": "2026-01-02T03:04:05.000000Z",
+        "reportingController": "mine",
+        "reportingInstance": "mine-1",
+        "action": "Do",
+        "reason": "Test",
+        "type": "Normal",
+    }
+    code, answer = call("POST", "/apis/events.k8s.io/v1/namespaces/default/events", event)
+    assert code == 201, answer
+    for url in (
+        "/api/v1/namespaces/default/events?fieldSelector=source=mine",
+        "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=reportingController=mine",
+    ):
+        assert [one["metadata"]["name"] for one in call("GET", url)[1]["items"]] == ["e"], url
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "subresources"),
+    [
+        ("flowcontrol.apiserver.k8s.io/v1", "flowschemas", {"status"}),
+        ("flowcontrol.apiserver.k8s.io/v1", "prioritylevelconfigurations", {"status"}),
+        ("certificates.k8s.io/v1", "certificatesigningrequests", {"status", "approval"}),
+        ("apiregistration.k8s.io/v1", "apiservices", {"status"}),
+    ],
+)
+def test_stored_kinds_have_the_subresources_of_an_api_server(
+    call: Any, path: str, kind: str, subresources: set[str]
+) -> None:
+    rows = {one["name"] for one in call("GET", f"/apis/{path}")[1]["resources"]}
+    assert {name.partition("/")[2] for name in rows if name.startswith(f"{kind}/")} == subresources

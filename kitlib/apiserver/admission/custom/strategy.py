@@ -53,10 +53,10 @@ def prepare_for_update(store: Store, obj: KubeObject, old: KubeObject) -> None:
 
 def with_status_of(obj: KubeObject, old: KubeObject) -> KubeObject:
     """Return the old object with the new one's status and managers: a write to `/status` changes nothing else."""
-    made = deepcopy(old)
+    made, new = deepcopy(old), deepcopy(obj)
     made.api_version = obj.api_version
-    _set_status(made, obj.unknown_fields.get("status"))
-    made.metadata.managed_fields = deepcopy(obj).metadata.managed_fields
+    _set_status(made, new.unknown_fields.get("status"))
+    made.metadata.managed_fields = new.metadata.managed_fields
     return made
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from kitlib.api.admissionregistration import (
@@ -22,12 +22,12 @@ from kitlib.api.admissionregistration import (
 )
 from kitlib.api.core import Namespace
 from kitlib.api.defaults import set_defaults
-from kitlib.api.errors import KitError, MutationDenied
+from kitlib.api.errors import MutationDenied
 from kitlib.api.meta import KubeObject
-from kitlib.api.serialize import deepcopy, from_dict, to_dict, to_json
+from kitlib.api.serialize import from_dict, to_dict, to_json
 from kitlib.apiserver.admission.attributes import Attributes, shown
 from kitlib.apiserver.admission.custom.objects import schema_of
-from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -239,27 +239,5 @@ class MutatingAdmissionPolicyPlugin(AdmissionPlugin):
         return self._request is not None and self._request.again
 
     def _mutated(self, obj: KubeObject, around: AdmissionContext, *, second: bool = False) -> KubeObject | None:
-        """Policies see a new object before a name is made from `generateName`, and before it has a UID.
-
-        Source: registry.Store.Create, whose BeforeCreate comes after mutating admission.
-        """
         assert self._request is not None
-        given, (name, uid) = around.given, (obj.metadata.name, obj.metadata.uid)
-        seen = obj
-        if given is not None and (given.name, given.uid) != (name, uid):
-            seen = deepcopy(obj)
-            seen.metadata.name, seen.metadata.uid = given.name, given.uid
-        made = self._request.mutated(seen, second=second)
-        if made is seen:
-            return None
-        if given is not None:
-            made.metadata.name, made.metadata.uid = made.metadata.name or name, uid
-        return _in_place(obj, made)
-
-
-def _in_place(before: KubeObject, after: KubeObject) -> KubeObject:
-    """Source: rest.EnsureObjectNamespaceMatchesRequestNamespace."""
-    after.metadata.namespace = after.metadata.namespace or before.metadata.namespace
-    if after.metadata.namespace != before.metadata.namespace:
-        raise KitError("the namespace of the provided object does not match the namespace sent on the request")
-    return after
+        return before_it_is_named(obj, around.given, partial(self._request.mutated, second=second))

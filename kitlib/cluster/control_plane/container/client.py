@@ -88,7 +88,7 @@ class RemoteAPIServer:
         """Replace an object; `scale` where only the number of replicas is meant."""
         return self._write("update", obj, subresource)
 
-    def update_status(self, obj: KubeObject) -> Any:
+    def update_status(self, obj: KubeObject, *, metadata: bool = False) -> Any:
         """Replace an object's status."""
         return self._write("update_status", obj)
 

@@ -1,0 +1,1 @@
+"""Admission webhooks: programs outside the API server that are asked about writes."""

@@ -1,0 +1,325 @@
+"""Which webhooks are asked about a write, what they are sent, and what their answers mean.
+
+Configurations are taken in the order of their names, and the webhooks of one in its own order. Mutating webhooks are
+asked one after the other, each with what the one before has made of the object; validating ones all at once.
+
+Source: apiserver pkg/admission/plugin/webhook: generic/webhook.go ShouldCallHook, request/admissionreview.go,
+mutating/dispatcher.go, validating/dispatcher.go, errors/statuserror.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, cast
+
+from kitlib.api.admissionregistration import (
+    MatchResources,
+    MutatingWebhook,
+    MutatingWebhookConfiguration,
+    NamedRuleWithOperations,
+    ValidatingWebhook,
+    ValidatingWebhookConfiguration,
+)
+from kitlib.api.core import Namespace
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import APIError, Forbidden, InternalError, KitError
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.admission.attributes import Attributes, shown
+from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
+from kitlib.apiserver.admission.policy.invocations import (
+    EXEMPT,
+    ConditionError,
+    authorizer,
+    conditions_met,
+)
+from kitlib.apiserver.admission.policy.matching import matches
+from kitlib.apiserver.admission.webhook_calls import (
+    Answer,
+    WebhookCall,
+    WebhookCaller,
+    WebhookError,
+    ask,
+    call_of,
+    target_of,
+)
+from kitlib.apiserver.store.json_patch import PatchError, apply_json_patch
+from kitlib.apiserver.store.store import Store
+from kitlib.cel import library as lib
+from kitlib.cel.admission_expressions import Environment
+from kitlib.cel.expression import Expression
+
+NEVER_ASKED = frozenset({*EXEMPT, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
+"""Source: rules.IsExemptAdmissionConfigurationResource."""
+IGNORE, IF_NEEDED = "Ignore", "IfNeeded"
+_VERSIONS = ("v1", "v1beta1")
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+class WebhookDenied(APIError):
+    """A webhook refuses the write: `admission webhook "x" denied the request: …`, with the code that it gives."""
+
+    def __init__(self, name: str, status: Mapping[str, Any]) -> None:
+        self.code = max(int(status.get("code") or 0), 400)
+        self.reason = str(status.get("reason") or "")
+        said = status.get("message") or status.get("reason")
+        denied = f'admission webhook "{name}" denied the request'
+        super().__init__(f"{denied}: {said}" if said else f"{denied} without explanation")
+
+
+class _Refused(KitError):
+    """A write that a webhook cannot be asked about: a dry run, where it has side effects."""
+
+
+class _Hook(NamedTuple):
+    """A webhook of a configuration; `place` tells it from others of its name."""
+
+    place: str
+    hook: ValidatingWebhook
+
+
+def _hooks(store: Store, kind: type[KubeObject], about: Attributes) -> Iterator[_Hook]:
+    """The webhooks whose rules, selectors and conditions match a write, in order."""
+    configurations = store.list(kind, copy=False)
+    if not configurations or about.resource.plural in NEVER_ASKED:
+        return
+    name = about.object.namespace
+    namespace = store.find(Namespace, name, copy=False) if name else None
+    for one in sorted(configurations, key=lambda one: str(one.name)):
+        for i, hook in enumerate(one.webhooks):
+            if _is_about(hook, about, namespace) and _conditions_hold(store, hook, about, namespace):
+                yield _Hook(f"{one.name}/{i}/{hook.name}", hook)
+
+
+def _is_about(hook: ValidatingWebhook, about: Attributes, namespace: Namespace | None) -> bool:
+    rules = [
+        NamedRuleWithOperations(
+            operations=rule.operations,
+            api_groups=rule.api_groups,
+            api_versions=rule.api_versions,
+            resources=rule.resources,
+            scope=rule.scope,
+        )
+        for rule in hook.rules
+    ]
+    wanted = MatchResources(
+        namespace_selector=hook.namespace_selector,
+        object_selector=hook.object_selector,
+        resource_rules=rules,
+        match_policy=hook.match_policy,
+    )
+    return bool(rules) and matches(wanted, about, namespace)
+
+
+@lru_cache(maxsize=256)
+def _condition(text: str) -> Expression:
+    return Environment(False).compile(text, lib.BOOL, variables=False)
+
+
+def _conditions_hold(store: Store, hook: ValidatingWebhook, about: Attributes, namespace: Namespace | None) -> bool:
+    """Source: matchconditions matcher.Match: an error counts as the failure policy says."""
+    if not hook.match_conditions:
+        return True
+    conditions = [(one.expression, _condition(one.expression)) for one in hook.match_conditions]
+    names = {**about.names, "namespaceObject": shown(namespace), "authorizer": authorizer(store, about)}
+    try:
+        return conditions_met(conditions, names)
+    except ConditionError as error:
+        if hook.failure_policy == IGNORE:
+            return False
+        raise Forbidden(about.resource.qualified, about.object.name, str(error)) from None
+
+
+def _call(store: Store, one: _Hook, about: Attributes) -> WebhookCall:
+    """The call that asks a webhook about a write.
+
+    Raises:
+        WebhookError: its server cannot be found. _Refused: it may not be asked.
+    """
+    hook = one.hook
+    if about.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
+        raise _Refused(f'admission webhook "{hook.name}" does not support dry run')
+    version = next((one for one in hook.admission_review_versions if one in _VERSIONS), "")
+    if not version:
+        listed = ", ".join(hook.admission_review_versions)
+        raise WebhookError(f"the webhook accepts AdmissionReview {listed}; the server knows v1 and v1beta1")
+    names = about.names
+    user = {name: value for name, value in names["request"]["userInfo"].items() if value}
+    request = {
+        **{name: value for name, value in names["request"].items() if value != ""},
+        "userInfo": user,
+        "object": names["object"],
+        "oldObject": names["oldObject"],
+        "options": {"kind": _OPTIONS[about.operation], "apiVersion": "meta.k8s.io/v1"},
+    }
+    review = {"kind": "AdmissionReview", "apiVersion": f"admission.k8s.io/{version}", "request": request}
+    return call_of(one.place, target_of(store, hook.client_config, float(hook.timeout_seconds or 10)), review)
+
+
+def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
+    """The response of an answer. Source: VerifyAdmissionResponse.
+
+    Raises:
+        WebhookError: it is none to this request.
+    """
+    if isinstance(answer, WebhookError):
+        raise WebhookError(f"failed to call webhook: {answer}")
+    response = answer.get("response")
+    sent, got = call.review["apiVersion"], answer.get("apiVersion")
+    problem = ""
+    if (answer.get("kind"), got) != ("AdmissionReview", sent) and not (got is None and sent.endswith("v1beta1")):
+        problem = f"expected webhook response of {sent}, Kind=AdmissionReview, got {got}, Kind={answer.get('kind')}"
+    elif not isinstance(response, dict):
+        problem = "webhook response was absent"
+    elif response.get("uid") != call.review["request"]["uid"] and sent.endswith("/v1"):
+        wanted = call.review["request"]["uid"]
+        problem = f'expected response.uid="{wanted}", got "{response.get("uid") or ""}"'
+    elif response.get("patch") and sent.endswith("/v1") and response.get("patchType") != "JSONPatch":
+        problem = f'invalid webhook patch type "{response.get("patchType") or ""}"'
+    if problem:
+        raise WebhookError(f"received invalid webhook response: {problem}")
+    return cast(Mapping[str, Any], response)
+
+
+def _failed(hook: ValidatingWebhook, error: WebhookError) -> None:
+    """Go on without the webhook where its policy says so.
+
+    Raises:
+        InternalError: its failure policy is Fail.
+    """
+    if hook.failure_policy != IGNORE:
+        raise InternalError(f'Internal error occurred: failed calling webhook "{hook.name}": {error}')
+
+
+def validate(store: Store, about: Attributes, caller: WebhookCaller | None) -> list[str]:
+    """Ask the validating webhooks about a write.
+
+    Returns:
+        Their warnings.
+
+    Raises:
+        WebhookDenied, InternalError, Forbidden: it may not be done.
+    """
+    asked: list[tuple[ValidatingWebhook, WebhookCall]] = []
+    for one in _hooks(store, ValidatingWebhookConfiguration, about):
+        try:
+            asked.append((one.hook, _call(store, one, about)))
+        except WebhookError as error:
+            _failed(one.hook, WebhookError(f"failed to call webhook: {error}"))
+    warnings: list[str] = []
+    for (hook, call), answer in zip(asked, ask(caller, [call for _, call in asked]), strict=True):
+        try:
+            response = _response(call, answer)
+        except WebhookError as error:
+            _failed(hook, error)
+            continue
+        warnings += [str(one) for one in response.get("warnings") or ()]
+        if response.get("allowed") is not True:
+            raise WebhookDenied(hook.name, response.get("status") or {})
+    return warnings
+
+
+class MutatingRequest:
+    """One write, which goes past the mutating webhooks once or twice.
+
+    Attributes:
+        again: whether a webhook has changed the object: then everything that mutates is asked a second time, of the
+            webhooks those with reinvocationPolicy IfNeeded that saw the object before another one changed it.
+
+    Args:
+        store: holds the configurations.
+        about: the write.
+        caller: reaches the webhooks.
+        warnings: theirs are added.
+
+    Source: mutating/dispatcher.go Dispatch; reinvocationcontext.go.
+    """
+
+    def __init__(self, store: Store, about: Attributes, caller: WebhookCaller | None, warnings: list[str]) -> None:
+        self.again = False
+        self._caller, self._warnings = caller, warnings
+        self._store, self._about = store, about
+        self._asked: set[str] = set()
+        self._due: set[str] = set()
+        self._output: dict[str, Any] | None = None
+
+    def mutated(self, obj: KubeObject, *, second: bool = False) -> KubeObject:
+        """Return the object after every webhook that is asked; the same one where none changes it.
+
+        Raises:
+            WebhookDenied, InternalError, Forbidden: it may not be done.
+        """
+        if self._about.operation == "DELETE" or not self._store.list(MutatingWebhookConfiguration, copy=False):
+            return obj
+        if second and self._output is not None and to_dict(obj) != self._output:
+            self._require_reinvocation()
+        about = replace(self._about, new=obj)
+        for one in list(_hooks(self._store, MutatingWebhookConfiguration, about)):
+            if second and one.place not in self._due:
+                continue
+            made = self._ask(one, replace(self._about, new=obj))
+            if made is not None and to_dict(made) != to_dict(obj):
+                obj = made
+                self.again = True
+                self._require_reinvocation()
+            if not second and isinstance(one.hook, MutatingWebhook) and one.hook.reinvocation_policy == IF_NEEDED:
+                self._asked.add(one.place)
+        self._output = to_dict(obj)
+        return obj
+
+    def _require_reinvocation(self) -> None:
+        """Source: RequireReinvokingPreviouslyInvokedPlugins."""
+        self._due |= self._asked
+
+    def _ask(self, one: _Hook, about: Attributes) -> KubeObject | None:
+        hook = one.hook
+        try:
+            try:
+                call = _call(self._store, one, about)
+            except WebhookError as error:
+                raise WebhookError(f"failed to call webhook: {error}") from None
+            response = _response(call, ask(self._caller, [call])[0])
+        except WebhookError as error:
+            _failed(hook, error)
+            return None
+        self._warnings.extend(str(one) for one in response.get("warnings") or ())
+        if response.get("allowed") is not True:
+            raise WebhookDenied(hook.name, response.get("status") or {})
+        if not response.get("patch"):
+            return None
+        try:
+            operations = json.loads(base64.b64decode(str(response["patch"])))
+            changed = apply_json_patch(call.review["request"]["object"], operations)
+            return set_defaults(from_dict(changed))
+        except (PatchError, KitError, ValueError, TypeError) as error:
+            raise InternalError(f"Internal error occurred: {error}") from None
+
+
+class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
+    """For every write but a deletion, where webhooks are configured."""
+
+    def __init__(self) -> None:
+        self._request: MutatingRequest | None = None
+
+    def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+        self._request = MutatingRequest(around.store, about, around.caller, around.warnings)
+        return before_it_is_named(about.object, around.given, self._request.mutated)
+
+    def admit_again(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+        if self._request is None:
+            return self.admit(about, around)
+        return before_it_is_named(about.object, around.given, partial(self._request.mutated, second=True))
+
+    def asks_again(self) -> bool:
+        return self._request is not None and self._request.again
+
+
+class ValidatingAdmissionWebhookPlugin(AdmissionPlugin):
+    """For every write, where webhooks are configured."""
+
+    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+        around.warnings += validate(around.store, about, around.caller)

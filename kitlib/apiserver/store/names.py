@@ -1,0 +1,57 @@
+"""UIDs and random suffixes of generated names.
+
+Source: k8s.io/apimachinery pkg/util/uuid, pkg/util/rand; apiserver names.SimpleNameGenerator.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
+
+
+class Names:
+    """Random names of one cluster; the same seed gives the same ones.
+
+    Attributes:
+        random: the generator; a transaction that fails puts its state back.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self._given: list[str] | None = None
+        self._next = 0
+
+    def new_uid(self) -> str:
+        """A UID that no object has yet."""
+        return self._one(lambda: str(uuid.UUID(int=self.random.getrandbits(128), version=4)))
+
+    def new_suffix(self) -> str:
+        """Random characters, as generated names end with."""
+        return self._one(lambda: "".join(self.random.choices(SUFFIX_ALPHABET, k=5)))
+
+    def _one(self, make: Callable[[], str]) -> str:
+        if self._given is None:
+            return make()
+        if self._next == len(self._given):
+            self._given.append(make())
+        self._next += 1
+        return self._given[self._next - 1]
+
+    @contextmanager
+    def repeating(self, given: list[str]) -> Iterator[None]:
+        """Give the names of an earlier attempt again, in order: it left nothing behind that has them.
+
+        Args:
+            given: names given so far; new ones are added.
+        """
+        before = self._given, self._next
+        self._given, self._next = given, 0
+        try:
+            yield
+        finally:
+            self._given, self._next = before

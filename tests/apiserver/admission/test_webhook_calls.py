@@ -1,0 +1,124 @@
+"""Calls of webhooks: where a configuration leads, and requests that are handled again without holding the lock."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import urllib.request
+from typing import Any
+
+import pytest
+
+from kitlib.api.apiextensions import ServiceReference, WebhookClientConfig
+from kitlib.api.errors import InternalError
+from kitlib.apiserver.admission.webhook_calls import Attempts, Pending, WebhookError, ask, call_of, target_of
+from kitlib.apiserver.http.server import GenericAPIServer
+from kitlib.apiserver.http.webhook_client import WebhookClient
+from kitlib.apiserver.store.names import Names
+from kitlib.cluster import Cluster
+from tests.apiserver.admission.webhook.servers import patch_of, webhook_server
+
+REVIEW: dict[str, Any] = {
+    "operation": "CREATE",
+    "uid": "1",
+    "name": "p-abcde",
+    "object": {"metadata": {"generateName": "p-", "name": "p-abcde", "uid": "1"}, "spec": {}},
+}
+
+
+def test_a_service_of_another_name_leads_to_a_manager_beside_the_cluster() -> None:
+    with Cluster.simulated(0) as cluster:
+        spec = {"type": "ExternalName", "externalName": "localhost"}
+        meta = {"name": "hook", "namespace": "default"}
+        plain = {"metadata": {**meta, "name": "plain"}, "spec": {"ports": [{"port": 443}]}}
+        for one in ({"metadata": meta, "spec": spec}, plain):
+            cluster.apply({"apiVersion": "v1", "kind": "Service", **one})
+        store = cluster.api.store
+        reference = ServiceReference(namespace="default", name="hook", path="/x", port=9443)
+        found = target_of(store, WebhookClientConfig(service=reference, ca_bundle=b"pem"), 5)
+        assert (found.url, found.host, found.port) == ("https://hook.default.svc:9443/x", "localhost", 9443)
+        assert (found.server_name, found.authority, found.timeout) == ("hook.default.svc", b"pem", 5)
+        for name, said in (("plain", "the kit carries no traffic to pods"), ("none", 'service "none" not found')):
+            reference = ServiceReference(namespace="default", name=name)
+            with pytest.raises(WebhookError, match=said):
+                target_of(store, WebhookClientConfig(service=reference), 5)
+
+
+def test_a_request_that_is_handled_again_finds_its_answer_and_its_names() -> None:
+    target: Any = None
+    attempts, names, client = Attempts(), Names(0), WebhookClient()
+    with attempts.attempt(names):
+        first = names.new_uid(), names.new_suffix()
+    between = names.new_uid()
+    with attempts.attempt(names):
+        assert (names.new_uid(), names.new_suffix()) == first
+        assert names.new_uid() not in (between, *first)
+    call = call_of("hook", target, {"request": REVIEW})
+    metadata = {**REVIEW["object"]["metadata"], "managedFields": [{"time": "now"}]}
+    again = call_of("hook", target, {"request": {**REVIEW, "object": {"metadata": metadata, "spec": {}}}})
+    other = call_of("hook", target, {"request": {**REVIEW, "name": "p-other"}})
+    assert call.key == again.key != other.key
+    assert call.review["request"]["uid"] == again.review["request"]["uid"] != other.review["request"]["uid"]
+    attempts.answers[call.key] = {"response": {}}
+    with attempts.attempt(names):
+        assert ask(client, [again]) == [{"response": {}}]
+        with pytest.raises(Pending) as pending:
+            ask(client, [call, other])
+        assert [one.key for one in pending.value.calls] == [other.key]
+
+
+def test_a_webhook_may_ask_the_api_while_it_is_asked() -> None:
+    """On an API server it may; with the cluster's lock held it would wait for itself."""
+    with Cluster.simulated(0) as cluster, webhook_server() as server, GenericAPIServer(cluster, pace=0) as service:
+        context = ssl._create_unverified_context()
+
+        def request(method: str, path: str, body: Any = None) -> Any:
+            headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
+            data = None if body is None else json.dumps(body).encode()
+            sent = urllib.request.Request(f"{service.address}{path}", data, headers, method=method)
+            with urllib.request.urlopen(sent, context=context, timeout=30) as answer:
+                return json.loads(answer.read())
+
+        def answer(asked: dict[str, Any]) -> dict[str, Any]:
+            found = request("GET", "/api/v1/namespaces/default")
+            with service.lock:  # the times in managedFields are other ones when the request is handled again
+                cluster.advance(5)
+            return patch_of({"op": "add", "path": "/data/space", "value": found["metadata"]["name"]})
+
+        hook = server.hook("/asks", answer, ["configmaps"])
+        body = {"metadata": {"name": "m"}, "webhooks": [hook]}
+        request("POST", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", body)
+        sent = {"metadata": {"generateName": "c-"}, "data": {"a": "b"}}
+        made = request("POST", "/api/v1/namespaces/default/configmaps", sent)
+        assert made["data"] == {"a": "b", "space": "default"}
+        assert len(server.asked) == 1
+        for kind in ("Mutating", "Validating"):
+            hook = server.hook(f"/{kind.lower()}", lambda asked: {"allowed": bool(request("GET", "/api"))}, ["*"])
+            body = {"metadata": {"name": "all"}, "webhooks": [hook]}
+            request("POST", f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}webhookconfigurations", body)
+        server.asked.clear()
+        template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+        job = {"metadata": {"name": "j"}, "spec": {"parallelism": 2, "completions": 2, "template": template}}
+        request("POST", "/apis/batch/v1/namespaces/default/jobs", job)  # labels hold the Job's UID
+        for _ in range(100):
+            pods = request("GET", "/api/v1/namespaces/default/pods?labelSelector=job-name=j")["items"]
+            if len(pods) == 2:
+                break
+            with service.lock:
+                cluster.advance(1)
+        assert len(pods) == 2
+        made_jobs = [
+            path for path, asked in server.asked if (asked["kind"]["kind"], asked["operation"]) == ("Job", "CREATE")
+        ]
+        assert made_jobs == ["/mutating", "/validating"]
+
+
+def test_a_cluster_that_is_not_served_reaches_no_webhook() -> None:
+    with Cluster.simulated(0) as cluster:
+        hook = {"name": "h.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"]}
+        hook["rules"] = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}]
+        hook["clientConfig"] = {"url": "https://127.0.0.1:1/x"}
+        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+        cluster.apply({**kind, "metadata": {"name": "v"}, "webhooks": [hook]})
+        with pytest.raises(InternalError, match="nothing calls webhooks while the cluster is not served"):
+            cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}})
