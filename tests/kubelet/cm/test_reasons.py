@@ -70,6 +70,7 @@ def test_every_formula_gives_the_value_that_is_written(version, driver):
         "podPidsLimit": 512,
         "featureGates": {"MemoryQoS": True},
         "memoryReservationPolicy": "TieredReservation",
+        "memoryThrottlingFactor": 0.9,
         "memorySwap": {"swapBehavior": "LimitedSwap"} if version == 2 else {},
         "failSwapOn": False,
     }
