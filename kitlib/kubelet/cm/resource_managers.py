@@ -20,7 +20,6 @@ from kitlib.kubelet.cm.cpumanager.state import CPUState, SMTAlignmentError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
 from kitlib.kubelet.cm.dra.manager import ClaimManager
-from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint
@@ -30,6 +29,7 @@ from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 if TYPE_CHECKING:  # a static policy is loaded where a node has one
     from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
+    from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
     from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
 
 
@@ -200,6 +200,8 @@ class ResourceManagers:
         Raises:
             KitError: as the constructor.
         """
+        from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
+
         memory = MemoryCheckpoint("None") if self.memory is None else self.memory.checkpoint()
         made = ResourceManagers(config) if delete_checkpoints else ResourceManagers(config, self.checkpoint(), memory)
         made.devices.held, made.claims = dict(self.devices.held), self.claims

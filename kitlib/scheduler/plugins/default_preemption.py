@@ -12,18 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.scheduler.framework.candidate_search import CandidateSearch
 from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.filtering import filters
 from kitlib.scheduler.framework.plugin import Context, FailedCycle, Plugin
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
 from kitlib.scheduler.framework.post_filter import Candidate, PostFilterResult
-from kitlib.scheduler.framework.preemption import (
-    filter_pods_with_pdb_violation,
-    importance,
-    in_order,
-    preempt,
-)
 from kitlib.scheduler.framework.status import Code, Status
 from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS, NodeResourcesFit
 
@@ -57,6 +50,10 @@ class DefaultPreemption(Plugin):
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
         """Source: DefaultPreemption.PostFilter."""
+        # loaded with the first pod that fits nowhere
+        from kitlib.scheduler.framework.candidate_search import CandidateSearch
+        from kitlib.scheduler.framework.preemption import preempt
+
         enough = self.calculate_num_candidates(len(context.snapshot))
         wanted = requests_that_matter(cycle)
         if cycle.nominated or wanted is None:
@@ -107,6 +104,8 @@ def victims_by_requests(info: PodInfo, wanted: Amounts, context: Context, row: i
 
     Source: SelectVictimsOnNode.
     """
+    from kitlib.scheduler.framework.preemption import filter_pods_with_pdb_violation, importance, in_order
+
     table = context.snapshot
     lower = [other for other in table.pods[row].values() if other.priority < info.priority]
     if not lower:

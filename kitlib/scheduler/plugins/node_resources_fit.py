@@ -20,7 +20,6 @@ from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, R
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, PreFilterResult, Reads, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
-from kitlib.scheduler.plugins.shape_score import broken_line
 
 TOO_MANY_PODS = "Too many pods"
 SIDECARS_DISABLED = "Pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -189,6 +188,8 @@ class NodeResourcesFit(Plugin):
             points = np.minimum(asked, has) * MAX_NODE_SCORE // safe
             return points
         used = np.where(asked > has, 100, asked * 100 // safe)
+        from kitlib.scheduler.plugins.shape_score import broken_line
+
         return broken_line(self.shape, used)
 
 

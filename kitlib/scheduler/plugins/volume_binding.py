@@ -52,8 +52,9 @@ from kitlib.scheduler.framework.volumes import (
     usable_on,
     waits_for_consumer,
 )
-from kitlib.scheduler.plugins.volume_scorer import DEFAULT_SHAPE, storage_score, storage_used
 
+DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
+"""Source: SetDefaults_VolumeBindingArgs."""
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 NODE_CONFLICT = "node conflict"
 """Stands for the release's wording."""
@@ -185,7 +186,11 @@ class VolumeBinding(Plugin):
         Source: VolumeBinding.Score; KEP-4049.
         """
         found = np.zeros(len(rows), np.int64)
-        for place, row in enumerate(rows) if state else ():
+        if not state:
+            return found
+        from kitlib.scheduler.plugins.volume_scorer import storage_score, storage_used
+
+        for place, row in enumerate(rows):
             answer = state.get(context.snapshot.names[row], NOTHING)
             found[place] = storage_score(
                 storage_used(answer.bindings, answer.provisions, answer.capacities), self.shape

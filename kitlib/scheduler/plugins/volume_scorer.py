@@ -18,8 +18,6 @@ from kitlib.api.resource import Quantity
 from kitlib.api.storage import CSIStorageCapacity
 from kitlib.scheduler.plugins.shape_score import broken_line
 
-DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
-
 
 def storage_used(
     bindings: Sequence[tuple[PersistentVolume, PersistentVolumeClaim]],
