@@ -113,9 +113,16 @@ def _cluster(options: argparse.Namespace) -> Any:
 
 
 def _documents(path: str) -> list[Any]:
+    from kitlib.api.errors import KitError
     from kitlib.api.yaml_reader import yaml_documents
 
-    return [one for one in yaml_documents(Path(path).read_text(), path) if one]
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise KitError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise KitError(f"{path}: must be UTF-8, byte {error.start} is not") from None
+    return [one for one in yaml_documents(text, path) if one]
 
 
 def _objects(path: str) -> list[Any] | None:

@@ -213,8 +213,8 @@ def page(before: Release, after: Release) -> str:
         f"{after}'s source cannot be had whole: each line says where it was read, and what was not read says so.",
         "NodeDeclaredFeatures, TaintTolerationComparisonOperators, StorageCapacityScoring and VolumeLimitScaling were",
         f"compared with kube-scheduler 1.36.2 under the same gates; what {after} itself does is read, not measured.",
-        "What changes for your own objects: "
-        f"`kubectl get nodes,pods,… -A -o json | kitlib explain --from {before} --to {after}`.",
+        f"What changes for your own objects: `kitlib explain --from {before} --to {after}` on the dump that",
+        "[Why is my pod pending?](pending.md) describes.",
     ]
 
     def section(title: str, rows: Iterable[str]) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kitlib.node.kubernetes import manifest
+from kitlib.node.real.container import CONTROL_UID
 from kitlib.workshop.cel_shape import Either, Exactly, Items, Keys, OneOf, Where, literal
 
 GROUP = "admissionregistration.k8s.io"
@@ -149,8 +150,8 @@ _CONTROL_CONTEXT = Keys(
         "allowPrivilegeEscalation": Exactly(False),
         "capabilities": Exactly({"drop": ["ALL"]}),
         "readOnlyRootFilesystem": Exactly(True),
-        "runAsUser": Exactly(65534),
-        "runAsGroup": Exactly(65534),
+        "runAsUser": Exactly(CONTROL_UID),
+        "runAsGroup": Exactly(CONTROL_UID),
         "runAsNonRoot": Exactly(True),
         "seccompProfile": Exactly({"type": "RuntimeDefault"}),
     }

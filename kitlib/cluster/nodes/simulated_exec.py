@@ -13,8 +13,9 @@ from kitlib.api.errors import KitError
 from kitlib.kubelet.pods.volume_files import Files
 from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
 from kitlib.node.simulated.programs import catalogue
+from kitlib.node.simulated.programs.waiting import CLIENTS
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Ended, Forever, Machine, ProgramError
+from kitlib.node.simulated.shell.machine import Data, Ended, Forever, Machine, Program, ProgramError
 from kitlib.node.simulated.shell.machine import Result as ProgramResult
 
 PROMPT = "/ # "
@@ -156,7 +157,7 @@ class ContainerShell:
             node.written_files(pod, container, namespace),
         )
         lines = (line.partition("=")[::2] for line in self._files.proc()["environ"].splitlines() if "=" in line)
-        self._shell = Shell(self._machine, catalogue.find, self._not_found, dict(lines))
+        self._shell = Shell(self._machine, _find, self._not_found, dict(lines))
 
     @staticmethod
     def _not_found(words: Sequence[str], machine: Machine) -> ProgramResult:
@@ -193,6 +194,11 @@ class ContainerShell:
             self._machine.log(Data(f"sh: {REFUSED}\n"), error=True)
             code = 1
         return Result(self._machine.out.text, self._machine.err.text, code)
+
+
+def _find(name: str) -> Program | None:
+    """Return the program of a name; None for clients, too: an answer that nothing sent would mislead a reader."""
+    return None if name.rpartition("/")[2] in CLIENTS else catalogue.find(name)
 
 
 def _count(cpus: str) -> int:

@@ -30,7 +30,7 @@ from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.node_conditions import first_events
-from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
+from kitlib.kubelet.loop.pod_worker import Ending, PodWorker, WaitingStaticPods
 from kitlib.kubelet.loop.probing import Prober
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resize import RETRY
@@ -107,6 +107,7 @@ class Kubelet:
         self.timeline.note("kubelet", "telling", born.reason, born.message, born.source)
         self._workers: dict[str, PodWorker] = {}
         self._rejected: set[str] = set()
+        self._static = WaitingStaticPods()
         self._ids: dict[str, tuple[PodWorker, ContainerState]] = {}
         self._dirty: dict[str, PodWorker] = {}
         settings = config.settings
@@ -164,8 +165,6 @@ class Kubelet:
         """The pods that it knows, in the order of their arrival."""
         return list(self._workers.values())
 
-    # What comes in.
-
     def adopt(self, before: Kubelet, pods: Iterable[Pod]) -> None:
         """Take over the pods of the kubelet before a restart, in the order of their creation; containers run on.
 
@@ -201,6 +200,7 @@ class Kubelet:
     def handle(self, changed: Sequence[Pod], removed: Sequence[str]) -> None:
         """The same of pods that are new or have changed, and of those that the API server has no more, by UID."""
         self._rejected.difference_update(removed)
+        self._static.forget(removed)
         self._faults.each([self._workers[uid] for uid in removed if uid in self._workers], self._remove)
         for pod in changed:
             known = self._workers.get(pod.metadata.uid)
@@ -217,7 +217,7 @@ class Kubelet:
         for pod in new:
             if pod.metadata.deletion_timestamp is not None:
                 self.reports.gone(pod)
-            elif pod.status.phase not in TERMINAL_PHASES:
+            elif pod.status.phase not in TERMINAL_PHASES and not self._static.holds(pod, self.workers):
                 self._faults.manifests.run(pod, partial(self._admit, pod))
         self._work()
 
@@ -307,8 +307,6 @@ class Kubelet:
         self.reports.event(worker.pod, "Warning", reason, message)
         self.timeline.note("kubelet", "rejecting pod", worker.pod.key, message, "rejectPod")
 
-    # What goes out.
-
     def _work(self) -> None:
         """Cgroups first, then containers, then what the API server is told; of the pods to which something happened."""
         touched: dict[str, PodWorker] = {}
@@ -325,6 +323,8 @@ class Kubelet:
         self._faults.together(touched.values(), self._note_killed)
         self._faults.each(touched.values(), self._forget_or_report)
         self._dirty = {uid: worker for uid, worker in self._dirty.items() if not worker.settled}
+        for pod in self._static.released(self.workers):
+            self._faults.manifests.run(pod, partial(self._admit, pod))
 
     def _end_terminal(self, worker: PodWorker) -> None:
         """Whatever is left of a pod that is being killed, or is over, ends."""

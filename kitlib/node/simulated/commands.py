@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # the shell is loaded with the first command that is looked i
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
 """Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
+_SHELLS = ("sh", "bash", "ash", "dash")
 _NAME = re.compile(r"\$\{?#?(\w+)")
 
 
@@ -88,7 +89,7 @@ def behaviour_of(pod: Pod, container: Container, environment: Mapping[str, str] 
     text = " ".join(words[:MAX_WORDS])[: 2 * MAX_LENGTH]
     wanted = set(_NAME.findall(text)) if "$" in text else set()
     given = tuple(sorted((name, value) for name, value in (environment or {}).items() if name in wanted))
-    waits = container.stdin and not container.args and container.command in ([], ["sh"], ["bash"])
+    waits = container.stdin and len(words) == 1 and words[0].rpartition("/")[2] in _SHELLS
     return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, waits=waits)
 
 

@@ -246,7 +246,7 @@ def test_the_rest_of_what_people_type(web: Client) -> None:
     pod = web("get", "pods", "-n", "tr", "-l", "app=web", "-o", "jsonpath={.items[0].metadata.name}")
     words = ("debug", "-n", "tr", pod, "--image=busybox", "--target=c")
     assert f"{pod}\n" in web(*words, "-c", "one", "-i", "--", "sh", stdin="hostname\nexit\n")
-    web(*words, "-c", "two", "--attach=false")
+    web(*words, "-c", "two", "--attach=false", "--", "sleep", "3600")
     assert web("exec", "-n", "tr", pod, "-c", "two", "--", "cat", "/sys/fs/cgroup/cpu.weight") == "1\n"
     assert "may not be removed" in web.refused(
         *("patch", "pod", pod, "-n", "tr", "--subresource=ephemeralcontainers", "--type=merge"),

@@ -1,6 +1,6 @@
 """Protobuf both ways: bodies that Go programs sent, every built-in kind, watches, and what is refused.
 
-`vectors/protobuf_requests.jsonl.gz` holds one request body of each kind that kube-scheduler, kube-controller-manager
+`protobuf_requests.jsonl.gz` holds one request body of each kind that kube-scheduler, kube-controller-manager
 1.36.2 and kubectl sent to `kitlib up`, in base64, with the object in the form of JSON.
 """
 
@@ -21,7 +21,7 @@ from kitlib.apiserver.http.resources import built_in
 from kitlib.apiserver.http.status import StatusError
 from tests.apiserver.admission.custom.definitions import custom, definition
 
-_FILE = Path(__file__).parents[2] / "vectors" / "protobuf_requests.jsonl.gz"
+_FILE = Path(__file__).with_name("protobuf_requests.jsonl.gz")
 REQUESTS = [json.loads(line) for line in gzip.decompress(_FILE.read_bytes()).splitlines()]
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PODS = "/api/v1/namespaces/default/pods"

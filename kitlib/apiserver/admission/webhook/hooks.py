@@ -138,7 +138,8 @@ def _call(store: Store, one: _Hook, about: Attributes) -> WebhookCall:
     """The call that asks a webhook about a write.
 
     Raises:
-        WebhookError: its server cannot be found. _Refused: it may not be asked.
+        WebhookError: the server of the webhook cannot be found.
+        _Refused: the webhook does not support dry run.
     """
     hook = one.hook
     if about.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
