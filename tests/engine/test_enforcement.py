@@ -180,7 +180,8 @@ def test_what_proc_says_about_a_container_is_what_the_kubelet_wanted(start: Call
         assert node.refused_scores()[("default", "gu", "c")] == -997
         assert any("oom_score_adj" in text for text in node.fidelity)
         ranked = oom_frame(node).set_index("name")  # the views mark it
-        assert ranked["refused"].to_dict() == {"be/c": "", "bu/c": "", "gu/c": -997}
+        reason = f"no oom_score_adj below {lowest} is granted"
+        assert ranked["refused"].to_dict() == {"be/c": "", "bu/c": "", "gu/c": f"-997: {reason}"}
     scores = {name: int(node.proc(name)["oom_score"]) for name in ("be", "bu", "gu")}
     assert scores["be"] > scores["bu"] > scores["gu"]
 

@@ -23,6 +23,13 @@ WORKED = {
 }
 
 
+def end(cluster: DockerCluster, name: str) -> None:
+    """Delete a pod and wait until its cgroup is gone: a container has two seconds between SIGTERM and SIGKILL."""
+    uid = cluster.pod(name).metadata.uid
+    cluster.delete("Pod", name, grace=0)
+    cluster.wait(lambda c: not any(uid in difference.path for difference in c.node().differences()), 30)
+
+
 @pytest.mark.parametrize("driver", ["cgroupfs", "systemd"])
 def test_the_worked_example_stands_in_the_kernel_file_by_file(start: Callable[..., DockerCluster], driver: str) -> None:
     cluster = start(1, kubelet=[f"--cgroup-driver={driver}", "--kube-reserved=cpu=100m,memory=100Mi"])
@@ -108,7 +115,7 @@ def test_a_file_written_by_hand_is_seen_and_the_kernels_refusal_is_told(shared: 
         node.write(path, file, "many")
     with pytest.raises(KitError, match="no file of this node's cgroup tree"):
         node.read("/../..", file)
-    shared.delete("Pod", name, grace=0)
+    end(shared, name)
 
 
 def test_a_class_cgroup_changed_by_hand_is_written_again_when_a_pod_comes(shared: DockerCluster) -> None:
@@ -119,7 +126,7 @@ def test_a_class_cgroup_changed_by_hand_is_written_again_when_a_pod_comes(shared
     assert node.read(path, file) == value
     name = shared.apply(pod(requests={"cpu": "100m"}))[0].name
     assert [str(d) for d in node.differences()] == []
-    shared.delete("Pod", name, grace=0)
+    end(shared, name)
 
 
 def test_cgroups_that_belong_to_no_pod_are_removed(shared: DockerCluster) -> None:

@@ -84,7 +84,9 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
     settings = {**case["kubeletConfiguration"], "failSwapOn": False}
     made = [settings[key] for key in ("systemReservedCgroup", "kubeReservedCgroup") if settings.get(key)]
     memory = str(machine["memory"])
-    cluster = start(1, cpus=machine["cpus"], memory=memory, ephemeral_storage="1Ti", kubelet=settings, cgroups=made)
+    cluster = start(
+        1, release="1.36", cpus=machine["cpus"], memory=memory, ephemeral_storage="1Ti", kubelet=settings, cgroups=made
+    )
     node = cluster.node(NODE)
     assert node.cgroupfs.version == VERSION
     phases = {key: status["phase"] for key, status in case["statuses"].items()}
