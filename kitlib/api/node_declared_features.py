@@ -19,13 +19,13 @@ NEEDS_RUNTIME = {"UserNamespacesHostNetworkSupport", "VolumeBindMountOptions"}
 
 
 def known(release: Release) -> tuple[str, ...]:
-    """The features that the release knows, sorted by name; () without the gate NodeDeclaredFeatures."""
+    """Return the features that the release knows, sorted by name; () without the gate NodeDeclaredFeatures."""
     names = release.default("nodeDeclaredFeatures") if release.enabled("NodeDeclaredFeatures") else None
     return names if isinstance(names, tuple) else ()
 
 
 def discover(release: Release, runtime: Collection[str] = ()) -> list[str]:
-    """The features that a kubelet declares.
+    """Return the features that a kubelet declares.
 
     Args:
         release: the kubelet's, with its feature gates.
@@ -37,17 +37,17 @@ def discover(release: Release, runtime: Collection[str] = ()) -> list[str]:
 
 
 def required_to_schedule(spec: PodSpec, release: Release) -> list[str]:
-    """The features that a node needs to run a pod. Source: Framework.InferForPodScheduling."""
+    """Return the features that a node needs to run a pod. Source: Framework.InferForPodScheduling."""
     return [name for name in known(release) if name in _SCHEDULING and _SCHEDULING[name](spec)]
 
 
 def required_to_update(new: PodSpec, old: PodSpec, release: Release) -> list[str]:
-    """The features that a node needs for an update of a pod. Source: Framework.InferForPodUpdate."""
+    """Return the features that a node needs for an update of a pod. Source: Framework.InferForPodUpdate."""
     return [name for name in known(release) if name in _UPDATING and _UPDATING[name](new, old)]
 
 
 def mapped(declared: Sequence[str], release: Release) -> frozenset[str]:
-    """The known features in a node's list.
+    """Return the known features in a node's list.
 
     Both lists are merged in order, so a name behind a larger one is not found: the kubelet writes sorted lists.
 
@@ -64,7 +64,7 @@ def mapped(declared: Sequence[str], release: Release) -> frozenset[str]:
 
 
 def missing(required: Iterable[str], declared: Sequence[str], release: Release) -> list[str]:
-    """The required features that a node does not declare, sorted. Source: Framework.MatchNode."""
+    """Return the required features that a node does not declare, sorted. Source: Framework.MatchNode."""
     there = mapped(declared, release)
     return [name for name in required if name not in there]
 

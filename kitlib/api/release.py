@@ -46,7 +46,7 @@ class Release:
 
     @classmethod
     def followed(cls) -> Release:
-        """The release of the surrounding `following` block, else the latest: for code that none was handed to."""
+        """Return the release of the enclosing `following` block, else the latest; for code that received no release."""
         return _FOLLOWED.get() or _latest()
 
     @contextmanager
@@ -60,7 +60,7 @@ class Release:
 
     @classmethod
     def of(cls, given: Release | str | None, gates: Mapping[str, bool] | None = None) -> Release:
-        """The release of a name, with the gates that it may have already; None = the one followed.
+        """Return the release of a name, with the gates that it may have already; None = the one followed.
 
         Args:
             given: which.
@@ -91,7 +91,7 @@ class Release:
         return next(text for since, text in reversed(TEXTS[name]) if since <= self.minor)
 
     def default(self, setting: str) -> Setting:
-        """The release's default of a setting, under the setting's own name (`memoryThrottlingFactor`).
+        """Return the release's default of a setting, under the setting's own name (`memoryThrottlingFactor`).
 
         Raises:
             KitError: the setting is not in the table: its default never changed, or the kit does not follow it.
@@ -143,7 +143,7 @@ class Release:
 
 
 def is_newer_than_known(version: str) -> bool:
-    """Whether a reported version (`v1.38.0-rc.1+k3s1`) is of a later release than the newest that the kit follows."""
+    """Return whether a reported version (`v1.38.0-rc.1+k3s1`) is of a later release than the newest followed one."""
     found = re.match(r"v?(\d+)\.(\d+)", version)
     return found is not None and (int(found[1]), int(found[2])) > (1, _latest().minor)
 

@@ -9,7 +9,7 @@ Source: pkg/features/kube_features.go (versioned feature specs) and the changelo
 from __future__ import annotations
 
 RELEASES = tuple(f"1.{minor}" for minor in range(23, 38))
-"""Every release that can be followed, oldest first."""
+"""The releases that can be followed, oldest first."""
 
 _OFF, _ON = False, True
 
@@ -180,7 +180,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 
 
 LOCKED: dict[str, int] = {
-    # gate: minor version from which nobody may change it any more (LockToDefault)
+    # gate: minor version from which its value is locked (LockToDefault)
     "CPUManagerPolicyOptions": 33,
     "DefaultPodTopologySpread": 24,
     "DisableCPUQuotaWithExclusiveCPUs": 37,

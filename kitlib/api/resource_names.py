@@ -11,10 +11,13 @@ def is_huge_page(name: str) -> bool:
 
 
 def is_native(name: str) -> bool:
-    """No domain, or one of Kubernetes' own. Source: helper.IsNativeResource."""
+    """Return whether a name has no domain or one of Kubernetes' own. Source: helper.IsNativeResource."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """A resource of a domain other than kubernetes.io: `example.com/gpu`. Source: helper.IsExtendedResourceName."""
+    """Return whether a resource has a domain other than kubernetes.io: `example.com/gpu`.
+
+    Source: helper.IsExtendedResourceName.
+    """
     return not is_native(name) and not name.startswith("requests.") and not is_qualified_name(f"requests.{name}")

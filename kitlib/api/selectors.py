@@ -154,7 +154,7 @@ def matches_required_node_affinity(pod: Pod, node: Node) -> bool:
 
 
 def tolerates(toleration: Toleration, taint: Taint, release: Release) -> bool:
-    """Whether a toleration fits a taint; an empty effect fits all, an empty key with Exists fits every taint.
+    """Return whether a toleration fits a taint; an empty effect fits all, an empty key with Exists fits every taint.
 
     Gt and Lt fit a taint whose value is a larger or smaller number, with the gate TaintTolerationComparisonOperators.
 
@@ -177,7 +177,7 @@ def tolerates(toleration: Toleration, taint: Taint, release: Release) -> bool:
 
 
 def is_decimal_integer(text: str) -> bool:
-    """Whether a text is a whole number in canonical form: no plus sign, no leading zeros, no "-0".
+    """Return whether a text is a whole number in canonical form: no plus sign, no leading zeros, no "-0".
 
     Source: apimachinery content.IsDecimalInteger.
     """

@@ -59,7 +59,7 @@ class APIServer:
 
     Attributes:
         store: what is kept; reading goes there directly.
-        leases: of the nodes whose kubelets the kit runs.
+        leases: the Leases of the nodes with a kubelet of the kit.
         correlator: by which events that repeat are counted and combined.
         mutators: mutating webhooks for new pods; each changes the pod in place.
         node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
@@ -388,7 +388,7 @@ class APIServer:
                 raise Invalid(self.store.kinds.of(made).group_kind, made.name, errors)
 
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
-        """The object as the plugins leave it; a Scale, which is what they see of a workload's scale, changes that."""
+        """Return the object as the plugins leave it; a Scale, their view of a workload's scale, changes that."""
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running)
         mutated = plugins.admit(about, self._around())
         if about.new is not made:
@@ -402,7 +402,7 @@ class APIServer:
         return made
 
     def _around(self, given: ObjectMeta | None = None) -> AdmissionContext:
-        """What plugins are given with a write; `given` is the metadata that was sent with a new object."""
+        """Return the context of a write for plugins; `given` is the metadata that was sent with a new object."""
         accounts = bool(self.token_key)
         return AdmissionContext(self.store, self.release, accounts, given, self.warnings, caller=self.webhooks)
 
@@ -415,7 +415,7 @@ class APIServer:
             What they left behind.
 
         Raises:
-            Forbidden, Invalid, PolicyDenied: one of them refuses it.
+            Forbidden, Invalid, PolicyDenied: a plugin refuses the write.
         """
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
         around = self._around()

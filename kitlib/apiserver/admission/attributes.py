@@ -34,7 +34,7 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Attributes:
-    """One write.
+    """A write.
 
     Attributes:
         operation: CREATE, UPDATE or DELETE.
@@ -62,7 +62,7 @@ class Attributes:
         return found
 
     def old_of(self, obj: KubeObject) -> KubeObject | None:
-        """The object as it stands; a workload that is scaled counts as it is."""
+        """Return the object as it stands; a workload that is scaled counts as it is."""
         return self.old if self.old is None or self.old.kind == obj.kind else obj
 
     @property
@@ -107,7 +107,7 @@ def attributes_of(
     dry_run: bool = False,
     parent: KubeObject | None = None,
 ) -> Attributes:
-    """A write of an object or of a subresource, which `scale` shows as a Scale.
+    """Return a write of an object or of a subresource, which `scale` shows as a Scale.
 
     Args:
         store: knows the resources of custom kinds.

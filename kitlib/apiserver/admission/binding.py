@@ -23,8 +23,8 @@ def bind(api: APIServer, name: str, namespace: str, node: str, given: ObjectMeta
         given: the Binding's metadata: labels and annotations that the pod gets, and the UID that it must have.
 
     Raises:
-        NotFound: where the pod is gone.
-        Conflict: where it has a node already, or gates, or is being deleted, or is another one than `given` names.
+        NotFound: the pod is gone.
+        Conflict: the pod has a node already, or gates, or is being deleted, or is not the pod that `given` names.
         PolicyDenied: a policy about `pods/binding` denies it.
     """
     given = given or ObjectMeta()

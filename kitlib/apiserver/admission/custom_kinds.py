@@ -1,4 +1,4 @@
-"""What custom kinds add to a write; their code is loaded with the first custom object or definition.
+"""The rules that custom kinds add to a write; their code is loaded with the first custom object or definition.
 
 Source: apiextensions-apiserver pkg/apiserver/customresource_handler.go.
 """
@@ -14,19 +14,19 @@ from kitlib.apiserver.store.store import Store
 
 
 def is_custom(obj: KubeObject) -> bool:
-    """Whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
+    """Return whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
     return type(obj) is KubeObject
 
 
 def is_defined(store: Store, obj: KubeObject) -> bool:
-    """Whether a definition that is stored serves objects of this kind."""
+    """Return whether a definition that is stored serves objects of this kind."""
     from kitlib.apiserver.admission.custom.objects import definition_of
 
     return definition_of(store, obj.api_version, obj.kind) is not None
 
 
 def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
-    """Paths of fields that the schema of a custom object does not have."""
+    """Return paths of fields that the schema of a custom object does not have."""
     if not is_custom(obj):
         return []
     from kitlib.apiserver.admission.custom import objects
@@ -35,7 +35,7 @@ def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
 
 
 def completed(store: Store, obj: Any) -> Any:
-    """The object without fields that its schema does not have, and with its defaults; of a built-in kind itself."""
+    """Return the object with defaults and without fields unknown to its schema; of a built-in kind the same object."""
     if not is_custom(obj):
         return obj
     from kitlib.apiserver.admission.custom import objects
@@ -55,7 +55,7 @@ def prepare(store: Store, obj: KubeObject, old: KubeObject | None) -> None:
 
 
 def validate_custom(store: Store, obj: KubeObject, old: KubeObject | None) -> Errors:
-    """What of a custom object's values its schema forbids."""
+    """Return the errors of a custom object's values under its schema."""
     if not is_custom(obj):
         return []
     from kitlib.apiserver.admission.custom import objects

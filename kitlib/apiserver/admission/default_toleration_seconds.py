@@ -14,7 +14,7 @@ _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class DefaultTolerationSecondsPlugin(AdmissionPlugin):
-    """For new pods that say nothing about these taints."""
+    """Adds tolerations to new pods that do not mention these taints."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         pod = about.new

@@ -109,7 +109,7 @@ def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit
 
 
 class LimitRangerPlugin(AdmissionPlugin):
-    """For new pods, and pods that are resized, in namespaces with LimitRanges."""
+    """Checks new and resized pods in namespaces with LimitRanges."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if about.operation == CREATE and isinstance(about.new, Pod):

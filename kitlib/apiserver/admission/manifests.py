@@ -160,7 +160,7 @@ def _manifest(one: Located) -> dict[str, Any]:
 
 
 def key_of(obj: KubeObject, kind: Resource) -> Key:
-    """Resource, namespace (the default one where none is named), name."""
+    """Return resource, namespace (the default one where none is named), name."""
     return kind.qualified, (obj.metadata.namespace or "default") if kind.namespaced else "", obj.metadata.name
 
 

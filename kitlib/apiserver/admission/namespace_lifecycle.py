@@ -12,7 +12,7 @@ from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 class NamespaceLifecyclePlugin(AdmissionPlugin):
-    """For new objects in namespaces."""
+    """Checks the namespaces of new objects."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         obj = about.object

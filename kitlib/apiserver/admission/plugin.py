@@ -1,4 +1,4 @@
-"""What an admission plugin is, and what it is given with every write.
+"""The interface of admission plugins, and the context that they receive with every write.
 
 Source: k8s.io/apiserver/pkg/admission (MutationInterface, ValidationInterface).
 """
@@ -20,14 +20,14 @@ from kitlib.apiserver.store.store import Store
 
 @dataclass
 class AdmissionContext:
-    """What plugins may look at besides the write, and what they leave behind.
+    """The context that a plugin reads besides the write, and the results that it adds.
 
     Attributes:
-        store: all objects.
-        release: whose gates hold.
+        store: the object store.
+        release: the release, with its feature gates.
         service_accounts: whether pods run as service accounts.
         given: the metadata that was sent with a new object; None for a change.
-        warnings: for the client.
+        warnings: messages for the client.
         caller: reaches webhooks; None = they count as unreachable.
         charged: quotas with their new use, which are stored together with the object.
     """
@@ -42,7 +42,7 @@ class AdmissionContext:
 
 
 class AdmissionPlugin:
-    """One admission plugin; a subclass overrides one method or both."""
+    """An admission plugin; a subclass overrides one method or both."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
         """Change the object before it is validated: in place, or by returning another one.

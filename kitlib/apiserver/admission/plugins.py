@@ -36,7 +36,7 @@ def _limited(about: Attributes, around: AdmissionContext) -> bool:
 
 
 def _secured(about: Attributes, around: AdmissionContext) -> bool:
-    """A label of the namespace, or of the one that is written, asks for a level."""
+    """Return whether a label of the namespace, stored or being written, asks for a level."""
     if about.new is None or about.subresource not in ("", SCALE, RESIZE, EPHEMERAL):
         return False
     labels = set(about.new.metadata.labels) if isinstance(about.new, Namespace) else set()
@@ -61,11 +61,11 @@ def _counted(about: Attributes, around: AdmissionContext) -> bool:
 
 
 class PluginDescriptor(NamedTuple):
-    """One plugin.
+    """An entry of the table of plugins.
 
     Attributes:
         name: upstream's.
-        module: where its class is, below this package; the class is `NAMEPlugin`.
+        module: the module of its class, below this package; the class is `NAMEPlugin`.
         wanted: whether a write can concern it.
     """
 
@@ -135,7 +135,7 @@ def _class_of(one: PluginDescriptor) -> type[AdmissionPlugin]:
 
 
 def admit(about: Attributes, around: AdmissionContext) -> KubeObject:
-    """The object as all plugins leave it: the same one, or another where a policy changed it.
+    """Return the object as all plugins leave it: the same one, or another where a policy changed it.
 
     Raises:
         Forbidden, Invalid, MutationDenied, InternalError

@@ -169,12 +169,12 @@ def _pairs(new: Pod, old: Pod, release: Release) -> list[tuple[str, Container, C
 
 
 def check_features(new: Pod, old: Pod, node: Node | None, release: Release) -> None:
-    """The node of a bound pod must declare the features that an update needs.
+    """Check that the node of a bound pod declares the features that an update needs.
 
     Args:
         new, old: the pod after and before the update.
-        node: on which it runs; None = there is none of that name.
-        release: whose rules hold.
+        node: the pod's node; None = no node has that name.
+        release: the release with the rules.
 
     Raises:
         Forbidden: the node is missing, or declares less than the update needs.
@@ -226,7 +226,7 @@ def check_node(pod: Pod, node: Node | None, release: Release) -> None:
 
 
 class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
-    """For updates and resizes of pods."""
+    """Checks updates and resizes of pods."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old
@@ -235,7 +235,7 @@ class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
 
 
 class PodResizeValidatorPlugin(AdmissionPlugin):
-    """For pods that are resized."""
+    """Checks resizes of pods."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old

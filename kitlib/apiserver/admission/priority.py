@@ -87,7 +87,7 @@ def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -
 
 
 class PriorityPlugin(AdmissionPlugin):
-    """For new pods and for PriorityClasses."""
+    """Admits new pods and PriorityClasses."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

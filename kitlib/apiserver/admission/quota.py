@@ -232,7 +232,7 @@ def _printed(amounts: ResourceList) -> str:
 
 
 class ResourceQuotaPlugin(AdmissionPlugin):
-    """For objects in namespaces with quotas."""
+    """Charges objects in namespaces with quotas."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         obj = about.parent or about.object  # a Scale's workload

@@ -93,7 +93,7 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
 
 
 class RuntimeClassPlugin(AdmissionPlugin):
-    """For new pods with a RuntimeClass or an overhead."""
+    """Admits new pods with a RuntimeClass or an overhead."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

@@ -90,7 +90,7 @@ def _volume(name: str) -> Volume:
 
 
 class ServiceAccountPlugin(AdmissionPlugin):
-    """For new pods of a served cluster."""
+    """Admits new pods of a served cluster."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

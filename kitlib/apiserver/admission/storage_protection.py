@@ -12,7 +12,7 @@ from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 class StorageObjectInUseProtectionPlugin(AdmissionPlugin):
-    """For new volumes and claims."""
+    """Adds finalizers to new volumes and claims."""
 
     def admit(self, about: Attributes, around: AdmissionContext) -> None:
         finalizer = PVC_PROTECTION if isinstance(about.new, PersistentVolumeClaim) else PV_PROTECTION

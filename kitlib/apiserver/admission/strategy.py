@@ -48,7 +48,7 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
 
 
 def validate(store: Store, obj: KubeObject) -> Errors:
-    """What is wrong with a new object that its own fields do not show."""
+    """Return the errors of a new object that depend on more than its own fields."""
     if isinstance(obj, ResourceClaim | ResourceClaimTemplate):
         from kitlib.apiserver.admission.validation import admin_access
 

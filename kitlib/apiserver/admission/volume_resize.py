@@ -39,7 +39,7 @@ def _size(claim: PersistentVolumeClaim) -> Quantity:
 
 
 class PersistentVolumeClaimResizePlugin(AdmissionPlugin):
-    """For changed claims."""
+    """Checks changed claims."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         check(about.object, about.old, around.store)

@@ -37,8 +37,8 @@ class WebhookServer(NamedTuple):
     """The server of a webhook.
 
     Attributes:
-        url: as messages name it.
-        host, port: where the connection goes.
+        url: the URL in messages.
+        host, port: the address of the connection.
         server_name: the name that its certificate must have.
         authority: the certificate that its certificate is checked against, as PEM; empty = the machine's authorities.
         timeout: seconds until the call has failed.
@@ -53,7 +53,7 @@ class WebhookServer(NamedTuple):
 
 
 class WebhookCall(NamedTuple):
-    """One call: the server, what it is asked, and the key under which its answer is kept."""
+    """A call of a webhook: the server, the request, and the key under which the answer is kept."""
 
     target: WebhookServer
     review: Mapping[str, Any]
@@ -117,7 +117,7 @@ def ask(caller: WebhookCaller | None, calls: Sequence[WebhookCall]) -> list[Answ
     """Return the answer of each call.
 
     Raises:
-        Pending: where the caller makes the calls itself, and has not made some of these yet.
+        Pending: the caller makes the calls itself, and some of these are still to be made.
     """
     answers = _answers.get()
     if caller is None:

@@ -367,7 +367,7 @@ def _partial(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failure(error: StatusError, request: Request) -> Answer:
-    """A client that takes protobuf only is told so in JSON. Source: responsewriters.ErrorNegotiated."""
+    """Return a failure; a client that accepts only protobuf receives JSON. Source: responsewriters.ErrorNegotiated."""
     try:
         return _negotiated(error.code, error.body(), request)
     except StatusError:
@@ -385,5 +385,5 @@ def _encoded(code: int, obj: dict[str, Any], *, protobuf: bool) -> Answer:
 
 
 def _negotiated(code: int, obj: dict[str, Any], request: Request) -> Answer:
-    """An object that has no other shape: a Status, a review, what a subresource answers."""
+    """Return an object that has no other shape: a Status, a review, the answer of a subresource."""
     return _encoded(code, obj, protobuf=accepted(request.headers.get("accept", "")).protobuf)

@@ -208,7 +208,7 @@ def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
 
 
 def _is_named(schema: Mapping[str, Any] | None, path: Path) -> bool:
-    """Whether a path leads to a field that a schema names: it goes with the last field that its manager gives up.
+    """Return whether a schema names the field at a path: it is removed with the last field that its manager gives up.
 
     Source: structured-merge-diff merge/update.go prune (Set.EnsureNamedFieldsAreMembers).
     """

@@ -31,7 +31,7 @@ Object = dict[str, Any]
 
 
 def is_known(api_version: str, kind: str) -> bool:
-    """Whether objects of a kind can be sent in protobuf: those of built-in kinds."""
+    """Return whether objects of a kind can be sent in protobuf: those of built-in kinds."""
     return bool(message_of(api_version, kind))
 
 
@@ -70,7 +70,7 @@ def encode_event(change: str, obj: Mapping[str, Any]) -> bytes:
 
 
 def _scan(data: bytes) -> list[tuple[int, int | bytes]]:
-    """Field numbers and values of a message: numbers as integers, everything else as bytes."""
+    """Return field numbers and values of a message: numbers as integers, everything else as bytes."""
     found: list[tuple[int, int | bytes]] = []
     at, end = 0, len(data)
     while at < end:
@@ -196,7 +196,7 @@ def _read_int_or_string(raw: bytes, depth: int) -> int | str:
 
 
 def _read_json(raw: bytes, depth: int) -> Any:
-    """JSON inside a message; an embedded object may be in protobuf itself. Source: runtime.RawExtension."""
+    """Return JSON inside a message; an embedded object may be in protobuf itself. Source: runtime.RawExtension."""
     text = _bytes(dict(_scan(raw)).get(1, b""))
     if text.startswith(MAGIC):
         return decode_object(text)
@@ -209,7 +209,7 @@ def _read_json(raw: bytes, depth: int) -> Any:
 
 
 def _read_or(raw: bytes, depth: int) -> Any:
-    """JSONSchemaPropsOrArray and OrStringArray: a schema, or a list."""
+    """Return the value of JSONSchemaPropsOrArray and OrStringArray: a schema or a list."""
     parts = _scan(raw)
     listed = [_decode(_PROPS, _bytes(value), depth) for number, value in parts if number == 2]
     single = [value for number, value in parts if number == 1]
@@ -262,7 +262,7 @@ def _chunk(number: int, data: bytes) -> bytes:
 
 @cache
 def _by_name(message: str) -> tuple[dict[str, Field], tuple[tuple[Field, frozenset[str]], ...]]:
-    """The fields by their names in JSON, and the inlined messages with the names that belong to them."""
+    """Return the fields by their names in JSON, and the inlined messages with the names that belong to them."""
     plain = {one.name: one for one in fields_of(message) if one.shape != "^"}
     inlined = tuple((one, _names(one.kind)) for one in fields_of(message) if one.shape == "^")
     return plain, inlined
@@ -298,7 +298,7 @@ def _encode(message: str, obj: Mapping[str, Any]) -> bytes:
 
 @cache
 def _writer(kind: str) -> Callable[[int, Any], bytes]:
-    """The function that writes a value of a type: field number and value to bytes."""
+    """Return the function that writes a value of a type: field number and value to bytes."""
     if kind == "s":
         return lambda number, value: _chunk(number, str(value).encode())
     if kind in ("i", "t"):
@@ -332,7 +332,7 @@ def _json(value: Any) -> bytes:
 
 
 def _or(value: Any) -> bytes:
-    """A schema, a list of schemas, a list of names, or a truth value."""
+    """Return a schema, a list of schemas, a list of names, or a truth value."""
     if isinstance(value, bool):
         return b"\x08" + _varint(value)
     if isinstance(value, Mapping):

@@ -1,9 +1,9 @@
-"""The messages of the API's wire format: which field of which message has which number and type.
+"""The messages of the API's wire format: their fields, with number and type.
 
 The table is data (`protobuf_fields.txt`), the same for every kind: a section for each package, a line for each message,
 and in it `name=NUMBER TYPE` for each field by its name in JSON. Types are `s` text, `b` bytes, `i` whole number, `d`
 floating-point number, `t` truth value, one of `SPECIAL`, or a message, of another package with that package's name.
-Behind the type stands `*` for a list, `{}` for a map, `^` for a message whose fields stand in its parent in JSON, and
+A type is followed by `*` for a list, `{}` for a map, `^` for a message that JSON inlines into its parent, and
 `?` for a field that Go holds as a pointer: only there a zero is a value, elsewhere it means that the field is not set.
 
 Source: field numbers and JSON names of k8s.io/api, k8s.io/apimachinery, k8s.io/apiextensions-apiserver,
@@ -39,8 +39,8 @@ class Field(NamedTuple):
     """A field of a message.
 
     Attributes:
-        name: in JSON; "" where its fields stand in the parent.
-        number: on the wire.
+        name: the field's name in JSON; "" = its fields are inlined into the parent.
+        number: the field number on the wire.
         kind: a type, see above; a message with its package.
         shape: `*` list, `{}` map, `^` inlined, "" one value.
         pointer: whether a zero is a value.
@@ -55,7 +55,7 @@ class Field(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _lines() -> dict[str, str]:
-    """Message, with its package -> its fields as text; read at the first request in protobuf."""
+    """Return message, with its package -> its fields as text; read at the first request in protobuf."""
     found: dict[str, str] = {}
     package = ""
     text = package_data.files("kitlib.apiserver.http").joinpath("protobuf_fields.txt").read_text()

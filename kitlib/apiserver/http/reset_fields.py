@@ -21,7 +21,7 @@ def without_reset_fields(served: APIResource, body: Object, live: Mapping[str, A
     """Return a sent object with the fields that the request may not change as they are stored.
 
     Args:
-        served: its resource.
+        served: the resource of the request.
         body: the object as it was sent.
         live: the stored object; empty where the object is new.
         subresource: `status`; "" for the object itself.
@@ -44,6 +44,6 @@ def own_fields(served: APIResource, config: Object, subresource: str) -> Object:
 
 
 def _with(obj: Mapping[str, Any], name: str, source: Mapping[str, Any]) -> Object:
-    """The object with a field as the source has it."""
+    """Return the object with a field as the source has it."""
     made = {key: value for key, value in obj.items() if key != name}
     return {**made, name: source[name]} if name in source else made

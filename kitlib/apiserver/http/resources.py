@@ -169,7 +169,7 @@ _METRICS = (
 
 
 def _gated(release: Release | None) -> Iterator[APIResource]:
-    """The resources that a release serves because of a feature gate."""
+    """Return the resources that a release serves because of a feature gate."""
     for version in gated_versions("DeviceTaintRule", release) if release is not None else ():
         yield APIResource(
             "resource.k8s.io",
@@ -248,7 +248,7 @@ class ResourceTable:
         return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)
 
     def group_versions(self) -> list[tuple[str, str]]:
-        """Every group and version that is served: groups as they first appear, the core group first; versions by rank.
+        """Return the served groups and versions: groups as they first appear, the core group first; versions by rank.
 
         Source: apimachinery version.CompareKubeAwareVersionStrings (customresource_discovery_controller.go).
         """

@@ -135,7 +135,7 @@ class Rest:
         return lambda obj: all(test(obj) for test in tests)
 
     def wire(self, served: APIResource, obj: Any) -> Object:
-        """A stored object as this group and version shows it.
+        """Return a stored object as this group and version shows it.
 
         Raises:
             StatusError: 500 where the versions differ and a webhook would have to convert it.
@@ -355,7 +355,7 @@ class Rest:
         return self._write(served, request, lambda: write(self._changed(served, data, request)), data)
 
     def _update_status(self, obj: Any) -> Any:
-        """Unlike components of the kit, clients of the API are refused where they write an outdated status."""
+        """Update the status; unlike components of the kit, API clients that write an outdated status are refused."""
         api = self.cluster.api
         standing, kind = api.store.standing(obj), api.store.kinds.of(obj)
         if standing is not None:

@@ -46,7 +46,7 @@ _READ_AT_MOST = 32 * MAX_BODY
 FASTEST = 86400
 """Virtual seconds a second at most: a day."""
 MAX_WEBHOOK_ROUNDS = 100
-"""How often a request is handled again because a webhook has still to be asked."""
+"""The maximum number of times that a request is handled again because a webhook still has to be called."""
 TICK = 0.1
 """Seconds between two steps of a cluster's time while it is served."""
 

@@ -138,7 +138,7 @@ def _built_in() -> dict[tuple[str, str], Resource]:
 
 
 def resource(kind: str | type[KubeObject] | Resource) -> Resource:
-    """The built-in resource by kind, type, plural, or short name: `Pod`, `pods`, `po`, `deployments.apps`.
+    """Return the built-in resource by kind, type, plural, or short name: `Pod`, `pods`, `po`, `deployments.apps`.
 
     Raises:
         UnknownKind: for a name that the table does not hold.
@@ -153,7 +153,7 @@ def resource(kind: str | type[KubeObject] | Resource) -> Resource:
 
 
 def built_in_resource(group: str, kind: str) -> Resource | None:
-    """The built-in resource of a group and kind; None where there is none."""
+    """Return the built-in resource of a group and kind; None where there is none."""
     return _built_in().get((group, kind))
 
 
@@ -174,14 +174,14 @@ def is_served(api_version: str, kind: str, release: Release | None = None) -> bo
 
 
 def gated_versions(kind: str, release: Release) -> tuple[str, ...]:
-    """The versions in which a release serves a kind of `GATED`; () while its gate is off."""
+    """Return the versions in which a release serves a kind of `GATED`; () while its gate is off."""
     gate, row = GATED[kind]
     versions = release.default(row) if release.enabled(gate) else ()
     return versions if isinstance(versions, tuple) else ()
 
 
 def resource_of(obj: KubeObject) -> Resource:
-    """The resource of an object of a built-in kind; of a custom one as it would be named by rule.
+    """Return the resource of an object of a built-in kind; of a custom one as it would be named by rule.
 
     What a CustomResourceDefinition says of its kind only the store knows: see `Kinds.of`.
     """
@@ -191,7 +191,7 @@ def resource_of(obj: KubeObject) -> Resource:
 
 
 def watched_kind(obj: KubeObject) -> str:
-    """The name under which controllers watch an object: its kind where that is built in, else with its group.
+    """Return the name under which controllers watch an object: its kind where that is built in, else with its group.
 
     A `Job` of another group is no `Job` for the controllers of the built-in kinds, which rely on its fields.
     """

@@ -168,7 +168,7 @@ def _normalized(
 
     Args:
         items: the merged list.
-        patch, server: names of the patch's items and of those that stood there, in their order.
+        patch, server: names of the items of the patch and of the stored list, in their order.
         name: returns an item's name.
 
     Source: strategicpatch normalizeElementOrder, mergeSortedSlice.

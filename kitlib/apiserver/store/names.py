@@ -27,11 +27,11 @@ class Names:
         self._next = 0
 
     def new_uid(self) -> str:
-        """A UID that no object has yet."""
+        """Return a UID that no object has yet."""
         return self._one(lambda: str(uuid.UUID(int=self.random.getrandbits(128), version=4)))
 
     def new_suffix(self) -> str:
-        """Random characters, as generated names end with."""
+        """Return random characters, as generated names end with."""
         return self._one(lambda: "".join(self.random.choices(SUFFIX_ALPHABET, k=5)))
 
     def _one(self, make: Callable[[], str]) -> str:

@@ -1,6 +1,6 @@
 """The Leases of the nodes whose kubelets the kit runs: one in kube-node-lease each, renewed every ten seconds.
 
-A renewal that nobody reads is not written. The kubelet's Lease is computed when Leases are read or watched: its
+A renewal without a reader is not written. The kubelet's Lease is computed when Leases are read or watched: its
 renewTime is then brought up to date in the store, as an ordinary change with a resource version of its own. A patch for
 each node every ten seconds would halve the speed of an idle cluster of 100 simulated nodes (measured).
 
@@ -36,10 +36,10 @@ class _Kept:
     """The Lease of one node.
 
     Attributes:
-        node: its Node object's UID.
-        began: when the kubelet created the Lease.
+        node: the UID of the Node object.
+        began: the time at which the kubelet created the Lease.
         renewed: returns when it was last renewed; None = it is renewed on time.
-        made: how often the object was created: it comes again where somebody deletes it.
+        made: the number of times that the object was created; a deleted one is created again.
     """
 
     node: str
@@ -52,7 +52,7 @@ class NodeLeases:
     """The Leases of one cluster's nodes.
 
     Args:
-        store: where they are written when Leases are read.
+        store: the object store to which they are written when Leases are read.
     """
 
     def __init__(self, store: Store) -> None:
@@ -63,7 +63,7 @@ class NodeLeases:
         """Hold a Lease for a node whose kubelet the kit runs.
 
         Args:
-            node: as it was registered.
+            node: the registered Node.
             renewed: returns when the kubelet last renewed it, None before the first time; no function = on time.
         """
         self._kept[node.name] = _Kept(node.metadata.uid, self._store.now(), renewed)

@@ -88,7 +88,7 @@ class Watch:
 
 
 class Store:
-    """All objects of one cluster.
+    """The objects of one cluster.
 
     Args:
         now: the clock; None = the machine's.
@@ -178,7 +178,7 @@ class Store:
         return {place for place, _ in self._objects.get(self.kinds.named(kind).qualified, {})}
 
     def bring_up_to_date(self, qualified: str | None = None) -> None:
-        """Compute what is computed when it is read: objects of this kind, or of all kinds."""
+        """Compute the objects of this kind, or of all kinds, that are computed when they are read."""
         for kind, refresh in self.before_read.items():
             if qualified in (None, kind):
                 refresh()
@@ -221,7 +221,7 @@ class Store:
         return self.names.new_uid()
 
     def new_suffix(self) -> str:
-        """Random characters, as generated names end with."""
+        """Return random characters, as generated names end with."""
         return self.names.new_suffix()
 
     def update(self, obj: T, *, same_generation: bool = False) -> T:
@@ -430,7 +430,7 @@ class Store:
 
 
 def _content(obj: KubeObject) -> Any:
-    """The part of an object that its generation counts: of a custom object everything outside its metadata."""
+    """Return the part of an object that its generation counts: of a custom object everything outside its metadata."""
     return obj.unknown_fields if type(obj) is KubeObject else getattr(obj, "spec", None)
 
 

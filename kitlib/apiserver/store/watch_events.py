@@ -1,4 +1,4 @@
-"""What a watch of the object store tells: one change after the other, in the order of their versions."""
+"""The events of a watch of the object store, in the order of the objects' versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kitlib.api.meta import KubeObject
 
 
 class WatchEvent(NamedTuple):
-    """One change: `ADDED`, `MODIFIED` or `DELETED`, and the object as it stood after it."""
+    """A change: `ADDED`, `MODIFIED` or `DELETED`, and the object as it was after the change."""
 
     type: str
     object: KubeObject
@@ -24,7 +24,7 @@ class Gone(KitError):
 
 
 class Reader(Protocol):
-    """Who reads the changes now and then.
+    """A reader that fetches the changes from time to time.
 
     Attributes:
         seen: the version up to which it has read them.

@@ -23,13 +23,13 @@ __all__ = ["FieldError", "validate", "validate_pod_create", "validate_status"]
 def validate(
     obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True, release: Release | None = None
 ) -> Errors:
-    """Everything that is wrong with a defaulted object; [] = it is accepted.
+    """Return the errors of a defaulted object; [] = it is accepted.
 
     Args:
-        obj: as it would be stored.
-        old: as it stands, for an update; None for a new one.
+        obj: the object to be stored.
+        old: the stored object of an update; None for a new one.
         namespaced: whether objects of a kind without rules of its own live in namespaces.
-        release: of the API server, with its feature gates; None = the one followed.
+        release: the API server's release, with its feature gates; None = the one followed.
     """
     create, update = rules_of(type(obj), namespaced=namespaced)
     with (release or Release.followed()).following():
@@ -37,7 +37,7 @@ def validate(
 
 
 def validate_status(obj: KubeObject, old: KubeObject) -> Errors:
-    """Everything that is wrong with a new status; [] = it is accepted."""
+    """Return the errors of a new status; [] = it is accepted."""
     if not isinstance(obj, PersistentVolumeClaim | ReplicationController | ResourceQuota | Service):
         return []
     from kitlib.apiserver.validation.statuses import validate_status_update

@@ -1,4 +1,4 @@
-"""Which module holds the rules of which kind; it is loaded with the first object of such a kind.
+"""The table of the modules with validation rules; a module is loaded with the first object of one of its kinds.
 
 A module of rules ends with its table `KINDS`. A new kind gets its rules there and its name in `MODULES`.
 
@@ -64,7 +64,7 @@ _MODULE_OF = {kind: module for module, kinds in MODULES.items() for kind in kind
 
 @lru_cache(maxsize=256)
 def rules_of(type_: type[KubeObject], *, namespaced: bool) -> tuple[Create, Update]:
-    """The two rules of a type; of one without rules of its own those of all objects.
+    """Return the two rules of a type; of one without rules of its own those of all objects.
 
     Args:
         namespaced: whether such objects live in namespaces.

@@ -1,4 +1,4 @@
-"""What a module of rules says of its kinds: `KINDS`, one rule for a new object and one for a change."""
+"""The interface of a module of rules: `KINDS`, one rule for a new object and one for a change."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def validate_tolerations(values: Iterable[Toleration], field: str) -> Errors:
 
 
 def _compared(value: str, field: str) -> Errors:
-    """Errors of a number that taints are compared with. Source: ValidateTolerations, content.IsDecimalInteger."""
+    """Return errors of a number compared with taints. Source: ValidateTolerations, content.IsDecimalInteger."""
     found: Errors = []
     if not value:
         found.append(invalid(field, value, "must be non-empty"))

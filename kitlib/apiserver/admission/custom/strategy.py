@@ -21,7 +21,7 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def is_custom(obj: KubeObject) -> bool:
-    """Whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
+    """Return whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
     return type(obj) is KubeObject
 
 
@@ -61,7 +61,7 @@ def with_status_of(obj: KubeObject, old: KubeObject) -> KubeObject:
 
 
 def has_status_subresource(store: Store, obj: KubeObject) -> bool:
-    """Whether the definition gives the object's version the subresource `status`."""
+    """Return whether the definition gives the object's version the subresource `status`."""
     definition = definition_of(store, obj.api_version, obj.kind)
     if definition is None:
         return False

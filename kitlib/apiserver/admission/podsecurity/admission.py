@@ -165,7 +165,7 @@ def _significant(pod: Pod, old: Pod) -> bool:
 
 
 class PodSecurityPlugin(AdmissionPlugin):
-    """For namespaces, pods and workloads where a label asks for a level. Source: podsecurity.Plugin.Validate."""
+    """Checks namespaces, pods and workloads where a label asks for a level. Source: podsecurity.Plugin.Validate."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         obj, newest, store = about.parent or about.object, around.release.minor, around.store

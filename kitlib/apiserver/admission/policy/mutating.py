@@ -221,7 +221,7 @@ class Request:
 
 
 class MutatingAdmissionPolicyPlugin(AdmissionPlugin):
-    """For every write but a deletion, where a policy is bound."""
+    """Applies to every write except deletions, where a policy is bound."""
 
     def __init__(self) -> None:
         self._request: Request | None = None

@@ -195,7 +195,7 @@ def _asked(
 
 
 class ValidatingAdmissionPolicyPlugin(AdmissionPlugin):
-    """For every write, where a policy is bound."""
+    """Applies to every write, where a policy is bound."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         around.warnings += ask(around.store, about)

@@ -1,4 +1,4 @@
-"""Which webhooks are asked about a write, what they are sent, and what their answers mean.
+"""The selection of webhooks for a write, the requests that they receive, and the effect of their answers.
 
 Configurations are taken in the order of their names, and the webhooks of one in its own order. Mutating webhooks are
 asked one after the other, each with what the one before has made of the object; validating ones all at once.
@@ -83,7 +83,7 @@ class _Hook(NamedTuple):
 
 
 def _hooks(store: Store, kind: type[KubeObject], about: Attributes) -> Iterator[_Hook]:
-    """The webhooks whose rules, selectors and conditions match a write, in order."""
+    """Return the webhooks whose rules, selectors and conditions match a write, in order."""
     configurations = store.list(kind, copy=False)
     if not configurations or about.resource.plural in NEVER_ASKED:
         return
@@ -135,11 +135,10 @@ def _conditions_hold(store: Store, hook: ValidatingWebhook, about: Attributes, n
 
 
 def _call(store: Store, one: _Hook, about: Attributes) -> WebhookCall:
-    """The call that asks a webhook about a write.
+    """Return the call that asks a webhook about a write.
 
     Raises:
-        WebhookError: the server of the webhook cannot be found.
-        _Refused: the webhook does not support dry run.
+        WebhookError: the webhook's server cannot be found. _Refused: the call is not permitted.
     """
     hook = one.hook
     if about.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
@@ -162,7 +161,7 @@ def _call(store: Store, one: _Hook, about: Attributes) -> WebhookCall:
 
 
 def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
-    """The response of an answer. Source: VerifyAdmissionResponse.
+    """Return the response of an answer. Source: VerifyAdmissionResponse.
 
     Raises:
         WebhookError: it is none to this request.
@@ -190,7 +189,7 @@ def _failed(hook: ValidatingWebhook, error: WebhookError) -> None:
     """Go on without the webhook where its policy says so.
 
     Raises:
-        InternalError: its failure policy is Fail.
+        InternalError: the failure policy is Fail.
     """
     if hook.failure_policy != IGNORE:
         raise InternalError(f'Internal error occurred: failed calling webhook "{hook.name}": {error}')
@@ -225,7 +224,7 @@ def validate(store: Store, about: Attributes, caller: WebhookCaller | None) -> l
 
 
 class MutatingRequest:
-    """One write, which goes past the mutating webhooks once or twice.
+    """A write that goes through the mutating webhooks once or twice.
 
     Attributes:
         again: whether a webhook has changed the object: then everything that mutates is asked a second time, of the
@@ -301,7 +300,7 @@ class MutatingRequest:
 
 
 class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """For every write but a deletion, where webhooks are configured."""
+    """Calls webhooks for every write except deletions, where webhooks are configured."""
 
     def __init__(self) -> None:
         self._request: MutatingRequest | None = None
@@ -320,7 +319,7 @@ class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
 
 
 class ValidatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """For every write, where webhooks are configured."""
+    """Calls webhooks for every write, where webhooks are configured."""
 
     def validate(self, about: Attributes, around: AdmissionContext) -> None:
         around.warnings += validate(around.store, about, around.caller)
