@@ -141,7 +141,7 @@ class BaseCluster(Closeable, ABC):
 
     @abstractmethod
     def node(self, name: str = "") -> KernelNode:
-        """The node behind a Node object: its cgroup tree, files, processes and log.
+        """Return the node behind a Node object: its cgroup tree, files, processes and log.
 
         Args:
             name: of the node; may be left out where there is only one.

@@ -118,7 +118,7 @@ class Cluster(BaseCluster):
         progress: Show | None = None,
         **options: Any,
     ) -> RealCluster:
-        """A cluster of real kernels in pods of a Kubernetes cluster in which you have rights.
+        """Return a cluster of real kernels in pods of a Kubernetes cluster in which you have rights.
 
         Args:
             nodes, options: as for `Cluster.simulated`. What the cluster cannot give is said in `node.fidelity`.

@@ -57,7 +57,7 @@ class ClusterOptions:
         gate_manager: GateManager | Mapping[str, Any] | None = None,
         **node_defaults: object,
     ) -> ClusterOptions:
-        """The options that these arguments mean.
+        """Return the options that these arguments mean.
 
         Args:
             nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).

@@ -30,7 +30,7 @@ class WorkLimit:
         """Return how many rounds may be made now.
 
         Args:
-            seconds: on the cluster's clock.
+            seconds: the time of the cluster's clock, in seconds.
         """
         return FEW_ROUNDS if int(seconds) == self._used_up else ROUNDS
 
@@ -38,8 +38,8 @@ class WorkLimit:
         """Note that the rounds were not enough, and say so once for the kinds of objects that still change.
 
         Args:
-            seconds: on the cluster's clock.
-            changes: of the last round.
+            seconds: the time of the cluster's clock, in seconds.
+            changes: the number of changes in the last round.
         """
         first, self._used_up = int(seconds) != self._used_up, int(seconds)
         objects = [event.object for event in changes]

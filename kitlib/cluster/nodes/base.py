@@ -45,7 +45,7 @@ class NodeBase(ABC):
     @property
     @abstractmethod
     def origin(self) -> Origin:
-        """Where the values of this node come from, and what its host refuses."""
+        """The origin of this node's values, and the refusals of its host."""
 
     @abstractmethod
     def desired(self) -> CgroupTree:

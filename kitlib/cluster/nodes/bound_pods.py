@@ -15,7 +15,7 @@ from kitlib.api.core import Pod
 
 
 class PodChanges(NamedTuple):
-    """What has happened to a node's pods: the new and the changed ones, and UIDs of those that are gone."""
+    """Changes of a node's pods: the new and the changed ones, and the UIDs of deleted ones."""
 
     changed: list[Pod]
     removed: list[str]

@@ -117,7 +117,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
 
     @cached_property
     def origin(self) -> Origin:
-        """Where its values come from, and what its host refuses."""
+        """The origin of the node's values, and the refusals of its host."""
         facts = self.facts
         refused = host_refusals(
             self.config,
@@ -157,7 +157,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     def _is_waited_for(self) -> bool:
         """Return whether a request was left unanswered and nothing was heard since.
 
-        With its next word the node is sent everything again: what it received is unknown.
+        The node's next message causes a full send, because it is unknown what the node received.
         """
         if self._lost_at is None:
             return False

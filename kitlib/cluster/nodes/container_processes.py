@@ -35,7 +35,7 @@ class ContainerProcesses(ABC):
     @property
     @abstractmethod
     def origin(self) -> Origin:
-        """Where its values come from, and what its host refuses."""
+        """The origin of the node's values, and the refusals of its host."""
 
     def processes(self) -> list[ContainerProcess]:
         """What `ps` shows of the containers, oldest first."""
@@ -78,7 +78,7 @@ class ContainerProcesses(ABC):
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
-        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list.
+        """Return the /proc/PID values of a container's process: cgroup, oom_score, oom_score_adj, Cpus_allowed_list.
 
         With `refused` where the host refused the oom_score_adj that the kubelet wanted: that score, and why.
         """
@@ -125,7 +125,7 @@ class ContainerProcesses(ABC):
         return self._rate, int(memory)
 
     def host_time(self) -> HostTime:
-        """What the processors under the node have done so far, and the node itself."""
+        """Return the CPU times of the processors under the node, and of the node itself."""
         return HostTime(**self.link.ask("host_time"))
 
     def usage(self, path: str) -> int:

@@ -35,12 +35,12 @@ def engine_processors() -> int:
 
 
 def engine_cgroup_version() -> int:
-    """The cgroup version of the engine's machine; 0 where no engine says so."""
+    """Return the cgroup version of the engine's machine; 0 where no engine says so."""
     return _said("CgroupVersion")
 
 
 def _said(name: str) -> int:
-    """A number of the engine's answer to /info; 0 where there is none."""
+    """Return a number of the engine's answer to /info; 0 where there is none."""
     from kitlib.api.errors import KitError
     from kitlib.node.real import engine
 

@@ -1,4 +1,4 @@
-"""Whether the machine under a real node was busy with something else while a value was measured.
+"""Detects whether the machine under a real node was busy with other work while a value was measured.
 
 A node's processes share the machine's processors with everything else that runs there, and get what the weights promise
 only of what is left. While others take much, a measurement says little about Kubernetes: it is to be made again.
@@ -38,10 +38,10 @@ class HostTime:
 
 @dataclass(frozen=True)
 class HostLoad:
-    """What others did on the nodes' processors for a while.
+    """The CPU time that other processes took on the nodes' processors during an interval.
 
     Attributes:
-        seconds: that it lasted.
+        seconds: the duration of the measurement.
         others: part of the CPU time of these processors that other processes used, 0 to 1.
         waited: part of the time in which some task waited for a processor, 0 to 1; None where the kernel does not say.
     """
@@ -52,12 +52,12 @@ class HostLoad:
 
     @property
     def busy(self) -> bool:
-        """Whether a measurement of these seconds is disturbed."""
+        """Whether the load disturbs a measurement of these seconds."""
         return self.others >= BUSY_FROM
 
     @property
     def sentence(self) -> str:
-        """What disturbed the measurement, and what to do; "" where nothing did."""
+        """The cause of the disturbance, and the remedy; "" = nothing disturbed the measurement."""
         if not self.busy:
             return ""
         waited = "" if self.waited is None else f" (tasks waited for a processor {self.waited:.0%} of the time)"
@@ -74,7 +74,7 @@ class HostMeter:
     """Reads the load of the machine under some nodes since the last reading.
 
     Args:
-        nodes: of one cluster; what they use themselves is not the others'.
+        nodes: the nodes of one cluster; their own use does not count as that of others.
     """
 
     def __init__(self, nodes: Iterable[HasHostTime]) -> None:
@@ -82,7 +82,7 @@ class HostMeter:
         self._before = self._read()
 
     def load(self) -> HostLoad | None:
-        """The load since the last call, or since the meter was made; None where no node has a machine."""
+        """Return the load since the last call, or since the meter was made; None where no node has a machine."""
         before, self._before = self._before, self._read()
         pairs = [(a, b) for a, b in zip(before, self._before, strict=True) if a is not None and b is not None]
         return between([a for a, _ in pairs], [b for _, b in pairs]) if pairs else None
@@ -92,7 +92,7 @@ class HostMeter:
 
 
 def between(before: list[HostTime], after: list[HostTime]) -> HostLoad:
-    """The load between two readings of the same nodes; a processor that several nodes have counts once."""
+    """Return the load between two readings of the same nodes; a processor that several nodes have counts once."""
     seconds = max(b.at - a.at for a, b in zip(before, after, strict=True))
     began, ended = ({cpu: spent for one in moment for cpu, spent in one.busy.items()} for moment in (before, after))
     shared = began.keys() & ended.keys()

@@ -142,7 +142,7 @@ class KernelNode(Node, Protocol):
 
     @property
     def origin(self) -> Origin:
-        """Where its values come from, and what its host refuses."""
+        """The origin of the node's values, and the refusals of its host."""
         ...
 
     def desired(self) -> CgroupTree:
@@ -226,7 +226,7 @@ class KernelNode(Node, Protocol):
         ...
 
     def host_time(self) -> HostTime | None:
-        """What the processors under the node have done so far; None on a simulated one, which has no machine."""
+        """Return the CPU times of the processors under the node; None = a simulated node, which has no machine."""
         ...
 
     def usage(self, path: str) -> int:

@@ -1,4 +1,4 @@
-"""Whose kubelet runs a node: the kit's for the nodes that it made, another program's for every other Node object.
+"""The owner of a node's kubelet: the kit for the nodes that it made, another program for every other Node object.
 
 A Node that comes over the API belongs to its creator (a kubelet, kubemark, kwok), or to no kubelet at all, as in
 Kubernetes. The kit writes neither its status nor its Lease nor its pods. The annotation makes it one of the kit's.
@@ -27,7 +27,7 @@ def node_of(nodes: Mapping[str, N], name: str, *, stored: bool) -> N:
 
     Args:
         nodes: the kit's own, by name.
-        name: of the node; "" = the only one.
+        name: the node's name; "" = the only one.
         stored: whether a Node object has the name.
 
     Raises:

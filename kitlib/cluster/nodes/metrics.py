@@ -110,7 +110,7 @@ def process_rows(node: KernelNode) -> list[ProcessRow]:
 
 
 def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: bool = False) -> list[OomRow]:
-    """Every process of a node as the OOM killer ranks it, worst first; those that may not be killed are left out.
+    """Return the processes of a node as the OOM killer ranks them, worst first, without those that may not be killed.
 
     Args:
         node: simulated or real.

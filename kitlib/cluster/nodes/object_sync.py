@@ -1,4 +1,4 @@
-"""Which objects a node must be sent: itself, and what its pods refer to; all of them after any change.
+"""Selects the objects to send to a node: its Node and the objects that its pods refer to; all of them after any change.
 
 Source: plugin/pkg/auth/authorizer/node: a kubelet may read what its pods name, and nothing else.
 """
@@ -22,7 +22,7 @@ class ObjectSync:
     """The objects of one node as the node knows them.
 
     Args:
-        name: of the node.
+        name: the node's name.
     """
 
     def __init__(self, name: str) -> None:
@@ -46,7 +46,7 @@ class ObjectSync:
 
 
 def _reduced(obj: Known) -> Known:
-    """Of a node only what admission reads: its status changes with every heartbeat, its labels and taints seldom."""
+    """Return only the part of a node that admission reads: its status changes often, its labels and taints seldom."""
     if not isinstance(obj, Node):
         return obj
     meta = ObjectMeta(name=obj.name, uid=obj.metadata.uid, labels=obj.metadata.labels)

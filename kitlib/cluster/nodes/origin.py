@@ -1,4 +1,4 @@
-"""Where a value comes from: a real kernel, the simulated one, or the rules alone; and what a real node's host refused.
+"""The origin of a value: a real kernel, the simulated one, or the rules alone; and the refusals of a real node's host.
 
 `node.origin` says it of one node, `origin_of` of a cluster, a node, or something that was only computed. Every table,
 chart, widget and lesson that names the origin of its values asks here, so that all of them say the same.
@@ -24,7 +24,7 @@ SCORE, CPUS = "oom_score_adj", "cpus"
 LOWEST_SCORE = -1000
 """The kernel's minimum of oom_score_adj. Source: include/uapi/linux/oom.h OOM_SCORE_ADJ_MIN."""
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids", "hugetlb")
-"""Those of which the kubelet writes files."""
+"""The cgroup controllers with files that the kubelet writes."""
 _SOME_HOSTS = {
     "memory.memsw.": "the host's kernel does not count swap",
     "memory.swap.": "the host's kernel does not count swap",
@@ -34,7 +34,7 @@ _SOME_HOSTS = {
 
 
 class Refusal(NamedTuple):
-    """Something that a real node's host does not grant.
+    """A feature that a real node's host does not grant.
 
     Attributes:
         subject: `oom_score_adj`, `cpus`, or the name of a cgroup controller.
@@ -47,14 +47,14 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where values come from.
+    """The origin of values.
 
     Attributes:
         kind: "real", "simulated" or "computed" (no kernel was asked).
-        version: of the cgroup files; None = none are shown.
+        version: the cgroup version of the files; None = no files are shown.
         nodes: names of the nodes.
         kernel: release of a real node's kernel.
-        refusals: what the host of a real node does not grant.
+        refusals: the features that the host of a real node does not grant.
         lowest_score: the lowest oom_score_adj that the host grants.
         cpus: processors that a real node can use where they are fewer than declared; None = all.
         because: why the values are not those of a real node where one could be expected; "" = nothing to say.
@@ -71,7 +71,7 @@ class Origin:
 
     @property
     def real(self) -> bool:
-        """Whether a real kernel was asked."""
+        """Whether the values come from a real kernel."""
         return self.kind == "real"
 
     @property
@@ -91,15 +91,15 @@ class Origin:
 
     @property
     def refused(self) -> str:
-        """What the host refused, in one sentence; "" where it refused nothing."""
+        """The host's refusals, in one sentence; "" = it refused nothing."""
         return f"Refused by the host: {'; '.join(one.reason for one in self.refusals)}." if self.refusals else ""
 
     def reason(self, subject: str) -> str:
-        """Why the host did not grant something; "" where it did."""
+        """Return the reason why the host did not grant something; "" = it did."""
         return next((one.reason for one in self.refusals if one.subject == subject), "")
 
     def why_missing(self, file: str) -> str:
-        """Why a real node lacks a cgroup file that the kubelet wants; "" where the host is not the cause."""
+        """Return why a real node lacks a cgroup file that the kubelet wants; "" = the host is not the cause."""
         if not self.real:
             return ""
         refused = self.reason(controller_of(file))
@@ -112,10 +112,10 @@ COMPUTED = Origin("computed")
 def host_refusals(
     config: NodeConfig, *, lowest_score: int, cpus: int, controllers: Sequence[str]
 ) -> tuple[Refusal, ...]:
-    """What the host of a real node does not grant of what its kubelet wants.
+    """Return the features that the kubelet wants and the host of a real node does not grant.
 
     Args:
-        config: of the node, as it was declared.
+        config: the declared configuration of the node.
         lowest_score: the lowest oom_score_adj that the node may set.
         cpus: processors that it may use.
         controllers: cgroup controllers that it has.
@@ -133,7 +133,7 @@ def host_refusals(
 
 
 def with_reasons(observed: CgroupTree, desired: CgroupTree, origin: Origin) -> CgroupTree:
-    """The observed tree, each cgroup with the reasons why files that the kubelet wants are missing in it."""
+    """Return the observed tree, each cgroup with the reasons why files that the kubelet wants are missing in it."""
     if not origin.real:
         return observed
 
@@ -147,7 +147,7 @@ def with_reasons(observed: CgroupTree, desired: CgroupTree, origin: Origin) -> C
 
 
 def origin_of(source: object) -> Origin:
-    """The origin of what a cluster, a node, or something computed shows.
+    """Return the origin of what a cluster, a node, or something computed shows.
 
     Args:
         source: a cluster, a node of one, or anything else (which was computed).
@@ -169,7 +169,7 @@ def _of_nodes(cluster: Any) -> Iterable[Origin]:
 
 
 def together(origins: Iterable[Origin]) -> Origin:
-    """One origin of several nodes; their refusals once each."""
+    """Return one origin for several nodes, each refusal once."""
     found = [one for one in origins if one.kind != "computed"]
     if not found:
         return Origin("simulated", because="no node has a kernel")

@@ -50,7 +50,7 @@ Nodes: TypeAlias = "int | NodeSpecification | Iterable[NodeSpecification]"
 
 @dataclass(frozen=True)
 class NodePlan:
-    """One node to be made.
+    """A node to be made.
 
     Attributes:
         name: of the node.
@@ -102,7 +102,7 @@ class NodePlan:
 
 
 def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[NodePlan]:
-    """What `nodes=` means.
+    """Return the plan that `nodes=` describes.
 
     Args:
         nodes: a number of equal nodes, one specification, or several; a specification is a mapping, a Node, or a plan.

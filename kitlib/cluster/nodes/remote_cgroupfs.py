@@ -12,7 +12,7 @@ class RemoteCgroupFS:
     """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`).
 
     Attributes:
-        version: of the cgroups.
+        version: the cgroup version, 1 or 2.
         files_read: files that were read so far, one by one or as a tree.
     """
 

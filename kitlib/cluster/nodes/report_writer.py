@@ -46,7 +46,7 @@ class ReportWriter:
         start: the date before the first report.
 
     Attributes:
-        conditions: of the node, those that were last reported.
+        conditions: the node's conditions in the last report.
     """
 
     def __init__(self, node: str, start: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Whether a node's reservations and eviction threshold leave its pods any memory.
+"""Checks that a node's reservations and eviction threshold leave memory for its pods.
 
     allocatable = capacity - kube-reserved - system-reserved - hard eviction threshold (100Mi by default)
 

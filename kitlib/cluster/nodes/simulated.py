@@ -156,11 +156,11 @@ class SimulatedNode(SimulatedStreams, NodeBase):
 
     @property
     def origin(self) -> Origin:
-        """Where its values come from."""
+        """The origin of the node's values."""
         return Origin("simulated", self.cgroupfs.version, (self.name,))
 
     def host_time(self) -> None:
-        """There is no machine under it that others could keep busy."""
+        """Return None: no machine runs under the node that other processes could keep busy."""
 
     def _node_info(self) -> dict[str, str]:
         return {
@@ -287,13 +287,13 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return mounted(state.container, lambda name: self.runtime.volume(of_pod, name), env)
 
     def made_files(self, pod: str, container: str = "", namespace: str = "default") -> Mapping[str, Data | None]:
-        """Path -> content of the files that a container's own command has made so far; None = removed."""
+        """Return path -> content of the files that a container's own command has made so far; None = removed."""
         state = self._running(pod, container, namespace)
         of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
         return self.runtime.made_files(of_pod, state.container, state.id, self.kernel.now - state.since)
 
     def written_files(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, Data | None]:
-        """Path -> content of the files that commands in a container have written."""
+        """Return path -> content of the files that commands in a container have written."""
         return self.runtime.written_files(self._running(pod, container, namespace).id)
 
     def pressure(self, resource: str) -> str:
@@ -308,7 +308,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return found.show(self.kernel.now) if found is not None else NOTHING
 
     def usages(self) -> Usages:
-        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without inactive page cache."""
+        """Return (namespace, pod) -> container -> current CPUs, and bytes of memory without inactive page cache."""
         found: Usages = {}
         for worker in self.kubelet.workers:
             running = {s.container.name: self.runtime.usage(s.id) for s in worker.states if self.runtime.pid(s.id)}
@@ -318,7 +318,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return found
 
     def total_usage(self) -> tuple[float, int]:
-        """CPUs and bytes of memory that all processes of the node use now, without inactive page cache."""
+        """Return CPUs and bytes of memory that all processes of the node use now, without inactive page cache."""
         processes = self.kernel.processes.values()
         return sum(p.average() for p in processes), self.kernel.memory.working_set("/")
 

@@ -1,4 +1,4 @@
-"""What `kubectl exec` finds in a simulated container: its cgroup files, /proc, its environment, and a shell.
+"""The view of `kubectl exec` into a simulated container: its cgroup files, /proc, its environment, and a shell.
 
 The shell and its programs are those of containers' own commands (`kitlib.node.simulated.shell`, `programs`); a program
 that is not known is "not found". Files are those that a container sees with a cgroup namespace of its own.
@@ -60,7 +60,7 @@ class ContainerFiles:
     """Implements `kitlib.node.simulated.container_machine.View`: a container's files as the node shows them.
 
     Args:
-        node: that it runs on.
+        node: the container's node.
         namespace: of its pod.
         pod: its pod's name, which is its host name.
         container: its name; "" = the only one.
@@ -99,7 +99,7 @@ class ContainerFiles:
         return None if file is None else f"{self._node.cgroupfs.read(self._cgroup(), file).rstrip()}\n"
 
     def has(self, path: str) -> bool:
-        """Nothing is taken to be there that is not known."""
+        """Return False: unknown files are assumed not to exist."""
         return False
 
     def _cgroup_file(self, path: str) -> str | None:
@@ -141,10 +141,10 @@ class ContainerShell:
     """A container as a shell in it sees it; its variables last from one line to the next.
 
     Args:
-        node: that it runs on.
-        namespace: of its pod.
-        pod: its pod's name, which is its host name.
-        container: its name; "" = the only one.
+        node: the container's node.
+        namespace: the pod's namespace.
+        pod: the pod's name, which is its host name.
+        container: the container's name; "" = the only one.
     """
 
     prompt = PROMPT
@@ -178,7 +178,7 @@ class ContainerShell:
         return result.code
 
     def line(self, text: str) -> Result:
-        """One line of an interactive shell."""
+        """Run one line of an interactive shell."""
         return self._collect(lambda: self._shell.run(text))
 
     def _collect(self, run: Callable[[], int]) -> Result:

@@ -174,11 +174,11 @@ def cgroup_parent_for_runtime(name: CgroupName, driver: Driver) -> str:
 
 
 class OCIRuntime(NamedTuple):
-    """What differs between versions of the low-level runtime, which come as a whole: no version mixes them.
+    """The properties that differ between versions of the low-level runtime; each version has a fixed set of them.
 
     Attributes:
-        label: for people.
-        weight_formula: how shares become a weight on cgroup v2.
+        label: the name in texts for readers.
+        weight_formula: the conversion of shares to a weight on cgroup v2.
         rounds_quota: under systemd the scope gets the quota that systemd was told, in whole percents of a CPU.
         nests: under systemd on cgroup v2 the processes are in a cgroup `container` of their own below the scope.
     """
@@ -219,7 +219,7 @@ class Runtime:
 
     @property
     def low_level(self) -> OCIRuntime:
-        """What the low-level runtime does."""
+        """The properties of the low-level runtime."""
         return OCI_RUNTIMES[self.oci]
 
     @property

@@ -108,7 +108,7 @@ class CgroupFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cgroup(Mapping[str, CgroupFile]):
-    """One directory of the tree and the files in it; a mapping from a file's name to the file.
+    """A directory of the tree and the files in it; a mapping from a file's name to the file.
 
     Attributes:
         path: from the mount on, as the driver spells it.
@@ -122,7 +122,7 @@ class Cgroup(Mapping[str, CgroupFile]):
         container: the container's name.
         qos: the QoS class that the cgroup belongs to.
         inner: the cgroup below this one in which the runtime puts the processes; None = they are in this one.
-        refused: in an observed tree, file that the kubelet wants -> why the host of a real node does not have it.
+        refused: in an observed tree, file that the kubelet wants -> the reason why a real node's host lacks it.
     """
 
     path: str

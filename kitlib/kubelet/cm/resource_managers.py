@@ -55,12 +55,12 @@ class _CPUs:
 
 
 class ResourceManagers:
-    """What of the machine belongs to which container.
+    """The resource managers, which assign parts of the machine to containers.
 
     Args:
         config: the node's.
         checkpoint: text of its file `cpu_manager_state`; "" = there is none.
-        memory: what the memory manager's file says; None = there is none.
+        memory: the content of the memory manager's file; None = no file.
 
     Attributes:
         cpus: the static CPU policy, or None.
@@ -198,7 +198,7 @@ class ResourceManagers:
         Devices and prepared claims have checkpoints of their own, which stay.
 
         Raises:
-            KitError: as the constructor.
+            KitError: the same errors as in the constructor.
         """
         from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
 

@@ -121,7 +121,7 @@ DEFAULT_TASKS_MAX_PERCENT = 15
 
 
 def scope_files(files: Sequence[CgroupFile], version: Version, runtime: OCIRuntime, max_pid: int) -> list[CgroupFile]:
-    """What stands in a container's scope: what the runtime asks for, as systemd keeps it.
+    """Return the files of a container's scope: the values that the runtime requests, as systemd stores them.
 
     Every scope gets systemd's own limit of tasks. runc then writes its values into the scope: since 1.3.2 the quota
     that it told systemd, rounded, before that the exact one. crun on cgroup v2 writes them one level below, so the

@@ -52,7 +52,7 @@ class ReservedMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class KubeletSettings:
-    """Every setting that enforcement depends on; defaults are the kubelet's.
+    """The settings that enforcement depends on; defaults are the kubelet's.
 
     Durations are seconds, `cpu_cfs_quota_period` microseconds. Names are those of the configuration file. A default
     that differs from release to release is in the table of releases, and None here: see `with_defaults`.
@@ -136,7 +136,7 @@ class KubeletSettings:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def with_defaults(self, release: Release) -> KubeletSettings:
-        """The same settings with the release's defaults where none was given."""
+        """Return the same settings with the release's defaults where none was given."""
         missing: dict[str, Any] = {
             name: release.default(row) for name, row in BY_RELEASE.items() if getattr(self, name) is None
         }

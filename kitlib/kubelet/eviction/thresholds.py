@@ -89,7 +89,7 @@ class Observation(NamedTuple):
 
 
 def without_huge_pages(seen: Mapping[str, Observation], huge: int, release: Release) -> dict[str, Observation]:
-    """The same signals, with `memory.available` less the memory that huge pages have reserved.
+    """Return the same signals, with `memory.available` less the memory that huge pages have reserved.
 
     Huge pages are part of the machine's memory, but the memory controller does not count their use: without this the
     signal shows memory that no process can get. The capacity is what is available and the working set together.

@@ -1,4 +1,4 @@
-"""Whether a pod that is bound to the node may start there: pressure, resource managers, free resources.
+"""Decides whether a pod that is bound to the node may start there: pressure, resource managers, free resources.
 
 Handlers are asked in this order: eviction, sysctls, topology manager with CPU, memory and devices, then the predicates
 (platform, resources, affinity, name, ports, taints).
@@ -33,14 +33,14 @@ _ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
 
 
 class Admission:
-    """Of one node.
+    """The admission of pods on one node.
 
     Args:
         config: the node's.
         managers: who has which CPUs, memory nodes and devices.
         eviction: knows of pressure.
         timeline: what was decided is noted there.
-        reports: of events.
+        reports: the recorder of events.
         objects: among them the Node object.
 
     Attributes:
@@ -142,7 +142,7 @@ class Admission:
     def _make_room(
         self, worker: PodWorker, workers: Collection[PodWorker], node: Node, preempt: Callable[[PodWorker], None]
     ) -> Refusal | None:
-        """Whether a pod fits; for a critical pod that lacks nothing but room others are ended.
+        """Return whether a pod fits; other pods are ended for a critical pod that lacks only resources.
 
         Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
         """

@@ -29,7 +29,7 @@ BACKOFF_RESET_S = 600.0
 
 
 def restart_back_off(settings: KubeletSettings, gates: Release) -> tuple[float, float]:
-    """Seconds of the first and of the longest wait between restarts. Source: newCrashLoopBackOff; KEP-4603."""
+    """Return seconds of the first and of the longest wait between restarts. Source: newCrashLoopBackOff; KEP-4603."""
     first, longest = settings.back_off_base, settings.crash_loop_back_off_max
     if gates.enabled("ReduceDefaultCrashLoopBackOffDecay"):
         first = REDUCED_FIRST

@@ -1,4 +1,4 @@
-"""When the eviction manager looks: every ten seconds, but never while it kills a pod.
+"""The schedule of the eviction manager: every ten seconds, but never while it kills a pod.
 
 It waits until the pod's containers are gone, one and a half times the grace period and ten seconds at least; a pod that
 still runs then gets the event ExceededGracePeriod, and counts as evicted. Then it waits until the pod is cleaned up,
@@ -46,8 +46,8 @@ class Evicting:
         watcher: looks at the machine.
         garbage: removes what is left of evicted pods.
         reports: takes the events.
-        release: whose rules hold.
-        workers: all pods of the node, by UID.
+        release: the release with the rules.
+        workers: the node's pods, by UID.
         killer: tells whether any process of a pod is still there.
         is_held: whether a process or the cgroup of a pod is still there.
         kill: ends a pod that has an `ending`.
@@ -71,7 +71,7 @@ class Evicting:
         self._kill_by, self._clean_by = 0.0, 0.0
 
     def due(self, now: float) -> bool:
-        """Whether it looks now."""
+        """Return whether the eviction manager runs now."""
         worker = self._worker
         if worker is None:
             return now >= self._next

@@ -56,7 +56,7 @@ _STARTS = 20
 
 
 class Kubelet:
-    """One node's kubelet. Making it writes the node-level cgroups.
+    """A node's kubelet. Making it writes the node-level cgroups.
 
     Args:
         config: the machine and the settings.
@@ -198,7 +198,7 @@ class Kubelet:
         self.handle(pods, [uid for uid in (*self._workers, *self._rejected) if uid not in bound])
 
     def handle(self, changed: Sequence[Pod], removed: Sequence[str]) -> None:
-        """The same of pods that are new or have changed, and of those that the API server has no more, by UID."""
+        """Handle new and changed pods, and the UIDs of pods that the API server has deleted."""
         self._rejected.difference_update(removed)
         self._static.forget(removed)
         self._faults.each([self._workers[uid] for uid in removed if uid in self._workers], self._remove)

@@ -269,7 +269,7 @@ class PodWorker:
         return made
 
     def restarted(self) -> None:
-        """The kubelet has begun anew; containers of a rejected pod are looked for in vain. Source: TerminatePod."""
+        """Note that the kubelet has restarted; containers of a rejected pod are not found. Source: TerminatePod."""
         self.counted, self.asked = False, {}
         if self.rejected is not None:
             for state in self.mains:

@@ -1,4 +1,4 @@
-"""Whether a pod belongs on the node at all: the kubelet checks again what the scheduler checked, and more.
+"""Decides whether a pod may run on the node at all: the kubelet repeats the scheduler's checks and adds its own.
 
 A pod that names its node in the manifest never passes the scheduler, and between the scheduler's choice and the
 kubelet's look labels, taints and ports may change. What does not fit makes the pod Failed, for good. Only the first
@@ -28,14 +28,14 @@ TAINTS = "node(s) had taints that the pod didn't tolerate"
 
 
 class Refusal(NamedTuple):
-    """Why a pod is refused: the status' reason and message."""
+    """A reason to refuse a pod: the status' reason and message."""
 
     reason: str
     message: str
 
 
 def node_of(name: str, known: Node | None) -> Node:
-    """The node as the API has it, or as the kubelet would register it. Source: getNodeAnyWay, initialNode."""
+    """Return the node as the API has it, or as the kubelet would register it. Source: getNodeAnyWay, initialNode."""
     if known is not None:
         return known
     labels = {"kubernetes.io/hostname": name, OS_LABEL: GOOS}
@@ -43,7 +43,7 @@ def node_of(name: str, known: Node | None) -> Node:
 
 
 def check_platform(pod: Pod, node: Node, release: Release) -> Refusal | None:
-    """What preemption cannot help against, so that it is checked before: operating system and policies of groups."""
+    """Check what preemption cannot change, and therefore first: operating system and policies of groups."""
     label = pod.metadata.labels.get(OS_LABEL)
     if label is not None and label != GOOS:
         text = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
@@ -61,13 +61,13 @@ def check_platform(pod: Pod, node: Node, release: Release) -> Refusal | None:
 
 
 def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release) -> Iterator[Refusal]:
-    """What is wrong besides resources, in the kubelet's order.
+    """Return the failures other than resources, in the kubelet's order.
 
     Args:
-        pod: that asks to be admitted.
-        node: with its labels and taints.
+        pod: the pod to admit.
+        node: the node, with its labels and taints.
         others: admitted pods.
-        release: whose rules hold.
+        release: the release with the rules.
     """
     if not matches_required_node_affinity(pod, node):
         yield _failed("NodeAffinity", NODE_AFFINITY)
@@ -92,7 +92,7 @@ HostPort = tuple[str, str, int]
 
 
 def host_ports(pod: Pod, release: Release) -> list[HostPort]:
-    """The ports that a pod takes on its node. Source: scheduler util.GetHostPorts."""
+    """Return the ports that a pod takes on its node. Source: scheduler util.GetHostPorts."""
     containers = list(pod.spec.containers)
     if release.enabled("KitSidecarPortsCount"):
         containers += [one for one in pod.spec.init_containers if one.restart_policy == "Always"]

@@ -1,4 +1,4 @@
-"""Whether a container that has ended is started again: its own rules, its own policy, else the pod's.
+"""Decides whether an ended container is started again: by its own rules, its own policy, else the pod's.
 
 Source: pkg/api/v1/pod ContainerShouldRestart, FindMatchingContainerRestartRule; kubelet container
 ShouldContainerBeRestarted; KEP-5307.
@@ -12,12 +12,12 @@ from kitlib.api.release import Release
 
 
 def container_should_restart(container: Container, spec: PodSpec, exit_code: int, release: Release) -> bool:
-    """Whether an ended container of a pod is started again.
+    """Return whether an ended container of a pod is started again.
 
     Args:
-        container: with its rules and its policy.
-        spec: of the pod.
-        exit_code: of the container.
+        container: the ended container, with its rules and its policy.
+        spec: the pod's specification.
+        exit_code: the container's exit code.
         release: without the gate ContainerRestartRules only the pod's policy counts.
     """
     policy = spec.restart_policy
@@ -33,14 +33,14 @@ def container_should_restart(container: Container, spec: PodSpec, exit_code: int
 
 
 def is_container_restartable(container: Container, spec: PodSpec, release: Release) -> bool:
-    """Whether a container may be started again after some exit code. Source: IsContainerRestartable."""
+    """Return whether a container may be started again after some exit code. Source: IsContainerRestartable."""
     if not release.enabled("ContainerRestartRules") or container.restart_policy is None:
         return spec.restart_policy != "Never"
     return container.restart_policy != "Never" or any(r.action == "Restart" for r in container.restart_policy_rules)
 
 
 def matching_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
-    """The first rule of a container that an exit code matches. Source: FindMatchingContainerRestartRule."""
+    """Return the first rule of a container that an exit code matches. Source: FindMatchingContainerRestartRule."""
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes
         if codes is None or codes.operator not in ("In", "NotIn"):

@@ -1,4 +1,4 @@
-"""Which sysctls a pod may set: those that are known to concern its own namespaces only, and to be safe there.
+"""The sysctls that a pod may set: those that are known to concern its own namespaces only, and to be safe there.
 
 Source: kubelet sysctl (safe_sysctls.go, allowlist.go); component-helpers node/util/sysctl GetNamespace.
 """
@@ -31,12 +31,12 @@ _NAMESPACES = {"kernel.sem": "IPC", "kernel.shm": "IPC", "kernel.msg": "IPC", "f
 
 
 def forbidden_sysctl(pod: Pod, unsafe: Sequence[str], release: Release) -> str:
-    """Why a pod's first bad sysctl is refused; "" = there is none. Source: patternAllowlist.Admit.
+    """Return the reason why a pod's first bad sysctl is refused; "" = no bad sysctl. Source: patternAllowlist.Admit.
 
     Args:
-        pod: with `securityContext.sysctls`.
-        unsafe: what the node's administrator allows besides the safe ones; a pattern ends in `*`.
-        release: which sysctls are safe there.
+        pod: the pod, with `securityContext.sysctls`.
+        unsafe: the sysctls that the node's administrator allows besides the safe ones; a pattern ends in `*`.
+        release: the release, which determines the safe sysctls.
     """
     context = pod.spec.security_context
     safe = [name for name, since in SAFE if since <= release.minor]
@@ -51,6 +51,6 @@ def forbidden_sysctl(pod: Pod, unsafe: Sequence[str], release: Release) -> str:
 
 
 def _normalized(name: str) -> str:
-    """`net/ipv4/x` is `net.ipv4.x`; dots between slashes belong to a name. Source: NormalizeName."""
+    """Return the name with dots: `net.ipv4.x` for `net/ipv4/x`; inner dots belong to a name. Source: NormalizeName."""
     first = next((c for c in name if c in "./"), ".")
     return name if first == "." else name.translate(str.maketrans("./", "/."))

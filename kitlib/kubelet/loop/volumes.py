@@ -54,7 +54,7 @@ class VolumeManager:
         self._next_sync = SYNC_FREQUENCY
 
     def ready(self, worker: PodWorker) -> bool:
-        """Whether all of a pod's files are written and its claims bound; what is in the way is said at every try."""
+        """Return whether all of a pod's files are written and its claims bound; report the obstacle at every try."""
         uid = worker.pod.metadata.uid
         unbound = "" if uid in self._attached else self._unbound(worker.pod)
         if unbound:
@@ -96,7 +96,7 @@ class VolumeManager:
         self._attached.discard(worker.pod.metadata.uid)
 
     def _unbound(self, pod: Pod) -> str:
-        """Which of the claims that containers mount are not bound, in the kubelet's words; "" = all are.
+        """Return Which of the claims that containers mount are not bound, in the kubelet's words; "" = all are.
 
         Source: volumemanager WaitForAttachAndMount; desiredStateOfWorldPopulator createVolumeSpec, getPVCExtractPV.
         """

@@ -69,12 +69,12 @@ class Objects:
         self.find = find
 
     def node(self, name: str) -> Node | None:
-        """The Node object."""
+        """Return the Node object."""
         found: Node | None = self.find(Reference(NODE, "", name))
         return found
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """A claim that a pod's volume uses."""
+        """Return a claim that a pod's volume uses."""
         found: PersistentVolumeClaim | None = self.find(Reference(CLAIM, namespace, name))
         return found
 
@@ -98,7 +98,7 @@ def content(found: ConfigMap | Secret) -> dict[str, bytes]:
 
 
 def references(pod: Pod) -> set[Reference]:
-    """The ConfigMaps, Secrets and claims that a pod names. Source: pkg/api/v1/pod VisitPodConfigmapNames."""
+    """Return the ConfigMaps, Secrets and claims that a pod names. Source: pkg/api/v1/pod VisitPodConfigmapNames."""
     spec = pod.spec
     found = {_reference(pod, kind, name) for kind, name in _of_volumes(pod)}
     for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers):
@@ -141,7 +141,7 @@ def _of_container(container: Container) -> Iterator[tuple[str, str]]:
 
 
 def claim_of(pod: Pod, volume: Volume) -> str:
-    """The name of the claim behind a pod's volume; "" where it has none."""
+    """Return the name of the claim behind a pod's volume; "" where it has none."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     return f"{pod.name}-{volume.name}" if volume.ephemeral is not None else ""

@@ -72,7 +72,7 @@ def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
 
 
 def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
-    """Whether the pod has `spec.resources` and the release honours them; since 1.37 they must name an amount.
+    """Return whether the pod has `spec.resources` and the release honours them; since 1.37 they must name an amount.
 
     Source: kubernetes/kubernetes #137150 (read in its description: pods with `resources: {}` no longer are BestEffort).
     """
@@ -110,7 +110,7 @@ def is_critical_pod(pod: Pod) -> bool:
 
 
 def is_static_pod(pod: Pod) -> bool:
-    """A pod that does not come from the API server. Source: kubelet types.IsStaticPod."""
+    """Return whether a pod does not come from the API server. Source: kubelet types.IsStaticPod."""
     return pod.metadata.annotations.get(_SOURCE_ANNOTATION, "api") != "api"
 
 

@@ -27,7 +27,7 @@ class WorkloadError(KitError, ValueError):
 
 
 class Phase(NamedTuple):
-    """What a process wants for a while.
+    """The resource use of a process during an interval.
 
     Attributes:
         seconds: how long; infinite = until it is killed.
@@ -70,7 +70,7 @@ class Phase(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """What a process does.
+    """The behaviour of a process.
 
     Attributes:
         phases: in order.

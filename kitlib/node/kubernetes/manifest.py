@@ -35,7 +35,7 @@ REQUESTS = {"cpu": "100m", "memory": "128Mi"}
 MACHINES = "kitlib.dev/nodes"
 """Label and taint of the machines that an administrator sets aside for node pods, which prefer them."""
 Machines = Literal["preferred", "required"]
-"""Whether node pods prefer or require the machines that are set aside."""
+"""The strictness of node pods about the machines that are set aside: preferred or required."""
 GRACE = 1
 """Seconds that a node gets to end: it holds nothing that is worth more."""
 PLACEMENT = (
@@ -47,7 +47,7 @@ PLACEMENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class PodOptions:
-    """What node pods have in common.
+    """The common options of node pods.
 
     Attributes:
         image: that they run.

@@ -320,7 +320,7 @@ class Agent:
         return self.clock() - began
 
     def _take_objects(self, objects: list[dict[str, Any]]) -> None:
-        """The node, and what the pods bound here refer to; all that are not among them do not exist."""
+        """Store the node and the objects that the pods bound here refer to; all others count as missing."""
         made: list[Any] = [from_dict(one, KNOWN[one["kind"]]) for one in objects]
         self._objects = {Reference(one.kind, one.metadata.namespace, one.metadata.name): one for one in made}
 

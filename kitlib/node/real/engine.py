@@ -1,4 +1,4 @@
-"""Which container engine there is: DOCKER_HOST first, then the current Docker context, then the usual sockets.
+"""Finds the container engine: DOCKER_HOST first, then the current Docker context, then the usual sockets.
 
 The Docker SDK by itself knows DOCKER_HOST and one socket only; people with Docker Desktop, colima, rootless Docker or
 Podman have others. A socket, or the folder around it, that this user may not read counts as absent: Debian's podman
@@ -59,7 +59,7 @@ class Endpoint:
 
 @guarded("engine settings")
 def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[Endpoint]:
-    """The places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
+    """Return the places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
 
     A place that may not be looked into is not among them; see `closed_places`.
 
@@ -92,7 +92,7 @@ class ClosedPlace:
 
     Attributes:
         path: the socket, or the outermost folder on the way to it that may not be searched.
-        advice: what gives access to it.
+        advice: the steps that give access to the engine.
     """
 
     path: Path
@@ -127,7 +127,7 @@ def _closed(path: Path) -> Path | None:
 
 
 def _access(path: Path) -> str:
-    """How this user gets into a closed place: by the group of a socket; a folder of root's engine stays root's."""
+    """Return how this user gets access to a closed path: a socket's group; a folder of root's engine stays root's."""
     if path.is_dir():
         return "the folder of an engine that root runs; a Podman of your own needs no rights"
     import grp  # not on Windows
@@ -140,7 +140,7 @@ def _access(path: Path) -> str:
 
 
 def _home() -> Path:
-    """The user's directory; a folder that does not exist for a user without one (containers under any number)."""
+    """Return the user's directory; a missing folder for a user without one (containers under any number)."""
     try:
         return Path.home()
     except RuntimeError:
@@ -251,7 +251,7 @@ def _check_ssh(endpoint: Endpoint) -> None:
     """Refuse a place behind SSH for which the SDK lacks a package: it fails with a NameError of its own.
 
     Raises:
-        EngineError: with the command that installs it.
+        EngineError: the package is missing; the message has the command that installs it.
     """
     url = endpoint.url or os.environ.get("DOCKER_HOST", "")
     if url.startswith("ssh:") and importlib.util.find_spec("paramiko") is None:

@@ -1,4 +1,4 @@
-"""What an engine is, and what its host keeps from the nodes: for `kitlib doctor` and for messages.
+"""The properties of an engine, and what its host withholds from the nodes: for `kitlib doctor` and messages.
 
 The engine tells most of it itself; what only a node can find out (capabilities, cgroup files that are not there), a
 node tells in `fidelity`.
@@ -94,11 +94,11 @@ def name_of(version: Mapping[str, Any], info: Mapping[str, Any]) -> str:
 
 
 def refusals(info: Mapping[str, Any], product: str = "") -> list[str]:
-    """What nodes will not get on that host, of the engine's answer to /info.
+    """Return the features that nodes will not get on that host, from the engine's answer to /info.
 
     Args:
         info: the answer.
-        product: as `name_of` says.
+        product: the product, a result of `name_of`.
     """
     guessed = _FILES_OF_V1 if product == PODMAN and str(info.get("CgroupVersion")) == "2" else ()
     missing = (what for name, what in _CONTROLLERS.items() if info.get(name) is False and name not in guessed)

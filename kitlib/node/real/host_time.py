@@ -1,4 +1,4 @@
-"""What the processors of a node have done for anyone, so that its owner can tell what others took.
+"""The CPU times of a node's processors, from which its owner computes the share of other processes.
 
 Source: proc(5) /proc/stat (times in units of USER_HZ; guest time is part of user time); kernel accounting/psi.rst.
 """
@@ -15,12 +15,12 @@ STAT, PRESSURE = "/proc/stat", "/proc/pressure/cpu"
 
 
 def busy_seconds(stat: str, processors: Collection[int], ticks: int) -> dict[str, float]:
-    """Seconds that each of these processors has been busy since boot, by its id as text (JSON has no other keys).
+    """Return the seconds that each processor has been busy since boot, by its id as text (JSON has no other keys).
 
     Args:
         stat: content of /proc/stat.
         processors: ids of those that count.
-        ticks: of /proc/stat in a second.
+        ticks: the clock ticks of /proc/stat per second.
     """
     found = {}
     for line in stat.splitlines():
@@ -33,13 +33,13 @@ def busy_seconds(stat: str, processors: Collection[int], ticks: int) -> dict[str
 
 
 def waited_seconds(pressure: str) -> float:
-    """Seconds in which some task of the machine waited for a processor: `some … total=` of /proc/pressure/cpu."""
+    """Return the seconds in which some task of the machine waited for a CPU: `some … total=` of /proc/pressure/cpu."""
     some = next(line for line in pressure.splitlines() if line.startswith("some"))
     return int(some.rpartition("total=")[2]) / 1e6
 
 
 def host_time(own: float, now: float) -> dict[str, Any]:
-    """The machine's counters beside the node's own.
+    """Return the machine's counters beside the node's own.
 
     Args:
         own: seconds of CPU time that the node's cgroups have used.

@@ -43,7 +43,7 @@ _LINE = 100
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ONE_ID = "Loaded image ID: "
 _NAMES = ("Loaded image: ", "Loaded image(s): ")
-"""What an engine's answer to /images/load says before the names."""
+"""The prefix of the names in an engine's answer to /images/load."""
 
 Tell = Callable[[str], None]
 
@@ -270,7 +270,7 @@ def _hint(text: str, systemd: bool) -> str:
 
 
 def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
-    """Import a root file system of which a node can be made, under a name of its own; the base that stands stays.
+    """Import a root file system of which a node can be made, under a name of its own; the existing base is kept.
 
     Raises:
         ImageError: it cannot be read, or lacks something that cannot be added either.
@@ -288,7 +288,7 @@ def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
 
 
 def _lacks(root: str | os.PathLike[str] | None, *, systemd: bool) -> str:
-    """What a given root file system lacks and how one without a network gets it; "" = nothing, or none was given."""
+    """Return what a given root file system lacks and how to add it without a network; "" = nothing, or none given."""
     lacking = missing_packages(Path(root), systemd=systemd) if root is not None else []
     if not lacking:
         return ""
@@ -368,7 +368,7 @@ def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
         The names of the images that the file held, sorted.
 
     Raises:
-        ImageError: where the engine does not take it, or it holds no image of the kit.
+        ImageError: the engine rejects the archive, or it holds no image of the kit.
     """
     try:
         with open(file, "rb") as source, asking(f"{file}: the engine does not take it", ImageError), patiently(client):
@@ -388,7 +388,7 @@ class _NotTaken(Exception):
 
 
 def _loaded(client: Any, said: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The names in an engine's answer to /images/load.
+    """Return the names in an engine's answer to /images/load.
 
     Docker says one line for each name, and the ID of an image without one; Podman says all names in one line, with
     commas, which the SDK's own method takes for a single name.

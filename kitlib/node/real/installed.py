@@ -1,4 +1,4 @@
-"""Which container engines are installed on this machine, and the command that starts each of them here.
+"""The container engines that are installed on this machine, and the command that starts each of them here.
 
 An engine that is installed and does not run looks like none at all: no socket, or one that refuses. This module looks
 for the programs, not for sockets, and knows the service managers: systemd, SysV scripts, and virtual machines on macOS
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Not in an ordinary user's PATH on Debian; dockerd is installed there."""
+"""The folder of dockerd on Debian, which is not in an ordinary user's PATH."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Installed:
     """An engine that is installed.
 
     Attributes:
-        name: of the product.
+        name: the product's name.
         program: path of the program that was found.
         start: the command that starts it.
-        socket: where it listens by default; "" = not known before it runs.
+        socket: the path of its default socket; "" = not known before it runs.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Installed:
 
 @dataclass(frozen=True)
 class Machine:
-    """What the commands depend on.
+    """The properties of the machine that the commands depend on.
 
     Attributes:
-        platform: as `sys.platform`.
+        platform: the value of `sys.platform`.
         systemd: whether systemd is process 1.
         root: whether this user is root.
         runtime: the user's folder for sockets.
@@ -87,7 +87,7 @@ def not_running(machine: Machine | None = None) -> list[Installed]:
 
 
 def _listens(path: str) -> bool:
-    """Whether a process accepts connections on a Unix socket; where this user may not ask, a socket counts as one."""
+    """Return whether a process accepts connections on a Unix socket; true for a socket that this user may not open."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(1)
         try:

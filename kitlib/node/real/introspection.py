@@ -193,7 +193,7 @@ class Introspection:
         return [cpu_seconds(self.cgroups, "/"), memory_of(self.cgroups, "/")[0]]
 
     def host_time(self) -> dict[str, Any]:
-        """What the machine's processors and the node itself have done so far."""
+        """Return the CPU times of the machine's processors and of the node itself."""
         return host_time(cpu_seconds(self.cgroups, "/"), self.clock())
 
     def signal(self, namespace: str, pod: str, container: str, number: int) -> None:

@@ -60,7 +60,7 @@ class Killing:
     """The containers whose time is over.
 
     Args:
-        cgroups: of this node.
+        cgroups: the node's cgroups.
         clock: seconds.
     """
 

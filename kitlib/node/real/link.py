@@ -47,7 +47,7 @@ class Misbehaved(KitError):
 
 
 class Conversation:
-    """What an owner and a node say to each other, over whatever carries the lines.
+    """A conversation between an owner and a node, over any transport that carries the lines.
 
     Args:
         name: of the node, for messages.
@@ -57,7 +57,7 @@ class Conversation:
         reports: what the node has told and nobody has taken yet.
         errors: the last lines of its standard error.
         heard: how many lines have come so far.
-        renewed: when the node's kubelet last renewed its Lease; None = not yet.
+        renewed: the time of the last renewal of the Lease by the node's kubelet; None = not yet.
         patience: seconds without any word that a request waits by default.
         whom: for messages.
         ended: the error that says so where nobody is there any more.

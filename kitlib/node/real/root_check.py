@@ -1,4 +1,4 @@
-"""What a root file system must hold to become a node, looked up before it replaces a base that works.
+"""The required contents of a node's root file system, checked before it replaces a base that works.
 
 Without a network nothing can be added to it; with one, `apt-get` installs Debian's packages, where the root has it.
 """
@@ -43,7 +43,7 @@ def offline(packages: Iterable[str]) -> str:
 
 
 def _programs(root: Path) -> set[str]:
-    """The names of the files in the folders of programs; a link counts, wherever it points."""
+    """Return the names of the files in the folders of programs; a link counts, wherever it points."""
     if root.is_dir():
         found: set[str] = set()
         for folder in _FOLDERS:

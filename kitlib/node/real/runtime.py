@@ -233,7 +233,7 @@ class CrunRuntime(NoImages, Users):
     # What the agent's loop needs.
 
     def next_kill(self) -> float:
-        """Seconds on the clock: when the next container is to be killed; infinite where none is."""
+        """Return seconds on the clock: when the next container is to be killed; infinite where none is."""
         return min(map(self._killing.next_look, self.containers.values()), default=float("inf"))
 
     def reap(self) -> None:

@@ -23,7 +23,7 @@ def forbid(cgroups: RealCgroupFS, kubepods: str, declared: int, swaps: str = SWA
     """Give pods no swap where the node declares none; return sentences that say what was done or cannot be.
 
     Args:
-        cgroups: of the node.
+        cgroups: the node's cgroups.
         kubepods: the path of the cgroup of all pods.
         declared: bytes of swap that the node declares.
         swaps: the file that lists the machine's swap.

@@ -104,7 +104,7 @@ class Allocation:
                 return
 
     def _dirty_limit(self, path: str) -> int:
-        """Bytes of page cache that may be dirty: vm.dirty_ratio of the memory of the machine, on v2 of each cgroup."""
+        """Return the dirty page cache limit in bytes: vm.dirty_ratio of the machine's memory, on v2 of each cgroup."""
         limits = [self._kernel.machine.memory]
         if self._kernel.version == 2:
             limits += [limit for above in upwards(path) if (limit := self._ledger.limit(above)) is not None]

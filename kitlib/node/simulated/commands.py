@@ -1,4 +1,4 @@
-"""What a container does: as declared by annotation, else as its command, or its image's program, says.
+"""The behaviour of a container: as declared by annotation, else as its command or its image's program implies.
 
 The command runs once on a machine that records (`programs/recorder.py`): the phases are the container's workload, the
 files that it makes and removes are what `kubectl exec` and exec probes find. A program that is not known idles with
@@ -38,11 +38,11 @@ _NAME = re.compile(r"\$\{?#?(\w+)")
 
 
 class Behaviour(NamedTuple):
-    """What a container does.
+    """The behaviour of a container.
 
     Attributes:
-        workload: what it uses over time.
-        changes: of its files, by seconds since its start.
+        workload: the resource use over time.
+        changes: changes of files, by seconds since the container's start.
         loop: (when it begins, seconds of a round) of the loop that goes on for ever; None = there is none.
     """
 
@@ -51,7 +51,7 @@ class Behaviour(NamedTuple):
     loop: tuple[float, float] | None = None
 
     def files_at(self, seconds: float) -> dict[str, Data | None]:
-        """Path -> content so long after the container's start; None = it was removed, or is not there yet."""
+        """Return path -> content so long after the container's start; None = it was removed, or is not there yet."""
         if self.loop is not None and seconds >= sum(self.loop):
             begins, length = self.loop
             seconds = begins + length + (seconds - begins) % length if length else seconds
@@ -113,7 +113,7 @@ def behaviour(
     """Return what a command line does; one that cannot be followed idles, with a note that says so.
 
     Args:
-        words: of the command.
+        words: the words of the command.
         mounts: file systems in the container.
         environment: variables that the command refers to.
         host: the pod's name.

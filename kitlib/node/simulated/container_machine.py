@@ -22,7 +22,7 @@ _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random")
 
 
 class View(Protocol):
-    """What the node shows in a container."""
+    """The files and values of a node that a container sees."""
 
     def text(self, path: str) -> str | None:
         """Return a file's content; None where it is not known."""
@@ -33,7 +33,7 @@ class View(Protocol):
         ...
 
     def has(self, path: str) -> bool:
-        """Whether a path is there of which nothing else is known."""
+        """Return whether a path is there of which nothing else is known."""
         ...
 
 
@@ -41,13 +41,13 @@ class ContainerMachine:
     """Implements `shell.machine.Machine`.
 
     Args:
-        view: what the node shows.
+        view: the files and values of the node in the container.
         made: files of the container's own command; None = removed, or not there yet.
         written: files that commands in it have written; those here are added.
         deadline: seconds that the command may take.
 
     Attributes:
-        out, err: what was written.
+        out, err: the output so far.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ContainerMachine:
         self.out, self.err, self._rounds = Data(), Data(), 0
 
     def enter(self, program: str) -> None:
-        """Nothing is named after it."""
+        """Do nothing: no state depends on the program's name."""
 
     def read(self, path: str) -> Data:
         """Return a file's content."""
@@ -90,7 +90,7 @@ class ContainerMachine:
         raise ProgramError("No such file or directory")
 
     def exists(self, path: str) -> bool:
-        """Whether a path is there."""
+        """Return whether a path is there."""
         if path.startswith("/dev/"):
             return path in (*_ENDLESS, "/dev/null", "/dev/shm") or self._known(path)
         if path in self._written or path in self._made:
@@ -156,7 +156,7 @@ class ContainerMachine:
             raise ProgramError(REFUSED)
 
     def log(self, data: Data, *, error: bool = False) -> None:
-        """Collect what the command writes."""
+        """Collect the command's output."""
         self._finite(data)
         if error:
             self.err = self.err.plus(data)
@@ -164,14 +164,14 @@ class ContainerMachine:
             self.out = self.out.plus(data)
 
     def fork(self) -> ContainerMachine:
-        """A background job of a command runs at once."""
+        """Run a background job of a command at once."""
         return self
 
     def wait(self) -> None:
-        """Nothing runs in the background."""
+        """Do nothing: no background jobs run."""
 
     def mark(self) -> object:
-        """Nothing is compared."""
+        """Do nothing: no states are compared."""
         return None
 
     def repeat(self, since: object, changed: bool) -> None:

@@ -103,10 +103,10 @@ class Kernel:
         """Start a process in a cgroup; it takes its first phase's memory at once.
 
         Args:
-            workload: what it does.
-            cgroup: its path.
+            workload: the process's behaviour.
+            cgroup: the path of its cgroup.
             oom_score_adj: -1000 to 1000.
-            name: that `ps` shows; "" = the workload's.
+            name: the name in the output of `ps`; "" = the workload's.
             tmpfs: the memory-backed volumes mounted in its container, with their sizes in bytes (None = no limit).
 
         Returns:

@@ -138,15 +138,15 @@ class Ledger:
         return self._cache.get(path, 0)
 
     def active(self, path: str) -> int:
-        """Bytes of page cache on the active list, of a cgroup and those below: cAdvisor's working set has them."""
+        """Return bytes of page cache on the active list, of a cgroup and those below: cAdvisor's working set has it."""
         return self._active.get(path, 0)
 
     def dirty(self, path: str) -> int:
-        """Bytes of page cache that are not on the disk yet, of a cgroup and those below."""
+        """Return bytes of page cache that are not on the disk yet, of a cgroup and those below."""
         return self._dirty.get(path, 0)
 
     def working_set(self, path: str) -> int:
-        """Bytes without inactive page cache. Source: cAdvisor setMemoryStats."""
+        """Return bytes without inactive page cache. Source: cAdvisor setMemoryStats."""
         return self.anonymous(path) + self.active(path)
 
     def usage(self, path: str) -> int:
@@ -171,7 +171,7 @@ class Ledger:
         active: int | None = None,
         dirty: int | None = None,
     ) -> None:
-        """A process has so much from now on, whatever the limits say; what is not given stays as it fits."""
+        """Give a process this many bytes from now on, regardless of the limits; what is not given stays as it fits."""
         dirty = min(holder.dirty if dirty is None else dirty, cache)
         active = min(holder.active if active is None else active, cache - dirty)
         if active != holder.active or dirty != holder.dirty:
@@ -221,7 +221,7 @@ class Ledger:
         more.
 
         Args:
-            path: of the full cgroup.
+            path: the path of the full cgroup.
             size: bytes.
             both: whether the limit of memory and swap together is in the way.
 

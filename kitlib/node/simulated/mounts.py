@@ -20,9 +20,9 @@ def memory_size(pod: Pod, declared: int | None, allocatable: int | None = None) 
     allocatable.
 
     Args:
-        pod: that has the volume.
-        declared: its sizeLimit in bytes; None or 0 = none.
-        allocatable: of the node, in bytes; None = not known.
+        pod: the pod with the volume.
+        declared: the volume's sizeLimit in bytes; None or 0 = none.
+        allocatable: the node's allocatable memory in bytes; None = not known.
     """
     sizes = [one for one in (declared, resource_config_for_pod(pod).memory, allocatable) if one]
     return min(sizes, default=None)

@@ -1,4 +1,4 @@
-"""What probes find in a simulated container.
+"""The answers of a simulated container to probes.
 
     declared by annotation     that (see kitlib.node.common.probes)
     exec                       what the shell of simulated containers makes of the command, in the files that the
@@ -35,8 +35,8 @@ class _Assumed:
     """Implements `container_machine.View`: files of the image are taken to be there.
 
     Args:
-        container: whose.
-        known: whether all that its program does is known.
+        container: the probed container.
+        known: whether the behaviour of its program is fully known.
         mounted: files of ConfigMaps, Secrets and the downward API, by path.
     """
 
@@ -50,11 +50,11 @@ class _Assumed:
         return self._mounted.get(path)
 
     def names(self, path: str) -> list[str] | None:
-        """No directory's content is known."""
+        """Return None: the contents of directories are unknown."""
         return None
 
     def has(self, path: str) -> bool:
-        """Whether the image may have it."""
+        """Return whether the image may have the file."""
         return not path.startswith(self._empty) if self._empty else True
 
 
@@ -70,10 +70,10 @@ def answer(
     """Return what a probe finds.
 
     Args:
-        pod: of the container.
-        container: that is probed.
-        kind: of the probe.
-        seconds: since the container's start.
+        pod: the container's pod.
+        container: the probed container.
+        kind: the type of the probe.
+        seconds: time since the container's start.
         environment: the container's variables.
         written: files that `kubectl exec` has written there.
         mounted: files of volumes, by path.

@@ -24,7 +24,7 @@ class Clock(Protocol):
 
 @dataclass(eq=False)
 class Process:
-    """One process, with its children and threads.
+    """A process, with its children and threads.
 
     Attributes:
         clock: seconds since boot.

@@ -142,7 +142,7 @@ def _cpus(fs: CgroupFiles, path: str, value: str) -> str:
 
 
 def _exclusive(fs: CgroupFiles, path: str, flag: str) -> str:
-    """v1: only below an exclusive cgroup, where no sibling has one of its CPUs. Source: validate_change."""
+    """Check exclusive cpusets on v1: below an exclusive cgroup, with CPUs of no sibling. Source: validate_change."""
     if flag == "1":
         above, own = _parent(path), fs.effective_cpus(path)
         if fs.setting(above, "cpuset.cpu_exclusive") != "1":

@@ -243,7 +243,7 @@ class SimulatedRuntime:
         )
 
     def signals(self) -> Mapping[str, Observation]:
-        """What is left of the machine's memory (inactive page cache counts as free), process ids and disk.
+        """Return the machine's remaining memory (inactive page cache counts as free), process ids and disk.
 
         Where images have no disk of their own imagefs shows what nodefs does.
         """
@@ -329,12 +329,12 @@ class SimulatedRuntime:
         return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
-        """Path -> content of the files that a container's own command has made, so long after its start."""
+        """Return path -> content of the files that a container's own command has made, so long after its start."""
         started = self._containers.get(identity, container)
         return behaviour_of(pod, started, self.environment(identity)).files_at(seconds)
 
     def written_files(self, identity: str) -> dict[str, Data | None]:
-        """The files that commands in a container have written; those who run one add to them."""
+        """Return the files that commands in a container have written; those who run one add to them."""
         return self._written.setdefault(identity, {})
 
     def pid(self, identity: str) -> int:

@@ -64,11 +64,11 @@ class Tmpfs:
         self._files: dict[tuple[str, str], list[Files]] = {}
 
     def write(self, process: Process, name: str, size: int, limit: int | None, *, mapped: bool = False) -> None:
-        """A process of a pod has a tmpfs hold so many bytes; what is there is not written again.
+        """Write this many bytes of a pod's process to a tmpfs; existing content is not written again.
 
         Args:
-            process: that writes.
-            name: of the volume, or DEV_SHM.
+            process: the process that writes.
+            name: the volume's name, or DEV_SHM.
             size: bytes of all files in it.
             limit: the size of the tmpfs; None = none of its own.
             mapped: through a mapping: beyond the limit the process dies of SIGBUS.

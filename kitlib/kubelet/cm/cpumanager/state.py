@@ -1,4 +1,4 @@
-"""What the static CPU policy keeps, and the errors of the CPU manager.
+"""The state of the static CPU policy, and the errors of the CPU manager.
 
 Source: kubelet cm/cpumanager/state (state.go, state_mem.go).
 """
@@ -22,7 +22,7 @@ class SMTAlignmentError(CPUManagerError):
 
 @dataclass
 class CPUState:
-    """Who has which processors.
+    """The assignment of processors to containers.
 
     Attributes:
         default: the shared set.
@@ -35,5 +35,5 @@ class CPUState:
     pods: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def of(self, uid: str, container: str) -> frozenset[int] | None:
-        """A container's own set, or None."""
+        """Return a container's own set, or None."""
         return self.assignments.get(uid, {}).get(container)

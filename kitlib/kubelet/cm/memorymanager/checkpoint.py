@@ -1,4 +1,4 @@
-"""What `memory_manager_state` keeps over a restart of the kubelet.
+"""The content of `memory_manager_state`, which survives a restart of the kubelet.
 
 Source: kubelet memorymanager/state state_checkpoint.go; staticPolicy.validateState.
 """
@@ -35,7 +35,7 @@ class MemoryCheckpoint:
         """Check that it is of the configured policy.
 
         Raises:
-            KitError: with the words with which a kubelet does not start.
+            KitError: the checkpoint is invalid; the message is that of a kubelet that fails to start.
         """
         if policy != self.policy:
             why = f'[memorymanager] configured policy "{policy}" differs from state checkpoint policy "{self.policy}"'

@@ -84,7 +84,7 @@ class TopologyManager:
         release: whose feature gates hold.
 
     Attributes:
-        hints_seen: of the pod that was admitted or refused last: container ("" = the whole pod) -> each resource's
+        hints_seen: hints of the last admitted or refused pod: container ("" = the whole pod) -> each resource's
             hints and the merged one, as the kubelet logs them.
 
     Raises:
@@ -222,7 +222,7 @@ class TopologyManager:
 
 
 def _shown(offered: Sequence[Hints], best: TopologyHint) -> str:
-    """The hints of each resource and the merged one in one line; `[0] true` is NUMA node 0, preferred."""
+    """Return the hints of each resource and the merged one in one line; `[0] true` is NUMA node 0, preferred."""
     parts = [
         f"{resource}: {'no preference' if hints is None else ', '.join(map(str, hints)) or 'no place'}"
         for some in offered

@@ -39,7 +39,7 @@ def cat(call: Call) -> Result:
 
 @program("head")
 def head(call: Call) -> Result:
-    """The first lines, or bytes with -c."""
+    """Return the first lines, or bytes with -c."""
     found, paths = options(call, "nc", ("bytes", "lines"))
     result = _contents(call, paths)
     count = found.get("c", found.get("bytes"))
@@ -53,7 +53,7 @@ def head(call: Call) -> Result:
 
 @program("tail")
 def tail(call: Call) -> Result:
-    """The last lines; with -f it goes on for ever, and of a stream without lines it keeps everything in memory."""
+    """Return the last lines; with -f it never ends, and of a stream without lines it keeps everything in memory."""
     found, paths = options(call, "nc", ("bytes", "lines"))
     result = _contents(call, [path for path in paths if path != "/dev/null"] or (["/dev/null"] if paths else []))
     if "f" in found or "F" in found or "follow" in found:
@@ -157,7 +157,7 @@ def rm(call: Call) -> Result:
 
 @program("ls")
 def ls(call: Call) -> Result:
-    """The names in directories, one a line."""
+    """List the names in directories, one per line."""
     out, err = "", ""
     for path in options(call)[1] or ["/"]:
         names = call.machine.listing(path)
@@ -172,7 +172,7 @@ def ls(call: Call) -> Result:
 
 @program("stat")
 def stat(call: Call) -> Result:
-    """Whether files are there."""
+    """Return whether files are there."""
     missing = [path for path in options(call, "c")[1] if not call.machine.exists(path)]
     err = "".join(f"stat: can't stat '{path}': No such file or directory\n" for path in missing)
     return Result(err=err, code=1 if err else 0)
@@ -180,7 +180,7 @@ def stat(call: Call) -> Result:
 
 @program("test", "[")
 def test(call: Call) -> Result:
-    """A condition: files, strings, numbers, `!`, `-a`, `-o`."""
+    """Evaluate a condition: files, strings, numbers, `!`, `-a`, `-o`."""
     words = list(call.args)
     if call.name == "[":
         if words[-1:] != ["]"]:
@@ -225,5 +225,5 @@ def _compared(left: str, operator: str, right: str) -> bool:
 
 @program("mkdir", "chmod", "chown", "ln", "sync", "mknod", "mount", "umount", "mkfifo")
 def quiet(call: Call) -> Result:
-    """Programs that change nothing that is simulated."""
+    """Run programs that change nothing that is simulated."""
     return done()

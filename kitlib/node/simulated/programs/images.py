@@ -14,7 +14,7 @@ from kitlib.api.core import Container
 
 
 class Entry(NamedTuple):
-    """What an image starts: its entrypoint, and the arguments where the container gives none."""
+    """The program that an image starts: its entrypoint, and the arguments if the container gives none."""
 
     entrypoint: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""One-liners in Python and Perl that allocate, sleep or loop.
+"""Python and Perl one-liners that allocate, sleep or loop.
 
 Of a Python program assignments, arithmetic, sizes of texts, bytes and lists, `time.sleep`, `print`, `open(…).write` and
 loops are followed; of a Perl one assignments of `"x" x N`, `sleep` and `while(1)`, which are translated to Python. A
@@ -227,7 +227,7 @@ def _code(call: Call, flag: str) -> str:
 
 @program("python", "python3", "python2", "perl")
 def interpreter(call: Call) -> Result:
-    """`python3 -c CODE`, `perl -e CODE`; without a program it reads its input, which is empty, and ends."""
+    """Run `python3 -c CODE` or `perl -e CODE`; without a program it reads its input, which is empty, and ends."""
     if call.args[:2] == ["-m", "http.server"]:
         call.machine.spend(FOREVER, memory=2 * INTERPRETER)
     if not call.args and not call.stdin.text:

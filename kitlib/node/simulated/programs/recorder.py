@@ -36,9 +36,9 @@ class Mount(NamedTuple):
     """A file system in a container.
 
     Attributes:
-        path: where it is mounted.
+        path: the mount path.
         kind: `disk` of the node, `tmpfs`, or `remote` (a claim), which takes none of the node's disk.
-        name: of the volume; "" = /dev/shm.
+        name: the volume's name; "" = /dev/shm.
         size: bytes of a tmpfs; None = no limit of its own.
     """
 
@@ -53,10 +53,10 @@ class File:
     """A file.
 
     Attributes:
-        mount: its file system; None = the container's own layer.
-        data: its content's beginning and its size.
+        mount: the file system of the file; None = the container's own layer.
+        data: the beginning of the content, and its size.
         cached: bytes in the page cache.
-        reads: how often all of it was read.
+        reads: the number of complete reads of the file.
     """
 
     mount: Mount | None
@@ -87,14 +87,14 @@ class Recorder:
 
     Args:
         mounts: file systems in the container beside its own layer.
-        text: what `hostname` and other small files hold, by path.
+        text: contents of `hostname` and other small files, by path.
         start: seconds since the container's start.
-        parent: the machine that a background job was started on.
+        parent: the machine that started the background job.
 
     Attributes:
-        phases: what is used.
-        changes: of files, in order.
-        repeats: the index of the phase with which it begins anew after the last; None = it does not.
+        phases: the resource use, phase by phase.
+        changes: changes of files, in order.
+        repeats: the index of the phase at which the recording begins again after the last one; None = it does not.
         program: the name of the last program that took time.
         jobs: recorders of background jobs.
     """
@@ -117,7 +117,7 @@ class Recorder:
         self._held, self._logs, self._barrier = 0.0, 0.0, 0
 
     def enter(self, program: str) -> None:
-        """A program of that name begins."""
+        """Begin a program of that name."""
         self._entered = program
 
     @property
@@ -181,7 +181,7 @@ class Recorder:
         )
 
     def hold(self, size: float) -> None:
-        """The shell's variables take so many bytes."""
+        """Make the shell's variables take this many bytes."""
         if size >= LARGEST:
             growing(self, FOREVER)
         more = size - self._held
@@ -203,7 +203,7 @@ class Recorder:
 
     @property
     def endless(self) -> bool:
-        """Whether what is recorded never ends."""
+        """Whether the recording never ends."""
         return self.repeats is not None or bool(self.phases and self.phases[-1].seconds == FOREVER)
 
     # Loops.
@@ -263,7 +263,7 @@ class Recorder:
         return file.data
 
     def exists(self, path: str) -> bool:
-        """Whether a path is there."""
+        """Return whether a path is there."""
         return self._find(path) is not None or path in self._text or self.listing(path) is not None
 
     def listing(self, path: str) -> list[str] | None:
@@ -318,7 +318,7 @@ class Recorder:
             raise ProgramError("No space left on device")
 
     def _room(self, file: File) -> float:
-        """Bytes until the file's tmpfs is full."""
+        """Return bytes until the file's tmpfs is full."""
         mount = file.mount
         if mount is None or mount.kind != "tmpfs" or mount.size is None:
             return FOREVER
@@ -340,6 +340,6 @@ class Recorder:
             self._note(one, None)
 
     def log(self, data: Data, *, error: bool = False) -> None:
-        """Standard output goes to the container's log, which is rotated."""
+        """Write standard output to the container's log, which is rotated."""
         self._logs = min(self._logs + data.size, LOGS)
         self._copy(data.size)

@@ -50,7 +50,7 @@ def size_of(text: str, *, decimal: bool = False) -> int:
     """Return bytes: `10`, `10M`, `10MiB`; with `decimal`, `10MB` counts in thousands, as coreutils do.
 
     Raises:
-        ProgramError: for anything else.
+        ProgramError: the value has any other form.
     """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
@@ -66,7 +66,7 @@ def copying(machine: Machine, size: float) -> None:
     """Spend the time of one CPU that it takes to pass on so many bytes.
 
     Raises:
-        Forever: for an endless stream.
+        Forever: the stream is endless.
     """
     if size == FOREVER:
         machine.spend(FOREVER, cpus=1.0)
@@ -81,7 +81,7 @@ def growing(machine: Machine, size: float, start: int = SMALL) -> int:
         Bytes at the end.
 
     Raises:
-        Forever: for a size without end, after more than any machine has.
+        Forever: the size has no end; raised after more than any machine has.
     """
     held = start
     while held < min(start + size, LARGEST):

@@ -18,7 +18,7 @@ DEFAULT_VM, DEFAULT_HDD = "256m", "1g"
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:
-    """Long and short options; one that is followed by another option has no value."""
+    """Return long and short options; one that is followed by another option has no value."""
     found, rest = dict[str, str](), list(words)
     while rest:
         word = rest.pop(0)
@@ -38,7 +38,7 @@ def _number(text: str) -> float:
 
 
 def _load(call: Call, options: Mapping[str, str], *, each: bool) -> Result:
-    """Args: each: whether --vm-bytes is meant for each worker (stress) or for all together (stress-ng)."""
+    """Return the load of the options; `each`: --vm-bytes is per worker (stress), else for all together (stress-ng)."""
     busy = _number(options.get("cpu", "0"))
     cpus = busy * _number(options.get("cpu-load", "100")) / 100
     memory, workers = IDLE_MEMORY, _number(options.get("vm", "0"))
@@ -59,13 +59,13 @@ def _load(call: Call, options: Mapping[str, str], *, each: bool) -> Result:
 
 @program("stress-ng")
 def stress_ng(call: Call) -> Result:
-    """--cpu N [--cpu-load P], --vm N --vm-bytes B, --hdd N, --timeout T; --vm-bytes is divided among the workers."""
+    """Run --cpu N [--cpu-load P], --vm N --vm-bytes B, --hdd N, --timeout T; the workers share --vm-bytes."""
     return _load(call, _options(call.args), each=False)
 
 
 @program("stress")
 def stress(call: Call) -> Result:
-    """-c N, --vm N --vm-bytes B [--vm-hang S], -d N, -t T; --vm-bytes is what each worker takes.
+    """Run -c N, --vm N --vm-bytes B [--vm-hang S], -d N, -t T; each worker takes --vm-bytes.
 
     Where the arguments are those of vish/stress (`-cpus`, `-mem-total`), it is that program.
     """
@@ -77,7 +77,7 @@ def stress(call: Call) -> Result:
 
 @program("/stress")
 def vish(call: Call) -> Result:
-    """vish/stress: -cpus N, -mem-total B in portions of -mem-alloc-size with -mem-alloc-sleep between them."""
+    """Run vish/stress: -cpus N, -mem-total B in portions of -mem-alloc-size with -mem-alloc-sleep between them."""
     options = _options(call.args)
     cpus = _number(options.get("cpus", "0")) if "cpus" in options else 0.0
     total = Quantity(options.get("mem-total") or "0").value()
@@ -93,6 +93,6 @@ def vish(call: Call) -> Result:
 
 @program("consumer", "resource-consumer")
 def consumer(call: Call) -> Result:
-    """Kubernetes' resource-consumer uses nothing before it is asked to."""
+    """Run Kubernetes' resource-consumer, which uses nothing before it receives a request."""
     call.machine.spend(FOREVER)
     return Result()

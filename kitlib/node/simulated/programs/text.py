@@ -19,7 +19,7 @@ def _escaped(text: str) -> str:
 
 @program("echo")
 def echo(call: Call) -> Result:
-    """Its words."""
+    """Write the words."""
     words, end, escapes = list(call.args), "\n", False
     while words and re.fullmatch("-[neE]+", words[0]):
         option = words.pop(0)
@@ -31,7 +31,7 @@ def echo(call: Call) -> Result:
 
 @program("printf")
 def printf(call: Call) -> Result:
-    """Its words in a format; `%0500d` makes so many characters."""
+    """Write the words in a format; `%0500d` makes that many characters."""
     if not call.args:
         raise ProgramError("usage: printf FORMAT [ARG]...", 2)
     words = list(call.args[1:])
@@ -44,13 +44,13 @@ def printf(call: Call) -> Result:
 
 @program("yes")
 def yes(call: Call) -> Result:
-    """A line without end."""
+    """Write a line without end."""
     return Result(Data("", FOREVER))
 
 
 @program("seq")
 def seq(call: Call) -> Result:
-    """Numbers, one a line."""
+    """Write numbers, one per line."""
     numbers = [int(float(word)) for word in options(call, "sw")[1]] or [0]
     first, step, last = (
         (numbers[0], numbers[1], numbers[2])
@@ -63,7 +63,7 @@ def seq(call: Call) -> Result:
 
 @program("true", ":")
 def true(call: Call) -> Result:
-    """Nothing."""
+    """Succeed."""
     return Result()
 
 
@@ -75,19 +75,19 @@ def false(call: Call) -> Result:
 
 @program("exit")
 def leave(call: Call) -> Result:
-    """Not a program: an exec probe's `exit 3` without a shell is taken as one."""
+    """Exit with a code; not a program: an exec probe's `exit 3` without a shell is taken as one."""
     return Result(code=int(call.args[0]) & 255 if call.args and call.args[0].isdigit() else 0)
 
 
 @program("tr", "sed", "awk", "cut", "rev", "base64", "od", "hexdump", "xxd", "fold", "iconv", "paste", "uniq")
 def passing(call: Call) -> Result:
-    """Text that passes through: its amount stays, what is in it is not followed."""
+    """Pass text through: its amount stays, its content is not followed."""
     return Result(call.stdin)
 
 
 @program("sort", "shuf", "sponge")
 def sort(call: Call) -> Result:
-    """Everything is kept in memory until the input ends."""
+    """Sort the input, which is kept in memory until it ends."""
     data = call.stdin
     if data.size >= 2**20:
         growing(call.machine, data.size)
@@ -107,7 +107,7 @@ def wc(call: Call) -> Result:
 
 @program("grep", "egrep", "fgrep")
 def grep(call: Call) -> Result:
-    """Lines that match; an endless one is kept in memory, as grep looks for its end."""
+    """Write matching lines; an endless one is kept in memory, as grep looks for its end."""
     found, words = options(call, "eABCm")
     if "e" in found:
         words.insert(0, found["e"])
@@ -130,7 +130,7 @@ def grep(call: Call) -> Result:
 
 @program("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "openssl", "gzip", "bzip2", "xz", "bc", "factor")
 def busy(call: Call) -> Result:
-    """Programs that keep one CPU busy as long as their input goes on; without a file to read, without end."""
+    """Keep one CPU busy as long as the input goes on; without a file to read, without end."""
     paths = options(call)[1]
     if call.name in ("openssl", "bc", "factor") or (not paths and not call.stdin.size):
         call.machine.spend(FOREVER, cpus=1.0)
@@ -141,7 +141,7 @@ def busy(call: Call) -> Result:
 
 @program("env", "nice", "nohup", "setsid", "ionice", "stdbuf", "time", "sudo", "tini", "dumb-init", "chrt", "taskset")
 def around(call: Call) -> Result:
-    """Programs that run another one."""
+    """Run another program."""
     words = list(call.args)
     while words and (words[0].startswith("-") or "=" in words[0] or (call.name != "env" and words[0].isdigit())):
         valued = words[0] in ("-n", "-c", "-p", "-u") and len(words) > 1
@@ -153,7 +153,7 @@ def around(call: Call) -> Result:
 
 @program("printenv")
 def printenv(call: Call) -> Result:
-    """Variables of the environment."""
+    """Write variables of the environment."""
     if not call.args:
         return done("".join(f"{name}={value}\n" for name, value in call.variables.items()))
     shown = [call.variables[word] for word in call.args if word in call.variables]
@@ -162,29 +162,29 @@ def printenv(call: Call) -> Result:
 
 @program("pwd")
 def pwd(call: Call) -> Result:
-    """The working directory."""
+    """Write the working directory."""
     return done("/\n")
 
 
 @program("id", "whoami")
 def identity(call: Call) -> Result:
-    """The user."""
+    """Write the user."""
     return done("root\n" if call.name == "whoami" else "uid=0(root) gid=0(root)\n")
 
 
 @program("hostname")
 def hostname(call: Call) -> Result:
-    """The pod's name."""
+    """Write the pod's name."""
     return Result(call.machine.read("/etc/hostname"))
 
 
 @program("nproc")
 def nproc(call: Call) -> Result:
-    """How many CPUs the container may run on."""
+    """Write the number of CPUs that the container may run on."""
     return Result(call.machine.read("/proc/self/nproc"))
 
 
 @program("date", "uname", "uptime", "free", "df", "du", "ps", "ip", "ifconfig", "which", "basename", "dirname", "clear")
 def telling(call: Call) -> Result:
-    """Programs whose output is not simulated, and that use next to nothing."""
+    """Run a program with output that is not simulated and with next to no resource use."""
     return done()

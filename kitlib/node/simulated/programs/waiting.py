@@ -49,7 +49,7 @@ def timeout(call: Call) -> Result:
 
 @program("pause")
 def pause(call: Call) -> Result:
-    """The pause container's program."""
+    """Run the pause container's program."""
     call.machine.spend(FOREVER, memory=256 * 1024)
     return Result()
 
@@ -62,14 +62,14 @@ def pause(call: Call) -> Result:
     *("echo-server", "hello-app", "guestbook", "metrics-server", "fluentd", "fluent-bit", "logstash", "node_exporter"),
 )
 def server(call: Call) -> Result:
-    """A server that nothing is asked of: it waits."""
+    """Wait as a server without requests."""
     call.machine.spend(FOREVER)
     return Result()
 
 
 @program("agnhost", "/agnhost")
 def agnhost(call: Call) -> Result:
-    """The test image of Kubernetes: its servers wait, `pause` as well.
+    """Run the test image of Kubernetes: its servers wait, `pause` as well.
 
     Source: test/images/agnhost.
     """
@@ -77,7 +77,7 @@ def agnhost(call: Call) -> Result:
 
 
 ANSWERS: dict[str, tuple[tuple[float, int], ...]] = {"liveness": ((10.0, 200), (FOREVER, 500))}
-"""Of agnhost's servers: until when (seconds since the start) they answer an HTTP request with which status code."""
+"""HTTP status codes of agnhost's servers, each with the time (seconds since the start) until which it is sent."""
 
 
 def http_status(words: Sequence[str], seconds: float) -> int:
@@ -93,14 +93,14 @@ CLIENTS = ("curl", "wget", "nslookup", "dig", "ping", "nc", "ncat", "telnet", "g
 
 @program(*CLIENTS)
 def client(call: Call) -> Result:
-    """A client: no traffic goes anywhere on a simulated node; its request is taken to succeed at once."""
+    """Run a client: a simulated node carries no traffic; the request is assumed to succeed at once."""
     call.machine.spend(0.1)
     return done()
 
 
 @program("apt-get", "apt", "apk", "yum", "dnf", "pip", "pip3", "npm", "git", "update-ca-certificates")
 def installer(call: Call) -> Result:
-    """An installer: it takes some seconds of a CPU, and what it would bring is there."""
+    """Run an installer: it takes some seconds of a CPU, and its result is assumed to exist."""
     options(call)
     call.machine.spend(5.0, cpus=0.5, memory=50 * 2**20)
     return done()

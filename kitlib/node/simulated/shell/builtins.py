@@ -22,7 +22,7 @@ class Jump(Exception):
 
 
 class Streams:
-    """Where a command's output goes."""
+    """The destinations of a command's output."""
 
     def __init__(self, out: Callable[[Data], None], err: Callable[[Data], None]) -> None:
         self.out, self.err = out, err
@@ -36,7 +36,7 @@ class Streams:
 
 
 class Shell(Protocol):
-    """What the commands change of a shell; see `interpreter.Shell`."""
+    """The state of a shell that the commands change; see `interpreter.Shell`."""
 
     machine: Machine
     variables: dict[str, Data]
@@ -136,7 +136,7 @@ def _nothing(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
 
 
 def _read(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
-    """Standard input of a container is closed, as long as its manifest does not say `stdin: true`."""
+    """Read standard input, which is closed unless the container's manifest has `stdin: true`."""
     return Result(code=1)
 
 

@@ -43,7 +43,7 @@ class Expansion:
     """Expands words.
 
     Args:
-        variables: by name.
+        variables: values by name.
         special: answers `$?` and its kind; None = not a special parameter.
         substitute: runs a script and returns its output.
     """
@@ -159,7 +159,7 @@ class Expansion:
 
 
 def _bounded(number: int) -> int:
-    """64 bits, as a shell counts."""
+    """Return a number bounded to 64 bits, as a shell counts."""
     return (number + 2**63) % 2**64 - 2**63
 
 

@@ -55,10 +55,10 @@ class Shell:
     """A shell.
 
     Args:
-        machine: that it runs on.
+        machine: the machine of the shell.
         programs: finds a program by its name as written; None where it is not known.
         unknown: answers for a program that is not known.
-        environment: its variables at the start.
+        environment: the variables at the start.
         name: `$0`.
         arguments: `$1`, `$2`, ….
         functions: the shell that has defined functions; None = there are none.
@@ -94,7 +94,7 @@ class Shell:
             Its exit code; 2 for one that a shell refuses.
 
         Raises:
-            Forever: where it runs until it is killed.
+            Forever: the script runs until it is killed.
         """
         try:
             self.run_here(text)
@@ -111,8 +111,8 @@ class Shell:
         """Run a script as a part of this shell.
 
         Raises:
-            Ended: where the script says `exit`.
-            ShellSyntaxError: for one that a shell refuses.
+            Ended: the script runs `exit`.
+            ShellSyntaxError: a shell refuses the script.
         """
         self.script(parse(text), Streams(self.machine.log, lambda data: self.machine.log(data, error=True)))
 

@@ -1,4 +1,4 @@
-"""What a shell and its programs need of the machine they run on, and the values that they pass on.
+"""The operations that a shell and its programs need from their machine, and the values that they exchange.
 
 There are two machines: one records what a container's command does over time (`programs/recorder.py`), one answers
 `kubectl exec` and exec probes in a running container (`container_machine.py`).
@@ -15,10 +15,10 @@ KEPT_TEXT = 65536
 
 
 class Data(NamedTuple):
-    """What flows through a pipe or lies in a file.
+    """The content of a pipe or a file.
 
     Attributes:
-        text: its beginning.
+        text: the beginning of the content.
         more: bytes after the text, of which only the number is known; infinite = the source never ends.
     """
 
@@ -44,7 +44,7 @@ class Data(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a command wrote, and its exit code."""
+    """The output of a command, and its exit code."""
 
     out: Data = Data()
     err: str = ""
@@ -88,26 +88,26 @@ class Machine(Protocol):
 
     Attributes:
         now: seconds since the container's start.
-        deadline: when TimeUp is raised, on the same clock; infinite = never.
+        deadline: the time at which TimeUp is raised, on the same clock; infinite = never.
     """
 
     now: float
     deadline: float
 
     def enter(self, program: str) -> None:
-        """A program of that name begins."""
+        """Begin a program of that name."""
         ...
 
     def read(self, path: str) -> Data:
         """Return a file's content.
 
         Raises:
-            ProgramError: where there is no such file.
+            ProgramError: the file does not exist.
         """
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether a path is there."""
+        """Return whether a path is there."""
         ...
 
     def listing(self, path: str) -> list[str] | None:
@@ -118,9 +118,9 @@ class Machine(Protocol):
         """Write a file.
 
         Args:
-            path: of the file.
-            data: to write.
-            append: to its end, in place of what is there.
+            path: the path of the file.
+            data: the data to write.
+            append: whether to append, instead of replacing the content.
             copied: byte by byte, which takes time; `fallocate` and `truncate` do not.
 
         Raises:
@@ -136,13 +136,13 @@ class Machine(Protocol):
         """Let time pass.
 
         Args:
-            seconds: how long; infinite raises Forever.
+            seconds: the duration; infinite raises Forever.
             cpus: threads that are busy.
             memory: bytes of the running program; None = those of a small one.
             pids: processes and threads.
 
         Raises:
-            Forever: for an infinite time.
+            Forever: the time is infinite.
             TimeUp: at the deadline.
         """
         ...
@@ -168,27 +168,27 @@ class Machine(Protocol):
         ...
 
     def repeat(self, since: object, changed: bool) -> None:
-        """One round of a loop is over; where nothing but time has changed it goes on like this.
+        """End one round of a loop; where only time has changed, the loop goes on the same way.
 
         Args:
             since: the mark of the round's beginning.
             changed: whether the shell itself is in another state.
 
         Raises:
-            Forever: where the rest of the loop is known.
+            Forever: the rest of the loop is known.
         """
         ...
 
 
 class Call(NamedTuple):
-    """How a program was called.
+    """A call of a program.
 
     Attributes:
-        name: as written, without its directory.
+        name: the program's name as written, without its directory.
         args: the words after it.
-        stdin: what it reads.
-        machine: that it runs on.
-        variables: of its environment.
+        stdin: the standard input.
+        machine: the machine of the program.
+        variables: the variables of its environment.
         run: runs another program with words, for `timeout`, `env` and their kind.
     """
 

@@ -43,7 +43,7 @@ def parse(text: str) -> Script:
     """Read a script.
 
     Raises:
-        ShellSyntaxError: with the word at which reading failed.
+        ShellSyntaxError: the text is invalid; the message names the word at which reading failed.
     """
     if len(text) > MAX_LENGTH:
         raise ShellSyntaxError(f"longer than {MAX_LENGTH} characters")
@@ -80,7 +80,7 @@ class _Parser:
             self._at += 1
 
     def expect_end(self) -> None:
-        """Raise ShellSyntaxError where a token is left."""
+        """Raise ShellSyntaxError if a token is left."""
         token = self._peek()
         if token is not None:
             raise ShellSyntaxError(f'unexpected "{token.text}"')

@@ -1,4 +1,4 @@
-"""What the reader of shell lines makes of a script: a tree of commands.
+"""The result of parsing a script: a tree of commands.
 
 Source: POSIX.1-2017, XCU 2.10 Shell Grammar.
 """
@@ -18,7 +18,7 @@ class Part(NamedTuple):
     Attributes:
         kind: `text`; `variable` (its name, with an operator such as `:-x`); `arithmetic`; `command`.
         text: the piece itself.
-        quoted: whether it stands in quotes, so that it is not split into fields.
+        quoted: whether the word is in quotes, so that it is not split into fields.
     """
 
     kind: Literal["text", "variable", "arithmetic", "command"]
