@@ -158,7 +158,7 @@ class Controller(ABC):
 
 
 def is_of(reference: OwnerReference, kind: str) -> bool:
-    """Whether a reference is to an object of a built-in kind, not of a kind of that name in another group."""
+    """Return whether a reference is to an object of a built-in kind, not of a kind of that name in another group."""
     return reference.kind == kind and reference.api_version.rpartition("/")[0] == resource(kind).group
 
 

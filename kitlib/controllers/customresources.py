@@ -25,7 +25,7 @@ from kitlib.controllers.informers import Change
 
 _KIND = "CustomResourceDefinition"
 POLL_SECONDS = 5.0
-"""How often a definition that is being deleted looks for objects left. Source: CRDFinalizer.deleteInstances."""
+"""The interval of the look for remaining objects of a definition in deletion. Source: CRDFinalizer.deleteInstances."""
 
 
 class CustomResourceDefinitionController(Controller):
@@ -77,7 +77,7 @@ class CustomResourceDefinitionController(Controller):
             self.api.store.update(changed)
 
     def _finalize(self, key: Key, definition: CustomResourceDefinition) -> None:
-        """Delete the objects of a definition, and let it go when none is left. Source: CRDFinalizer.sync."""
+        """Delete the objects of a definition, and release it when none is left. Source: CRDFinalizer.sync."""
         changed, store = deepcopy(definition), self.api.store
         names, group = definition.spec.names, definition.spec.group
         self._put(

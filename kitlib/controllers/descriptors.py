@@ -1,7 +1,7 @@
-"""The controllers of a cluster: where each is, and which objects it works for; it is loaded with the first of them.
+"""The controllers of a cluster, with module and watched objects; each is loaded with the first of these objects.
 
-A controller that is started late is told of every object that exists, as every controller is at its start, so it works
-as if it had been there. A new controller is one line here.
+A controller that is started late receives every existing object, as every controller does at its start, so it works
+as if it had run before. A new controller is one line here.
 
 Source: cmd/kube-controller-manager/app/controller_descriptor.go (NewControllerDescriptors).
 """
@@ -33,7 +33,7 @@ def _has_claims(pod: Pod) -> bool:
 
 
 def _has_finalizers(pod: Pod) -> bool:
-    """Also a tracked pod without a Job is released."""
+    """Return whether a pod has finalizers; a tracked pod without a Job is released too."""
     return bool(pod.metadata.finalizers)
 
 
@@ -46,11 +46,11 @@ def _evicts(node: Node) -> bool:
 
 
 class ControllerDescriptor(NamedTuple):
-    """One controller.
+    """An entry of the table of controllers.
 
     Attributes:
         name: the controller's.
-        module, class_name: where its class is: a module of this package, and a name there.
+        module, class_name: a module of this package, and the name of the class there.
         starts: kind of an object -> whether such an object needs the controller; {} = it runs from the start.
     """
 
@@ -60,12 +60,12 @@ class ControllerDescriptor(NamedTuple):
     starts: Mapping[str, Wants] = {}
 
     def wanted_by(self, kind: str, obj: KubeObject) -> bool:
-        """Whether the controller has to run because of an object."""
+        """Return whether the controller has to run because of an object."""
         wants = self.starts.get(kind)
         return wants is not None and wants(obj)
 
     def load(self) -> type[Controller]:
-        """The controller's class."""
+        """Return the controller's class."""
         from importlib import import_module
 
         found: type[Controller] = getattr(import_module(f"{__package__}.{self.module}"), self.class_name)
@@ -170,4 +170,4 @@ CONTROLLERS: tuple[ControllerDescriptor, ...] = (
         _of("FlowSchema", "PriorityLevelConfiguration"),
     ),
 )
-"""In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
+"""The controllers in running order; taint eviction follows the DaemonSet controller, which deletes such pods too."""

@@ -33,7 +33,7 @@ class GarbageCollector(Controller):
         return {ANY_KIND: self._on_object, _DEFINITION: self._on_definition}
 
     def _on_definition(self, change: Change) -> None:
-        """Owners of a kind that has come can be looked up: look at their dependents again. Source: monitors resync."""
+        """Look at dependents again when a kind appears: its owners can now be looked up. Source: monitors resync."""
         self._on_object(change)
         for uid in self._unresolved:
             self.queue.add((uid,))

@@ -112,7 +112,7 @@ class Informers:
                 _remove(self._unfinished, controller, uid)
 
     def objects(self) -> list[KubeObject]:
-        """All objects, oldest first."""
+        """Return the objects, oldest first."""
         return _oldest_first(self._objects.values())
 
     def get(self, uid: UID) -> KubeObject | None:
@@ -130,7 +130,7 @@ class Informers:
         return _oldest_first([*owned, *orphans])
 
     def unfinished_or_orphaned(self, owner: KubeObject) -> list[Pod]:
-        """The pods of `owned_or_orphaned` without the owned ones that have ended, of which there may be thousands."""
+        """Return the pods of `owned_or_orphaned` without the owned ones that have ended, possibly thousands."""
         owned = self._unfinished.get(owner.metadata.uid, {}).values()
         orphans = self._orphans.get(("Pod", owner.namespace), {}).values()
         return _oldest_first([*owned, *orphans])  # type: ignore[return-value]

@@ -32,9 +32,9 @@ class ControllerManager:
 
     Attributes:
         api: the API server.
-        informers: what all controllers read.
+        informers: the informers that all controllers read.
         errors: the last defects: controller, key, exception. Empty unless a controller is wrong.
-        metrics: what containers use now: (namespace, pod) -> container -> (CPUs, bytes of memory).
+        metrics: current use: (namespace, pod) -> container -> (CPUs, bytes of memory).
         is_restless: whether the last run was ended before every controller was at rest.
 
     Args:
@@ -118,13 +118,13 @@ class ControllerManager:
             self._guard.caught(change, error)
 
     def _failed(self, change: Change, error: Exception) -> None:
-        """A defect in the work on one change: the object says so, unless it is an event itself."""
+        """Record a defect in the work on one change on the object, unless the object is an event."""
         self.errors.append(("controller-manager", (change.new.namespace, change.new.name), error))
         if watched_kind(change.new) not in NOT_INDEXED:
             record(self.api, change.new, "Warning", "InternalError", described(error), "controller-manager")
 
     def controller(self, name: str) -> Controller:
-        """The controller with this name; it runs from now on."""
+        """Return the controller with this name; it runs from now on."""
         place = next(place for place, one in enumerate(self._descriptors) if one.name == name)
         running = self._running[place]
         if running is None:
@@ -134,7 +134,7 @@ class ControllerManager:
         return running
 
     def is_due(self) -> bool:
-        """Whether a controller has something to do now."""
+        """Return whether a controller has something to do now."""
         return any(map(WorkQueue.is_due, self._queues))
 
     def run(self) -> bool:

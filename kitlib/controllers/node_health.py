@@ -1,4 +1,4 @@
-"""How long nothing has been heard of a node: neither a new status nor a renewed Lease.
+"""Measures how long a node has been silent: neither a new status nor a renewed Lease.
 
 Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (nodeHealthData, tryUpdateNodeHealth).
 """
@@ -23,12 +23,12 @@ NODE_STARTUP_GRACE_PERIOD = 60.0
 
 @dataclass
 class NodeHealth:
-    """What was last heard of one node.
+    """The last signs of life of one node.
 
     Attributes:
-        probe: when something new was last seen.
+        probe: the time of the last observed change.
         ready: the condition Ready as it was then; None = there was none.
-        renew_time: of its Lease then.
+        renew_time: the Lease's renewTime at `probe`; None = no Lease.
     """
 
     probe: datetime
@@ -48,10 +48,10 @@ class NodeHealthMap:
         Only that a value is another one counts, and when this was noticed: a node's clock may be wrong.
 
         Args:
-            node: as it is stored.
-            renew_time: of its Lease; None = it has none.
-            now: on a clock that is never set.
-            age: of the Node object.
+            node: the stored Node.
+            renew_time: the Lease's renewTime; None = no Lease.
+            now: the time of a clock that is never set.
+            age: the age of the Node object.
         """
         ready = ready_condition_of(node)
         known = self._nodes.get(node.name)

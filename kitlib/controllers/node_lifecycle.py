@@ -125,7 +125,7 @@ class NodeLifecycleController(Controller):
     def _monitor_node_health(self) -> None:
         """Mark the nodes of which nothing was heard for their grace period; look again while there are any to watch.
 
-        Nodes on virtual time need no look: their kubelets are never late. Source: monitorNodeHealth.
+        Nodes on virtual time need no check: their kubelets are never late. Source: monitorNodeHealth.
         """
         leases, store = self.api.leases, self.api.store
         watched = [node for node in store.list(Node, copy=False) if not leases.is_on_time(node.name)]

@@ -1,7 +1,7 @@
-"""How fast a controller replaces pods that end as soon as they are made.
+"""Limits how fast a controller replaces pods that end as soon as they are made.
 
-Controllers of the kit work at an instant, which is right where the desired state can be reached: nobody learns from
-waiting. Where a kubelet refuses each new pod it never is, and the loop runs as fast as it is let. On a real cluster the
+Controllers of the kit act at once, which is right where the desired state can be reached: waiting teaches nothing.
+If a kubelet refuses each new pod, the state is never reached, and the loop runs at full speed. On a real cluster the
 controller's client slows it down: kube-controller-manager may send 20 requests a second (`--kube-api-qps`), and 30 at
 once (`--kube-api-burst`).
 
@@ -30,7 +30,7 @@ class Pace:
 
     Args:
         now: the cluster's clock.
-        requests: that the controller sends for each such pod.
+        requests: the number of requests that the controller sends for each such pod.
     """
 
     def __init__(self, now: Callable[[], datetime], requests: int) -> None:
@@ -44,8 +44,8 @@ class Pace:
         """Count a pod that has ended, or is gone, within a second of its creation.
 
         Args:
-            change: of a pod.
-            key: of its controller.
+            change: the change of a pod.
+            key: the key of the pod's controller.
         """
         pod, old = change.new, change.old
         if not isinstance(pod, Pod):
@@ -58,7 +58,7 @@ class Pace:
             self._why[key] = ": ".join(text for text in (pod.status.reason, pod.status.message) if text)
 
     def forget(self, key: Key) -> None:
-        """The controller has all the pods that it wants."""
+        """Reset the pace: the controller has all the pods that it wants."""
         self._ended.pop(key, None)
         self._why.pop(key, None)
 
@@ -66,7 +66,7 @@ class Pace:
         """Return how many of the wanted pods may be made now: all but those that replace pods that ended at once.
 
         Args:
-            key: of the controller.
+            key: the key of the controller.
             wanted: number of pods.
             about: the controller's name for people.
         """

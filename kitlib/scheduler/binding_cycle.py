@@ -17,7 +17,7 @@ from kitlib.scheduler.framework.status import Code, Status
 
 
 class _Cycle(NamedTuple):
-    """One pod's binding cycle."""
+    """A pod's binding cycle."""
 
     profile: Framework
     binding: Binding
@@ -37,7 +37,7 @@ class BindingCycles:
         self._pre_bind: dict[str, _Cycle] = {}
 
     def begin(self, profile: Framework, decision: Decision) -> None:
-        """Reserve and Permit, and what follows unless a plugin holds the pod; a refused pod loses its place."""
+        """Run Reserve and Permit, and the rest unless a plugin holds the pod; a refused pod loses its place."""
         binding = decision.binding
         assert binding is not None
         reserve_and_permit(profile, binding)
@@ -66,14 +66,14 @@ class BindingCycles:
         return cycle.decision
 
     def in_pre_bind(self, uid: str) -> bool:
-        """Whether a PreBind plugin holds the pod."""
+        """Return whether a PreBind plugin holds the pod."""
         return uid in self._pre_bind
 
     def resume(self, uid: str, waited_ms: int) -> Decision:
         """Ask the PreBind plugin that holds a pod whether it may go on.
 
         Args:
-            uid: of the pod.
+            uid: the pod's UID.
             waited_ms: milliseconds since the plugin began to wait.
         """
         cycle = self._pre_bind.pop(uid)

@@ -32,7 +32,7 @@ from kitlib.scheduler.sink import Sink
 FLUSH_BACKOFF_MS = 1_000
 FLUSH_POOL_MS = 30_000
 PRE_BIND_POLL_MS = 1_000
-"""How often a waiting PreBind plugin is asked. Source: volumebinding BindPodVolumes."""
+"""The interval at which a waiting PreBind plugin is called, in milliseconds. Source: volumebinding BindPodVolumes."""
 
 
 class _PreBinding(NamedTuple):
@@ -134,7 +134,7 @@ class SchedulingLoop:
             self._sink.patch_pod_status(pod, None, decision.suggested_host)
 
     def _waiting_for_pre_bind(self) -> _PreBinding | None:
-        """A pod in PreBind that has to be looked at now."""
+        """Return a pod in PreBind that has to be looked at now."""
         now = self._clock.now_ms()
         for uid, one in list(self._pre_binding.items()):
             if not self.scheduler.bindings.in_pre_bind(uid):  # deleted meanwhile
@@ -175,7 +175,7 @@ class SchedulingLoop:
         self.handle_scheduling_failure(info, decision)
 
     def is_due(self) -> bool:
-        """Whether a pod may be tried now, or one in PreBind has to be looked at; the queue's timers run first."""
+        """Return whether a pod may be tried now, or one in PreBind needs a look; the queue's timers run first."""
         self.run_timers()
         return self._waiting_for_pre_bind() is not None or self.queue.next() is not None
 
@@ -300,7 +300,7 @@ class SchedulingLoop:
                 self._sink.trace("UnschedulableTimeout", info.key, f"{info.key} has waited for {minutes}")
 
     def next_timer_ms(self) -> int | None:
-        """When a timer has something to do next; None where no pod waits for one."""
+        """Return when the next timer is due, in milliseconds; None = no pod waits for one."""
         now = self._clock.now_ms()
         due = [one.next_ms for one in self._pre_binding.values()]
         due += [self.queue.backoff.flush_due_ms(i.backoff_expires_ms, now) for i in self.queue.backing_off()]

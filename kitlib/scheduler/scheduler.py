@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Scheduler:
-    """One scheduler with its view of a cluster.
+    """A scheduler with its view of a cluster.
 
     Args:
         nodes: in the order in which equal ones are preferred when there is no seed.
@@ -59,7 +59,7 @@ class Scheduler:
         batching: place like pods in a batch; the decisions are the same without it, which takes longer.
 
     Attributes:
-        bindings: of the pods that were given a node and are not bound yet.
+        bindings: bindings of pods that have a node and are not bound yet.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ class Scheduler:
         return self._snapshot.names[int(best[self._snapshot.name_order()[best].argmin()])]
 
     def schedule(self, pod: Pod) -> Decision:
-        """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed).
+        """Run one cycle; a pod that fits is then on its node (as a copy: the caller's pod is not changed).
 
         Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is taken away
         again; one that Permit lets wait keeps its place until `allow` or `reject`, one for which PreBind waits until

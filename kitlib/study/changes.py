@@ -1,4 +1,4 @@
-"""What changes for given objects from one release to another: placements, messages, classes, cgroup values, defaults.
+"""Differences for given objects between two releases: placements, messages, classes, cgroup values, defaults.
 
 Each pod is decided under both releases as it stands, and each node's cgroups are computed under both. What differs is
 one `Change`, with the gates or behaviours that make it. Gates whose default differs and that change none of the objects
@@ -49,14 +49,14 @@ NOT_FOLLOWED = {
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that two releases do differently.
+    """A difference between two releases.
 
     Attributes:
         kind: placement, nodes that fit, message, QoS class, cgroup, default or gate.
         about: the object, the setting or the gate.
         before, after: under the earlier and the later release.
         gates: the gates, behaviours and defaults that make it; () where none alone does.
-        source: where it is described; "" = see the gates.
+        source: the source of the description; "" = see the gates.
     """
 
     kind: str
@@ -79,14 +79,14 @@ def changes(
     after: Release,
     settings: KubeletSettings | None = None,
 ) -> list[Change]:
-    """Everything that differs for some objects between two releases.
+    """Return the differences for some objects between two releases.
 
     Args:
-        pods: all of the cluster; those with a node are decided as if they were scheduled anew.
-        nodes: all of the cluster.
+        pods: the cluster's pods; those with a node are decided as if they were scheduled anew.
+        nodes: the cluster's nodes.
         decide: under a release.
         before, after: the releases, with feature gates where they are set.
-        settings: of every node's kubelet; None = the defaults.
+        settings: the settings of every node's kubelet; None = the defaults.
     """
     found = [change for pod in pods for change in _of_pod(pod, decide, before, after)]
     found += _of_cgroups(pods, nodes, before, after, settings or KubeletSettings())
@@ -132,7 +132,7 @@ def _sources(names: Iterable[str]) -> str:
 def _of_cgroups(
     pods: Sequence[Pod], nodes: Sequence[Node], before: Release, after: Release, settings: KubeletSettings
 ) -> Iterator[Change]:
-    """Files of the desired cgroup trees (cgroup v2) that have another value; a pod that moves is one change."""
+    """Return files of the desired cgroup trees (cgroup v2) with another value; a pod that moves is one change."""
     differing = [gate for gate in GATES if before.enabled(gate) != after.enabled(gate)]
     for node in nodes:
         cpu, memory = node.status.capacity.get("cpu"), node.status.capacity.get("memory")
@@ -160,13 +160,13 @@ def _of_cgroups(
 
 
 def _files(machine: MachineInfo, settings: KubeletSettings, pods: Sequence[Pod], release: Release) -> dict[str, str]:
-    """Path of a file -> its desired value."""
+    """Return path of a file -> its desired value."""
     tree = desired_tree(NodeConfig(machine=machine, settings=settings, release=release), pods)
     return {f"{path}/{name}": file.value for path, cgroup in tree.items() for name, file in cgroup.items()}
 
 
 def _moved(pods: Iterable[Pod], old: Iterable[str], new: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Pod -> the paths of its cgroup under both releases, where it has another parent."""
+    """Return pod -> the paths of its cgroup under both releases, where it has another parent."""
     found = {}
     for pod in pods:
         mark = f"/pod{pod.metadata.uid}/"
@@ -196,13 +196,13 @@ def _locked(gate: Gate, minor: int) -> bool:
 
 
 def _behaviour(name: str) -> str:
-    """A line about a change without a gate."""
+    """Return a line about a change without a gate."""
     told = describe(name).removeprefix("the change that ")
     return f"* {told[0].upper()}{told[1:]}. Source: {SOURCES.get(name, 'not read')}."
 
 
 def page(before: Release, after: Release) -> str:
-    """The page about what a release changes for enforcement and scheduling."""
+    """Return the page about what a release changes for enforcement and scheduling."""
     table = list(gates().values())
     old, new = before.minor, after.minor
     flipped = changed(before, after)

@@ -75,7 +75,7 @@ def compare(scenario: Scenario, before: Release | str, after: Release | str) -> 
 
 
 def compare_decisions(decide: Decide, old: Release, new: Release) -> Difference:
-    """The same for anything that can be decided under a release.
+    """Compare two releases for anything that can be decided under a release.
 
     Args:
         decide: the decision under a release.
@@ -212,7 +212,7 @@ _MEANINGS = {
 
 
 def describe(gate: str) -> str:
-    """A gate for people: its name, or what a change without a gate changed; of a setting its default."""
+    """Return a gate for people: its name, or what a change without a gate changed; of a setting its default."""
     if gate in DEFAULTS:
         return f"the default of {gate}"
     return _MEANINGS.get(gate, f"the feature gate {gate}")

@@ -25,7 +25,7 @@ _NOT_FOLLOWED = ("release_table.py", "gates.py", "compare.py")
 
 @dataclass(frozen=True)
 class Stage:
-    """How far a gate has come from one minor version on."""
+    """A gate's stage from one minor version on."""
 
     since: int
     name: str
@@ -38,16 +38,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Gate:
-    """One feature gate.
+    """A feature gate.
 
     Attributes:
-        name: of the gate.
+        name: the gate's name.
         stages: oldest first.
-        source: where its stage in 1.37 was read; "" = it was not read.
-        note: what is not settled about 1.37.
+        source: the source of the stage in 1.37; "" = not read.
+        note: the open questions about 1.37.
         left_out: why the kit does not follow it; "" = it does.
         where: the module that follows it under a name that it puts together; "" = it asks for the gate's name.
-        subject: what the gate is about; "" where its name says it or nothing changes in 1.37.
+        subject: the subject of the gate; "" = its name says it or nothing changes in 1.37.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Gate:
     subject: str = ""
 
     def stage(self, minor: int) -> Stage | None:
-        """The stage in a minor version; None = the gate did not exist."""
+        """Return the stage in a minor version; None = the gate did not exist."""
         return next((stage for stage in reversed(self.stages) if stage.since <= minor), None)
 
 
 @cache
 def gates() -> dict[str, Gate]:
-    """Every gate of the table by name."""
+    """Return the gates of the table by name."""
     data: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "gates.json").read_text(encoding="utf-8"))
     return {
         name: Gate(
@@ -82,7 +82,7 @@ def gates() -> dict[str, Gate]:
 
 
 def changed(before: Release, after: Release) -> list[Gate]:
-    """The gates whose default differs between two releases, also those that the kit leaves out."""
+    """Return the gates whose default differs between two releases, also those that the kit leaves out."""
 
     def on(gate: Gate, release: Release) -> bool:
         stage = gate.stage(release.minor)
@@ -92,7 +92,7 @@ def changed(before: Release, after: Release) -> list[Gate]:
 
 
 def followers(name: str) -> list[str]:
-    """The modules of the kit that ask for a gate, as paths below `kitlib/`."""
+    """Return the modules of the kit that ask for a gate, as paths below `kitlib/`."""
     return [path for path, text in _sources() if f'"{name}"' in text]
 
 
@@ -103,11 +103,11 @@ def _sources() -> tuple[tuple[str, str], ...]:
 
 
 def page(tests: Iterable[Path], root: Path) -> str:
-    """The page of all gates.
+    """Return the page of all gates.
 
     Args:
         tests: files of tests, as paths below the root; of those that name a gate the first is named.
-        root: of the repository.
+        root: the root of the repository.
     """
     known = [(path, (root / path).read_text(encoding="utf-8")) for path in tests if path.name != "test_gates.py"]
     lines = [
@@ -136,7 +136,7 @@ def _row(gate: Gate, tests: list[tuple[Path, str]]) -> str:
 
 
 def problems() -> Iterator[str]:
-    """What the table and the releases say differently, or gates that no module follows without a reason."""
+    """Return the differences between the table and the releases, and gates that no module follows without a reason."""
     for name, gate in gates().items():
         if not (gate.left_out or gate.where or followers(name)):
             yield f"{name}: no module asks for it, and no reason is given"

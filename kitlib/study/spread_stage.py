@@ -40,7 +40,7 @@ from kitlib.study.scenario import Scenario, node_of, pod_of
 
 LABELS = {"app": "web"}
 CPU = "100m"
-"""What each of the pods requests, those that stand there and the next one: they are of one kind."""
+"""The CPU request of each pod, the running ones and the next one: they are of one kind."""
 TAINT = {"key": "maintenance", "value": "yes", "effect": "NoSchedule"}
 _GATES = {
     "min_domains": ("minDomains", "MinDomainsInPodTopologySpread"),

@@ -44,7 +44,7 @@ from kitlib.controllers.statefulset.utils import (
 
 @dataclass
 class StatefulSetControl:
-    """One sync of one StatefulSet.
+    """A sync of one StatefulSet.
 
     Attributes:
         controller: in whose name.

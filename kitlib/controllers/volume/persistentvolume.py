@@ -86,7 +86,7 @@ class PersistentVolumeController(Controller):
             self._enqueue_unbound()
 
     def _on_pod(self, change: Change) -> None:
-        """A waiting claim tells in an event which new pods it waits for; upstream looks at it every 15 s."""
+        """Queue the claims of a new pod, so that their events name it; upstream looks at them every 15 s."""
         pod = change.new
         if isinstance(pod, Pod) and change.type == "ADDED" and not pod.spec.node_name:
             for name in claim_names(pod):
@@ -159,7 +159,7 @@ class PersistentVolumeController(Controller):
         return found
 
     def _should_delay_binding(self, claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> bool:
-        """Whether the claim waits until the scheduler has chosen a node. Source: shouldDelayBinding.
+        """Return whether the claim waits until the scheduler has chosen a node. Source: shouldDelayBinding.
 
         Only the scheduler writes the chosen node: a pod that names its node in the manifest never passes the
         scheduler, and its claim waits for ever.

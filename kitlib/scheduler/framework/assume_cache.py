@@ -56,7 +56,7 @@ class AssumeCache:
         self._claims.pop(_key(claim), None)
 
     def volume(self, standing: PersistentVolume) -> PersistentVolume:
-        """The volume as assumed, or else as the API has it."""
+        """Return the volume as assumed, or else as the API has it."""
         return _latest(self._volumes, ("", standing.name), standing)
 
     def claim(self, standing: PersistentVolumeClaim) -> PersistentVolumeClaim:

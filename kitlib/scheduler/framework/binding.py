@@ -17,7 +17,7 @@ from kitlib.scheduler.framework.status import REJECTED, SUCCESS, Code, Status
 
 @dataclass
 class Binding:
-    """How far a pod came after it was given a node.
+    """The progress of a pod after it was given a node.
 
     Attributes:
         info, node: who and where.
@@ -61,11 +61,11 @@ def reserve_and_permit(framework: Framework, binding: Binding) -> None:
 
 
 def bind(framework: Framework, binding: Binding, waited_ms: int = 0) -> None:
-    """PreBind, Bind by the first plugin that does not skip, PostBind.
+    """Run PreBind, Bind by the first plugin that does not skip, and PostBind.
 
     Args:
         framework: the pod's profile.
-        binding: one that a PreBind plugin holds goes on there.
+        binding: a binding that a PreBind plugin holds continues at that plugin.
         waited_ms: milliseconds since that plugin began to wait.
     """
     first, binding.pre_bind, binding.status = binding.pre_bind, None, SUCCESS

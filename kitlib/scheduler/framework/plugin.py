@@ -248,7 +248,7 @@ class Plugin:
         return SUCCESS
 
     def pre_bind_again(self, info: PodInfo, node: Node, waited_ms: int) -> Status:
-        """Whether what `pre_bind` waits for has happened; asked once a second until it answers other than Code.Wait.
+        """Return whether the condition of `pre_bind` is met; called once a second until the code is not Code.Wait.
 
         Args:
             waited_ms: milliseconds since `pre_bind`, for a time limit.

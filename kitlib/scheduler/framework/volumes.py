@@ -20,7 +20,7 @@ from kitlib.scheduler.framework.assume_cache import AssumeCache
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 """Written by the volume controller when it has bound a claim."""
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-"""On a volume or claim that names the other one because a component chose it, not the user."""
+"""The annotation of a volume or claim that names the other one because a component chose it, not the user."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Written by the scheduler where a volume is to be provisioned for a node."""
 ZERO = Quantity("0")
@@ -40,7 +40,7 @@ class Volumes:
         drivers: name -> CSIDriver.
         capacities: all of them.
         attachments: name -> VolumeAttachment.
-        assumed: what the scheduler has promised of volumes and claims; they themselves are as in the API.
+        assumed: the scheduler's assumptions about volumes and claims; the objects are as in the API.
     """
 
     claims: dict[tuple[str, str], PersistentVolumeClaim] = field(default_factory=dict)
@@ -82,11 +82,11 @@ class Volumes:
         self.assumed.api = self
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """A claim as in the API, or None."""
+        """Return a claim as in the API, or None."""
         return self.claims.get((namespace or "default", name))
 
     def latest_volumes(self, storage_class: str) -> Iterator[PersistentVolume]:
-        """The volumes of a class, the assumed ones as they are going to be. Source: PVAssumeCache.ListPVs."""
+        """Return the volumes of a class, the assumed ones as they are going to be. Source: PVAssumeCache.ListPVs."""
         for volume in self.volumes.values():
             if class_name(volume) == storage_class:
                 yield self.assumed.volume(volume)
@@ -156,7 +156,7 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """A copy of the volume that names the claim; the volume itself where it does already.
+    """Return a copy of the volume that names the claim; the volume itself where it does already.
 
     Source: component-helpers storage/volume GetBindVolumeToClaim.
     """

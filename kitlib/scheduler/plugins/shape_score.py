@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def broken_line(shape: Sequence[tuple[int, int]], x: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Between the points straight, outside them flat; whole numbers, cut off. Source: BuildBrokenLinearFunction."""
+    """Return a value of a piecewise linear function, constant outside, truncated. Source: BuildBrokenLinearFunction."""
     made = np.full(len(x), shape[-1][1], np.int64)
     done = np.zeros(len(x), np.bool_)
     for i, (right, score) in enumerate(shape):

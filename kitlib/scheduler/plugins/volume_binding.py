@@ -69,7 +69,7 @@ BIND_TIMEOUT_SECONDS = 600
 
 @dataclass
 class PodVolumes:
-    """What a pod's unbound claims would get on one node.
+    """The volumes for a pod's unbound claims on one node.
 
     Attributes:
         bindings: (volume, claim) pairs of volumes that exist.
@@ -91,7 +91,7 @@ class Claims:
     Attributes:
         bound, to_bind: claims with a volume, and those that get one where the pod is placed.
         by_node: node that passed Filter -> what the claims in `to_bind` get there.
-        assumed: what was promised of the cluster's volumes and claims.
+        assumed: the assumptions about the cluster's volumes and claims.
         timeout_text: the release's words for a wait that was too long.
     """
 
@@ -181,7 +181,7 @@ class VolumeBinding(Plugin):
         return SKIP if context.release.enabled("KitNodeAffinityScoreSkips") else None
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        """Points for the storage that the pod's new claims leave free; without StorageCapacityScoring 0 everywhere.
+        """Return points for the storage left free by the pod's new claims; without StorageCapacityScoring 0 everywhere.
 
         Source: VolumeBinding.Score; KEP-4049.
         """
@@ -249,7 +249,7 @@ class VolumeBinding(Plugin):
 
 
 def _answer(info: PodInfo, node: Node) -> tuple[PodVolumes, AssumeCache]:
-    """What Filter found for the node; nothing where all of the pod's claims are bound already."""
+    """Return the result of Filter for the node; nothing if all of the pod's claims are bound already."""
     state = info.states.get(VolumeBinding.name) if info.states is not None else None
     if not isinstance(state, Claims):
         return NOTHING, UNUSED
@@ -257,14 +257,14 @@ def _answer(info: PodInfo, node: Node) -> tuple[PodVolumes, AssumeCache]:
 
 
 def _selected(claim: PersistentVolumeClaim, node: Node) -> PersistentVolumeClaim:
-    """The claim with the chosen node, by which the volume controller and the provisioner know that they may begin."""
+    """Return the claim with the chosen node, the signal for the volume controller and the provisioner to begin."""
     made = deepcopy(claim)
     made.metadata.annotations = {**made.metadata.annotations, SELECTED_NODE: node.name}
     return made
 
 
 def check_bindings(answer: PodVolumes, node: Node, volumes: VolumesInAPI) -> bool | str:
-    """Whether all claims are bound; a text = they never will be, and the pod has to be tried anew.
+    """Return whether all claims are bound; a text = they never will be, and the pod has to be tried anew.
 
     It looks at the API's objects, not at the assumed ones, which are the scheduler's own wishes.
 
@@ -319,7 +319,7 @@ def _problem(one: ClaimUse, claim: PersistentVolumeClaim | None, pod: Pod) -> st
 
 
 def find_pod_volumes(claims: Claims, node: Node, volumes: Volumes) -> PodVolumes:
-    """What the claims would get on a node, or why they cannot be served there. Source: FindPodVolumes.
+    """Return the volumes of the claims on a node, or why they cannot be served there. Source: FindPodVolumes.
 
     Raises:
         ClassError: a claim that needs a new volume has no class, or one that does not exist.
@@ -341,7 +341,7 @@ def find_pod_volumes(claims: Claims, node: Node, volumes: Volumes) -> PodVolumes
 
 
 def _find_unbound(claims: list[PersistentVolumeClaim], node: Node, volumes: Volumes, found: PodVolumes) -> str:
-    """Fill in what claims without a volume get on the node; returns why they get none."""
+    """Fill in the volumes of unbound claims on the node; return why they get none."""
     find: list[PersistentVolumeClaim] = []
     for claim in claims:
         selected = claim.metadata.annotations.get(SELECTED_NODE)
@@ -371,7 +371,7 @@ def _size(claim: PersistentVolumeClaim) -> int:
 
 
 def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) -> CSIStorageCapacity | str | None:
-    """The capacity that a new volume would be taken from, None where the driver publishes none; or why there is none.
+    """Return the capacity for a new volume, None where the driver publishes none; or why there is none.
 
     Source: checkVolumeProvisions, hasEnoughCapacity.
     """

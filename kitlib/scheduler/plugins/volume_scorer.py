@@ -24,7 +24,7 @@ def storage_used(
     provisions: Sequence[PersistentVolumeClaim],
     capacities: Mapping[str, CSIStorageCapacity],
 ) -> list[int]:
-    """Percent of the storage that would be used, one figure for each storage class; more than there is counts as 100.
+    """Return the used storage in percent, one figure for each storage class; capped at 100.
 
     Where any claim is bound to an existing volume, only such claims count. Claims that are provisioned share the
     capacity of their class, which is counted once.
@@ -52,7 +52,7 @@ def storage_used(
 
 
 def storage_score(used: Sequence[int], shape: Sequence[tuple[int, int]]) -> int:
-    """The mean of the classes' points, rounded; 0 without any class. Source: buildScorerFunction.
+    """Return the mean of the classes' points, rounded; 0 without any class. Source: buildScorerFunction.
 
     Args:
         used: percent, by class.
