@@ -73,7 +73,7 @@ def main(given: Sequence[str] | None = None) -> int:
         return _run(options)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader (head, less) has gone: nobody to tell
+    except BrokenPipeError:  # the reader (head, less) has closed the pipe
         sys.stderr.close()
         return 0
 

@@ -44,7 +44,7 @@ from kitlib.study.changes import Change, changes
 
 T = TypeVar("T", bound=KubeObject)
 COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json"
-"""What prints all that an answer takes into account; the same in every document and message of the kit."""
+"""The command that prints all objects that answers take into account; all documents and messages of the kit use it."""
 
 
 @dataclass
@@ -185,7 +185,7 @@ class Dump:
 
     @property
     def unknown_release_text(self) -> str:
-        """What `unknown_releases` means for every answer, in one sentence without its full stop; "" = nothing."""
+        """The meaning of `unknown_releases` for every answer, one sentence without its full stop; "" = nothing."""
         parts = []
         for version, names in sorted(self.unknown_releases.items()):
             nodes = [name for name in names if name]
@@ -279,11 +279,11 @@ class Dump:
         return self.scheduler(without=pod).explain(unbound(pod))
 
     def decide(self, pod: Pod, release: Release) -> Decision:
-        """The decision about a pod under another release, its own place left out."""
+        """Return the decision about a pod under another release, its own place left out."""
         return replace(self, release=release).explain(pod)
 
     def changes(self, before: Release, after: Release, settings: KubeletSettings | None = None) -> list[Change]:
-        """What differs for the cluster's objects between two releases; see `kitlib.study.changes`."""
+        """Return the differences for the cluster's objects between two releases; see `kitlib.study.changes`."""
         return changes(self.pods, self.nodes, self.decide, before, after, settings)
 
     def how_many(self, pod: Pod, most: int = 100_000) -> tuple[dict[str, int], Decision | None]:

@@ -147,7 +147,7 @@ def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list
 
 
 def _version_of(client: Any) -> str:
-    """The API server's version, `v1.37.1`; "" where it may not be read."""
+    """Return the API server's version, `v1.37.1`; "" where it may not be read."""
     try:
         said = _get(client, "/version")
     except _Refused:

@@ -22,9 +22,9 @@ class OomOrders:
     """Names of processes, the first to be killed first.
 
     Attributes:
-        here: by the scores that they have.
-        wanted: by the scores that the kubelet wants.
-        refused: those whose score the host refused; () = the orders are the same for that reason.
+        here: names in the order of the actual scores.
+        wanted: names in the order of the scores that the kubelet wants.
+        refused: names of processes with a score that the host refused; () = the orders are the same for that reason.
     """
 
     here: tuple[str, ...]
@@ -38,7 +38,7 @@ class OomOrders:
 
     @property
     def sentence(self) -> str:
-        """What the refusal changes; "" where nothing was refused."""
+        """The effect of the refusal on the order, one sentence; "" = nothing was refused."""
         if not self.refused:
             return ""
         if not self.differ:
@@ -55,10 +55,10 @@ class OomOrders:
 
 
 def oom_orders(rows: Sequence[Any]) -> OomOrders:
-    """Both orders of processes.
+    """Return both orders of processes.
 
     Args:
-        rows: of `kitlib.cluster.nodes.metrics.oom_rows`.
+        rows: the result of `kitlib.cluster.nodes.metrics.oom_rows`.
     """
     here = sorted(rows, key=lambda row: -int(row["badness"]))
     wanted = sorted(rows, key=lambda row: -wanted_badness(row))
@@ -67,7 +67,7 @@ def oom_orders(rows: Sequence[Any]) -> OomOrders:
 
 
 def wanted_badness(row: Any) -> int:
-    """The points of a process with the oom_score_adj that the kubelet wants for it."""
+    """Return the points of a process with the oom_score_adj that the kubelet wants for it."""
     return int(row.get("wanted_badness", row["badness"]))
 
 

@@ -14,7 +14,7 @@ from kitlib.charts.style import GREY, PATTERN, QOS_COLORS, QOS_PATTERNS
 
 
 def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> Chart:
-    """One bar a process, the worst on top; the first is the predicted victim.
+    """Return a chart with one bar per process, the worst on top; the first is the predicted victim.
 
     Args:
         rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages; qos "node" =

@@ -1,4 +1,4 @@
-"""One file a command of the command line. Each has `add(subparsers)`; what a command needs is imported when it runs.
+"""The commands of the command line, one file each. Each has `add(subparsers)`; its imports run when the command runs.
 
 Imported by the command line, `kitlib.cli`, alone.
 Face: `add` of each module.

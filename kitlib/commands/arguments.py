@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 _CHOICE = re.compile(r"(argument .*?): invalid choice: (.+) \(choose from (.+)\)$", re.DOTALL)
 _UNKNOWN = re.compile(r"unrecognized arguments: (.+)$", re.DOTALL)
 _FEW = 10
-"""So many valid values are listed; of more, only the nearest is named."""
+"""The maximum number of valid values that a message lists; of more, only the nearest is named."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,18 +47,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def nearest_of(given: str, valid: Sequence[str]) -> str:
-    """` (did you mean X?)`, or "" where no valid value is near."""
+    """Return ` (did you mean X?)`, or "" where no valid value is near."""
     near = difflib.get_close_matches(given, valid, 1, 0.6)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks and other control characters, which a file name or an argument may bring."""
+    """Return the text without line breaks and other control characters, which a file name or an argument may bring."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A converter to a whole number from `least` to `most`; None = no upper bound."""
+    """Return a converter to a whole number from `least` to `most`; None = no upper bound."""
     meant = f"a whole number from {least} to {most}" if most is not None else f"a whole number, {least} or more"
 
     def convert(text: str) -> int:
@@ -74,7 +74,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def number(least: float, *, above: bool = False) -> Callable[[str], float]:
-    """A converter to a finite number, at least `least`; or larger than it, with `above`."""
+    """Return a converter to a finite number, at least `least`; or larger than it, with `above`."""
     meant = f"a number larger than {least:g}" if above else f"a number, {least:g} or more"
 
     def convert(text: str) -> float:
@@ -95,7 +95,7 @@ port_or_any = whole(0, 65535)
 
 
 def file_named(*endings: str) -> Callable[[str], Path]:
-    """A converter to a path whose name tells its format."""
+    """Return a converter to a path whose name tells its format."""
 
     def convert(text: str) -> Path:
         path = Path(text)

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def report(findings: list[Finding]) -> str:
-    """What a report of a problem needs, as Markdown: findings, kernel, settings, the last defects.
+    """Return a report of a problem as Markdown: findings, kernel, settings, the last defects.
 
     Of settings only the names are given, except those that hold no name or address; the user's and the machine's name
     and the home directory are replaced everywhere.
@@ -249,7 +249,7 @@ def _engines() -> list[Finding]:
 
 
 def _not_running() -> list[Finding]:
-    """The engines that are installed and do not run, each with the command that starts it."""
+    """Return the engines that are installed and do not run, each with the command that starts it."""
     from kitlib.node.real.installed import installed, not_running
 
     if not installed():

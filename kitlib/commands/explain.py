@@ -92,7 +92,7 @@ _TITLES = {
 
 
 def _changes(dump: Dump, options: argparse.Namespace) -> int:
-    """Print what the objects meet with from one release to another; 1 = something changes for them."""
+    """Print the effects of a change of release on the objects; 1 = something changes for them."""
     from dataclasses import asdict
 
     from kitlib.advisor.redact import Redactor

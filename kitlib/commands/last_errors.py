@@ -1,6 +1,6 @@
 """The last defects that commands ended with, kept for `kitlib doctor --report`; in the user's own state folder.
 
-What is kept is the traceback and the command's name, without its arguments: these may hold what is nobody else's.
+The traceback and the command's name are kept, without the arguments, which may hold private values.
 Source: XDG Base Directory Specification, XDG_STATE_HOME.
 """
 

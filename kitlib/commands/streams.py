@@ -1,4 +1,4 @@
-"""What a command prints, on a terminal, pipe or file of any encoding.
+"""Prints output of a command on a terminal, pipe or file of any encoding.
 
 Windows writes pipes and files in the code page of the country (cp1252, cp437, cp932), and a POSIX locale means ASCII.
 What such an encoding does not have is replaced by the nearest plain characters, never an error in the middle of a line.

@@ -126,7 +126,7 @@ def _documents(path: str) -> list[Any]:
 
 
 def _objects(path: str) -> list[Any] | None:
-    """The objects of a file without its KubeletConfigurations; None where it has none, or is not a file."""
+    """Return the objects of a file without its KubeletConfigurations; None where it has none, or is not a file."""
     if not os.path.isfile(path):
         return None
     documents = _documents(path)
@@ -139,10 +139,10 @@ def _configures_kubelet(document: Any) -> bool:
 
 
 def _kubelet_configuration(options: argparse.Namespace) -> Any:
-    """The KubeletConfiguration of --kubelet-config, or of the manifests; None = there is none.
+    """Return the KubeletConfiguration of --kubelet-config, or of the manifests; None = there is none.
 
     Raises:
-        KitError: there is more than one.
+        KitError: more than one is found.
     """
     from kitlib.api.errors import KitError
 
@@ -157,10 +157,10 @@ def _kubelet_configuration(options: argparse.Namespace) -> Any:
 
 
 def _machines(path: str) -> list[Any]:
-    """The nodes of --machines.
+    """Return the nodes of --machines.
 
     Raises:
-        KitError: for a document that is neither a list of specifications nor a Node.
+        KitError: a document is neither a list of specifications nor a Node.
     """
     from kitlib.api.core import Node
     from kitlib.api.errors import KitError

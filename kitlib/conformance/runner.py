@@ -188,7 +188,7 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
 
 
 def _check_readable(file: Path) -> None:
-    """A missing file is named as such before its name is asked for the kind of its cases."""
+    """Report a missing file by name before the name is used to find the kind of its cases."""
     try:
         with open(file, "rb"):
             pass

@@ -13,7 +13,7 @@ INPUTS = fresh.INPUTS
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for the incoming pod: what each node says, the points by plugin, the message, preemption."""
+    """Run one cycle for the incoming pod: the result of each node, the points by plugin, the message, preemption."""
     decision = fresh.decide(case)
     found: dict[str, Any] = {"feasible": sorted(decision.feasible), "rejected": cycle.rejected(decision)}
     if decision.feasible:
@@ -41,7 +41,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(case: dict[str, Any], field: str, expected: Any, found: Any) -> bool:
-    """Nodes of equal cost are a free choice of preemption: the recorded one is among the kit's."""
+    """Accept any of the nodes of equal cost as the choice of preemption: the recorded one is among the kit's."""
     given = expected.get("postFilter")
     if given is None or "postFilter" not in found:
         return bool(expected == found)

@@ -111,7 +111,7 @@ PLATFORMS = {
 
 @dataclass(frozen=True)
 class Bundle:
-    """What was written.
+    """The files and wheels that were written.
 
     Attributes:
         path: the archive.

@@ -18,7 +18,7 @@ class Graded:
         points: the learner's score in the lab.
         definition: of the lab.
         following: name and title of the next lab; "" = this is the last one.
-        tally: what of the lab was real, as one line; "" = nothing to say.
+        tally: the real part of the lab, as one line; "" = nothing to say.
 
     Attributes:
         results, rules: one a task and one a rule.

@@ -22,7 +22,7 @@ def begin(node: Any) -> None:
 
 
 def measured(cluster: Any, node: Any) -> None:
-    """CPU of a node has just been measured: where others disturbed that, say so and remember the worst."""
+    """Warn if other processes disturbed the CPU measurement of a node, and remember the most disturbed one."""
     meter = _meters.get(node)
     if meter is None:
         begin(node)
@@ -36,13 +36,13 @@ def measured(cluster: Any, node: Any) -> None:
 
 
 def remind(cluster: Any) -> None:
-    """Figures that were gathered all the while are read: where a measurement was disturbed meanwhile, say so again."""
+    """Warn again if other processes disturbed a measurement while figures were collected."""
     if cluster in _worst:
         notice(_worst[cluster].sentence, BUSY)
 
 
 def worst(cluster: Any) -> HostLoad | None:
-    """The most disturbed measurement on a cluster; where none was, what the machine did since the last look."""
+    """Return the most disturbed measurement on a cluster; where none was, what the machine did since the last look."""
     if cluster is None:
         return None
     if cluster in _worst:

@@ -157,7 +157,7 @@ class Lab:
         return Graded(found, self.score, self._folder.definition, self._following(), self._origin())
 
     def _origin(self) -> str:
-        """What of the lab was real, as one line, where real nodes were asked for."""
+        """Return the real part of the lab as one line, if real nodes were requested."""
         if self.kernel != "docker":
             return self._not_real()
         tally = self._tally.with_open([self._real])
@@ -165,7 +165,7 @@ class Lab:
         return str(tally)
 
     def _not_real(self) -> str:
-        """Why a lab for which real nodes were asked for is not on them; "" where none were."""
+        """Return why a lab with requested real nodes does not run on them; "" = none were requested."""
         return f"Not on real nodes: {self.why}." if self._asked_real and self.kernel != "docker" else ""
 
     @property
@@ -367,7 +367,7 @@ class Lab:
         return "\n".join(filter(None, [definition.title, kernel, *_paragraphs(definition.brief), *tasks, *rules]))
 
     def _refused(self) -> str:
-        """What the host refused the lab's real nodes."""
+        """Return the refusals of the host of the lab's real nodes."""
         return origin_of(self._real).refused if self.kernel == "docker" else ""
 
     def _box(self) -> str:

@@ -117,13 +117,13 @@ class Lesson:
         return self._cluster
 
     def stage(self, nodes: Any = 1, **settings: Any) -> Any:
-        """A cluster for the widget that opens the notebook, on this lesson's kernel.
+        """Make a cluster for the widget that opens the notebook, on this lesson's kernel.
 
         A real one ends when the lesson's own cluster begins: the two would share the machine, and what is measured on
         one would be disturbed by the other.
 
         Args:
-            nodes, settings: as for `cluster`.
+            nodes, settings: the arguments of `cluster`.
 
         Raises:
             KitError: nodes were asked for that cannot be made.
@@ -134,11 +134,11 @@ class Lesson:
         return made
 
     def simulated(self, because: str, nodes: Any = 1, **settings: Any) -> Any:
-        """A simulated cluster, whatever this lesson's kernel; a lesson on real nodes says so, and why.
+        """Make a simulated cluster, whatever this lesson's kernel; a lesson on real nodes says so, and why.
 
         Args:
             because: why it cannot be a real one: "both cgroup versions are compared".
-            nodes, settings: as for `Cluster.simulated`.
+            nodes, settings: the arguments of `Cluster.simulated`.
         """
         from kitlib.cluster import Cluster
 
@@ -150,7 +150,7 @@ class Lesson:
         return made
 
     def _made(self, nodes: Any, settings: dict[str, Any]) -> Any:
-        """A cluster on this lesson's kernel; simulated where real nodes that were not asked for cannot be made."""
+        """Return a cluster on this lesson's kernel; simulated if real nodes were not requested and cannot be made."""
         from kitlib.cluster import Cluster
 
         made = None
@@ -317,7 +317,7 @@ class Lesson:
 
     @property
     def notes(self) -> list[str]:
-        """What is different from what was asked for, as the clusters that are open say it, the host's refusals too."""
+        """The differences from the request, as the open clusters report them, including the host's refusals."""
         open_ones = self._open_clusters()
         refused = together(map(origin_of, open_ones)).refused if open_ones else ""
         notes = [note for one in open_ones for note in one.notes]

@@ -6,7 +6,7 @@ import html
 
 
 class Notice:
-    """One sentence, as a quiet line of a notebook or of a terminal."""
+    """A sentence, as a quiet line of a notebook or of a terminal."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -19,14 +19,14 @@ class Notice:
 
 
 _shown: tuple[int, str] | None = None
-"""Which run of a cell has shown a notice last, and of which kind."""
+"""The run of a cell that showed a notice last, and the kind of the notice."""
 
 
 def notice(text: str, kind: str = "") -> None:
     """Show a sentence at once: in the running cell, else on standard output.
 
     Args:
-        text: of the notice.
+        text: the text of the notice.
         kind: a cell shows one notice of a kind, however often it measures; "" = all.
     """
     global _shown

@@ -47,7 +47,7 @@ def quota_of(cgroup: Any) -> int | None:
 
 
 def cpu_used(cluster: Any, node: str = "") -> dict[str, float]:
-    """The CPUs that each pod of a node uses: what it used since the last look, divided by the time.
+    """Return the CPUs that each pod of a node uses: what it used since the last look, divided by the time.
 
     Where other processes kept the machine under a real node busy meanwhile, a line says so.
     """
@@ -145,7 +145,7 @@ def wait_until_running(cluster: Any, *names: str, at_most: float = 120.0) -> boo
 
 
 def oom_scores(cluster: Any) -> list[dict[str, Any]]:
-    """One row a running container: the oom_score_adj that the kubelet wants, the one that it has, and its oom_score.
+    """Return one row per running container: the kubelet's desired oom_score_adj, the actual one, and its oom_score.
 
     Where the host of a real node refused the wanted one, `refused` says why.
     """

@@ -14,7 +14,7 @@ class Summary:
         predictions: (right, answered).
         exercises: (solved, all).
         open: whether the notebook's cluster is open.
-        tally: what of it was real, as one line; "" = nothing to say.
+        tally: the real part of it, as one line; "" = nothing to say.
     """
 
     predictions: tuple[float, float]

@@ -1,4 +1,4 @@
-"""What of a lesson or a lab was real: pods, files and kills of real nodes beside what was simulated and predicted.
+"""The real part of a lesson or a lab: pods, files and kills of real nodes beside what was simulated and predicted.
 
 real: 6 pods, 214 files read, 1 kill; simulated: 2 clusters; 3 predictions compared
 """
@@ -17,15 +17,15 @@ from kitlib.cluster.control_plane.polling import PollingCluster
 
 @dataclass
 class Tally:
-    """What the clusters of one lesson or lab did.
+    """The activity of the clusters of one lesson or lab.
 
     Attributes:
-        pods: of which a container started on a real node.
+        pods: pods with a container that started on a real node.
         files: cgroup files that were read from real nodes.
         kills: processes that the kernel killed on real nodes for want of memory.
         clusters: real ones.
         simulated: simulated ones.
-        predictions: that were compared with what was observed.
+        predictions: predictions that were compared with observed values.
     """
 
     pods: int = 0
@@ -36,11 +36,11 @@ class Tally:
     predictions: int = 0
 
     def add(self, cluster: Any) -> None:
-        """Count a cluster that will not be looked at any more."""
+        """Count a cluster that has been closed or replaced."""
         self._count(cluster)
 
     def with_open(self, clusters: Iterable[Any]) -> Tally:
-        """The same with clusters that go on: a copy, so that they can be counted again when they end."""
+        """Return the same with clusters that go on: a copy, so that they can be counted again when they end."""
         copy = replace(self)
         for cluster in clusters:
             copy._count(cluster)

@@ -1,4 +1,4 @@
-"""What the kit's values look like: in a terminal (rich), in a notebook (HTML), and as data frames (pandas).
+"""The presentation of the kit's values: in a terminal (rich), in a notebook (HTML), and as data frames (pandas).
 
 Imported by charts, widgets, lab and commands.
 Face: one function a view: `tree_view`, `describe`, `top`.

@@ -127,7 +127,7 @@ def processes_frame(cluster: Any) -> pd.DataFrame:
 
 
 def oom_frame(node: Any) -> pd.DataFrame:
-    """One row a process of a node as the OOM killer ranks it, the first to be killed on top.
+    """Return one row per process of a node as the OOM killer ranks it, the first to be killed on top.
 
     `badness` is what it compares: pages in use, and `oom_score_adj` thousandths of all pages on top. Where the host has
     refused what the kubelet wanted there, `refused` says what that was and why, and `badness wanted` what it would be.
@@ -172,7 +172,7 @@ def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
 
 
 def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
-    """One row a file: cgroup, file, value, why; with `observed` both values and whether they are the same.
+    """Return one row per file: cgroup, file, value, why; with `observed` both values and whether they are the same.
 
     Where the host of a real node refused a file, the column `refused` says why; elsewhere there is no such column.
     """

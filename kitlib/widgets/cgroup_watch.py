@@ -131,7 +131,7 @@ class CgroupWatch(KitWidget):
             self.refresh()
 
     def _notice_host(self) -> None:
-        """About once a second: whether others took the CPU time that the lines show to be missing."""
+        """Check about once a second whether other processes took the CPU time that the lines show to be missing."""
         if self._passing.virtual or self.metric.value == "memory":
             self._disturbed = ""
         elif not self._beat_is_on() or self._beat.beats % max(1, round(self.rate)) == 0:

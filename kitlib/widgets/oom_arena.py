@@ -108,7 +108,7 @@ class OomArena(KitWidget):
             raise KitError(f"{pod.name}: {made.status.message or made.status.reason}")
 
     def _has_its_memory(self, pod: Pod) -> bool:
-        """Whether a pod's process has taken what it takes: the next forecast goes by what is in use then."""
+        """Return whether a pod's process has allocated its memory; the next forecast uses the memory in use then."""
         used = sum(memory for _, memory in self.node.usages().get((pod.namespace, pod.name), {}).values())
         return used >= TAKEN * Quantity.parse(self.uses.amount).value()
 

@@ -101,7 +101,7 @@ class PodBuilder(KitWidget):
         return replace(self._config, release=Release(self.release.value))
 
     def _typed(self) -> Pod:
-        """The pod as it was typed, without the API server's defaults."""
+        """Return the pod as it was typed, without the API server's defaults."""
         if self.form.problems:
             raise KitError(f"this pod would be refused: {self.form.problems[0][1]}")
         pod = load(self.form.yaml)[0]

@@ -1,4 +1,4 @@
-"""One scheduling cycle as a board: nodes down, plugins across; walk it step by step, forwards and back.
+"""A board of one scheduling cycle: nodes down, plugins across; walk it step by step, forwards and back.
 
 SchedulerBoard("affinity-and-skew", release="1.23")
 SchedulerBoard(cluster.explain(pod))
@@ -34,12 +34,12 @@ from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 
 
 class SchedulerBoard(KitWidget):
-    """Every plugin's verdict on every node, then the scores as bars.
+    """The verdict of each plugin on each node, then the scores as bars.
 
     Args:
         shown: a Decision, a Scenario, a cluster (its waiting pods, else all), a YAML file, a story's name, or None to
             pick a story.
-        release: of a scenario; a Decision has its own; None = a cluster's own, else the latest.
+        release: the release of a scenario; a Decision has its own; None = a cluster's own, else the latest.
     """
 
     title = "Scheduler board"
@@ -103,7 +103,7 @@ class SchedulerBoard(KitWidget):
         self._told.value = told
 
     def _names_of(self, cluster: Cluster) -> list[str]:
-        """The pods of a cluster that wait for a node; all that have not ended where none waits."""
+        """Return the pods of a cluster that wait for a node; all that have not ended where none waits."""
         pods = [pod for pod in cluster.pods() if pod.status.phase not in TERMINAL_PHASES]
         return [pod.key for pod in pods if not pod.spec.node_name] or [pod.key for pod in pods]
 

@@ -24,7 +24,7 @@ class SideBySide(KitWidget):
     Args:
         left, right: YAML, a path, or a Pod; None = a Burstable and a Guaranteed example.
         node: a node of a cluster, or a `NodeConfig`; None = 4 CPUs and 8Gi.
-        version: of the cgroups; None = the node's, else 2.
+        version: the cgroup version; None = the node's, else 2.
     """
 
     title = "Two pods side by side"

@@ -64,7 +64,7 @@ class SpreadExplorer(KitWidget):
     Args:
         scenario: a story's name, a YAML file, a Scenario, a cluster as it is now, or None for an empty one.
         zones, nodes: of the empty cluster: zones, and nodes in each.
-        release: whose scheduler decides; None = a cluster's own, else the latest.
+        release: the scheduler's release; None = a cluster's own, else the latest.
 
     Attributes:
         on_cluster: the button that puts the next pod on the cluster, and its outcome; None without a cluster.
@@ -225,7 +225,7 @@ class SpreadExplorer(KitWidget):
         self._do(replace(found, **{name: getattr(self.state, name) for name in _FIELDS}))
 
     def _next_pod(self) -> Pod:
-        """The pod that comes next, with the constraint that is set here, under a name that is free."""
+        """Return the pod that comes next, with the constraint that is set here, under a name that is free."""
         assert self.cluster is not None
         return next_pod(self.cluster, self.state, self._template)
 
@@ -235,7 +235,7 @@ class SpreadExplorer(KitWidget):
         return found
 
     def _told(self, pod: Pod, predicted: Decision) -> str:
-        """Where the cluster's scheduler put the pod, beside where it could go by the prediction."""
+        """Return the node that the cluster's scheduler chose, beside the nodes that the prediction allows."""
         best = f"{'one of ' if len(predicted.best) > 1 else ''}{', '.join(predicted.best)}"
         said = f"Predicted for {pod.name}: {best or f'it waits ({predicted.message})'}."
         waits = why_waiting(pod)

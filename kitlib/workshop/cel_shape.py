@@ -30,7 +30,7 @@ class Shape(Protocol):
 
 @dataclass(frozen=True)
 class Exactly:
-    """One value, compared as a whole: scalars, lists and maps."""
+    """A value, compared as a whole: scalars, lists and maps."""
 
     value: Any
 
@@ -40,7 +40,7 @@ class Exactly:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few scalars."""
+    """An alternative of a few scalars."""
 
     values: Sequence[Any]
 
@@ -107,7 +107,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Either:
-    """One of several shapes."""
+    """An alternative of several shapes."""
 
     shapes: Sequence[Shape]
 

@@ -71,7 +71,7 @@ def storage_gb(learners: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class KubernetesRoom:
-    """What is asked for.
+    """The requested room.
 
     Attributes:
         limits: of each learner.

@@ -39,7 +39,7 @@ _DEFAULT_TOLERATIONS = [
     {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for name in ("not-ready", "unreachable")
 ]
-"""Those that DefaultTolerationSeconds adds."""
+"""The tolerations that DefaultTolerationSeconds adds."""
 
 
 @dataclass(frozen=True, kw_only=True)

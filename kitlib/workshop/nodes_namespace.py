@@ -1,4 +1,4 @@
-"""What an administrator grants so that learners have real nodes: a namespace for each of them, and nothing beside it.
+"""The rights that an administrator grants for learners' real nodes: one namespace per learner, and nothing else.
 
 A node owns a cgroup tree, so Pod Security must let its pod be privileged; that level would let a learner take over the
 machine. So admission policies let through only the kit's own pods (`node_pod_policy`), on machines that are set aside

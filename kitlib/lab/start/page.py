@@ -72,7 +72,7 @@ class _Scenes:
         }
 
     def _lesson_of_the_scene(self) -> dict[str, str]:
-        """Where the scene is explained step by step."""
+        """Return the lesson that explains the scene step by step."""
         card = next(one for one in course_map(self._progress) if one.name == SCENES_LESSON)
         return {"path": card.path, "title": f"{card.number} · {card.title}"}
 

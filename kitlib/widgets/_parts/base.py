@@ -109,7 +109,7 @@ class KitWidget(ipw.VBox):
         raise TypeError(f"{type(self).__name__} does not say what it shows: it must define chart()")
 
     def origin(self) -> Origin:
-        """Where the values come from; a widget that looks at a node or a cluster asks that."""
+        """The origin of the values; for a widget that shows a node or a cluster, the origin of that."""
         return COMPUTED
 
     def paint(self, chart: Chart) -> None:

@@ -42,5 +42,5 @@ class ChartPicture(anywidget.AnyWidget):
 
 
 def _plain(value: Any) -> Any:
-    """numpy's arrays and numbers, and anything else that a picture shows as its text."""
+    """Convert numpy's arrays and numbers, and anything else that a picture shows as its text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

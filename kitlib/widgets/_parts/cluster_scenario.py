@@ -33,14 +33,14 @@ _DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice")
 
 
 def scenario_of_cluster(cluster: Cluster, pod: str = "") -> Scenario:
-    """The cluster as it is now, as a scenario: a copy that can be decided under any release.
+    """Return the cluster as it is now, as a scenario: a copy that can be decided under any release.
 
     Args:
-        cluster: to copy.
+        cluster: the cluster to copy.
         pod: name or `namespace/name` of the pod in question, whose own place is left out; "" = the first that waits.
 
     Raises:
-        NotFound: there is no such pod.
+        NotFound: the pod does not exist.
     """
     pods = [one for one in cluster.pods() if one.status.phase not in TERMINAL_PHASES]
     asked = next((one for one in pods if pod in (one.name, one.key)), None)
@@ -58,14 +58,14 @@ def scenario_of_cluster(cluster: Cluster, pod: str = "") -> Scenario:
 
 
 def spread_of_cluster(cluster: Cluster, release: Release | str | None = None) -> tuple[Spread, Pod | None]:
-    """The cluster's zones and the constraint of the pod that comes next.
+    """Return the cluster's zones and the constraint of the pod that comes next.
 
     That is the first pod with a constraint that waits, else one more like the newest that has one; where no pod has
     any, a pod `app: web` that spreads over zones with maxSkew 1.
 
     Args:
-        cluster: to copy.
-        release: whose scheduler decides; None = the cluster's.
+        cluster: the cluster to copy.
+        release: the scheduler's release; None = the cluster's.
 
     Returns:
         The state, and the pod that the next one is made from; None = the kit's own.
@@ -100,11 +100,11 @@ def spread_of_cluster(cluster: Cluster, release: Release | str | None = None) ->
 
 
 def next_pod(cluster: Cluster, state: Spread, template: Pod | None) -> Pod:
-    """One more pod with the constraint of a state, under a name that is free.
+    """Return another pod with the constraint of a state, under a free name.
 
     Args:
-        cluster: that it will be put on.
-        state: with the constraint.
+        cluster: the target cluster.
+        state: the state with the constraint.
         template: the pod that it is made from; None = the kit's own.
     """
     own = state.pod()

@@ -23,18 +23,18 @@ _LOOK = 0.25
 
 
 def live_cluster(given: object) -> Cluster | None:
-    """The cluster that a widget was given; None for anything else."""
+    """Return the cluster that a widget was given; None for anything else."""
     return given if isinstance(given, Cluster) else None
 
 
 def free_name(cluster: Cluster, wanted: str, namespace: str = "default") -> str:
-    """A name that no pod has: the wanted one, or that with a number."""
+    """Return a name that no pod has: the wanted one, or that with a number."""
     taken = {one.name for one in cluster.pods() if one.namespace == namespace}
     return next(name for name in (wanted, *(f"{wanted}-{n}" for n in range(2, len(taken) + 3))) if name not in taken)
 
 
 def computed_of(cluster: Cluster) -> Origin:
-    """The origin of decisions: they are computed, from the objects of a cluster."""
+    """Return the origin of decisions: they are computed, from the objects of a cluster."""
     return Origin("computed", because=f"the objects are those of {origin_of(cluster).place}")
 
 
@@ -42,8 +42,8 @@ class OnCluster(ipw.VBox):
     """A button that puts a pod on a cluster, and what came of it.
 
     Args:
-        widget: that it is part of.
-        cluster: that the pod is put on.
+        widget: the widget that contains it.
+        cluster: the target cluster of the pod.
         pod: makes the pod.
         predicted: called with the pod before it is applied; its result goes to `told`.
         told: HTML: the prediction beside what the cluster did, for the pod as it is then.
@@ -99,7 +99,7 @@ class OnCluster(ipw.VBox):
         return any((one.name, one.namespace) == key for one in self._cluster.pods())
 
     def _settled(self, pod: Pod) -> Pod:
-        """The pod once it runs, has ended, or is known to wait; as it is where that takes too long."""
+        """Return the pod once it runs, has ended, or is known to wait; as it is where that takes too long."""
         left = AT_MOST
         while True:
             now: Pod = self._cluster.pod(pod.name, pod.namespace)
@@ -110,7 +110,7 @@ class OnCluster(ipw.VBox):
 
 
 def why_waiting(pod: Pod) -> str:
-    """Why a pod has no node, as its condition says; "" where it has one or has not been tried."""
+    """Return why a pod has no node, as its condition says; "" = it has one or has not been tried."""
     if pod.spec.node_name:
         return ""
     conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]

@@ -21,7 +21,7 @@ Values = dict[tuple[str, str, str], str]
 
 
 def predicted_values(node: KernelNode, pod: Pod) -> Values:
-    """Every value that the kubelet would write for a pod on that node, computed from the manifest alone."""
+    """Return the values that the kubelet would write for a pod on that node, computed from the manifest alone."""
     tree = desired_tree(node.config, [pod], version=node.cgroupfs.version, driver=node.config.settings.cgroup_driver)
     found: Values = {
         (cgroup.kind, cgroup.container, file.name): file.shown
@@ -36,7 +36,7 @@ def predicted_values(node: KernelNode, pod: Pod) -> Values:
 
 
 def values_chart(cluster: Cluster, pod: Pod, predicted: Values) -> Chart:
-    """The predicted values beside those that the files and /proc of the pod's node show, with the host's refusals."""
+    """Return the predicted values beside those of the files and /proc of the pod's node, with the host's refusals."""
     node = cluster.node(pod.spec.node_name)
     tree = node.tree()
     read: Values = {}
@@ -76,7 +76,7 @@ def values_chart(cluster: Cluster, pod: Pod, predicted: Values) -> Chart:
 
 
 def result_html(cluster: Cluster, pod: Pod, predicted: Values) -> str:
-    """What came of a pod: the table of values where it runs, else why it does not."""
+    """Return the outcome of a pod: the table of values if it runs, else why it does not."""
     if why := why_waiting(pod):
         return f"<p>{html.escape(f'{pod.name} waits: {why}')}</p>"
     if pod.status.phase != "Running":

@@ -16,7 +16,7 @@ from kitlib.widgets._parts.cluster_scenario import scenario_of_cluster
 
 
 def scenario_of(given: Scenario | Cluster | Path | str) -> Scenario:
-    """A scenario, a cluster as it is now, a scenario from a YAML file of the user's, or a story by its name.
+    """Return a scenario, a cluster as it is now, a scenario from a YAML file of the user's, or a story by its name.
 
     Raises:
         KitError: for anything else.
@@ -35,7 +35,7 @@ def scenario_of(given: Scenario | Cluster | Path | str) -> Scenario:
 
 
 class ScenarioPicker:
-    """What is shown, and a control to change it.
+    """The displayed scenario, and a control to change it.
 
     Args:
         given: a Scenario, a cluster or a file (then there is nothing to pick), a story's name, or None for the first

@@ -27,7 +27,7 @@ CPUS = 1.0
 PROCESSES = 200
 LEARNERS_FOLDER = Path(os.environ.get("KITLIB_HUB_FOLDER", "/srv/kitlib/learners"))
 ROOM_FOLDER = Path(os.environ.get("KITLIB_HUB_ROOM", LEARNERS_FOLDER.with_name("room")))
-"""What the trainer decides, in room.json: `kitlib room LEARNERS_FOLDER` writes it, learners only read it."""
+"""The folder of the trainer's settings, room.json: `kitlib room LEARNERS_FOLDER` writes it, learners only read it."""
 IMAGE = os.environ.get("KITLIB_HUB_IMAGE", "kitlib-learner")
 PORT = int(os.environ.get("KITLIB_HUB_PORT", "8000"))
 HUB_PORT = int(os.environ.get("KITLIB_HUB_API_PORT", "8081"))
