@@ -1,4 +1,4 @@
-"""Which features a node declares by release and gates, and which ones pods and updates need."""
+"""Tests of the features that a node declares by release and gates, and of those that pods and updates need."""
 
 from __future__ import annotations
 

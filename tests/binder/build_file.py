@@ -1,6 +1,6 @@
 """The build file that repo2docker prints, and its steps carried out without a container engine.
 
-What stands for what: this machine's system (Debian in the gate) for the image `buildpack-deps:24.04` (Ubuntu), a
+The substitutes: this machine's system (Debian in the gate) for the image `buildpack-deps:24.04` (Ubuntu), a
 virtual environment of this machine's Python for conda's, a folder for the image's `/home` and `/srv`. Packages of
 Ubuntu can therefore not be tried here; the kit asks for none.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 OURS = "# Run pre-assemble scripts!"
-"""From this line on the steps depend on the repository's files; before it they are the same for everybody."""
+"""The first line of the steps that depend on the repository's files; the steps before it are the same for everybody."""
 USER_ID = 1000
 USER_NAME = "jovyan"
 _SET = re.compile(r"(\w+)=(\"[^\"]*\"|\S+)")
@@ -46,7 +46,7 @@ class Machine:
     Attributes:
         root: the folder.
         source: the checkout, which the build file calls `src`.
-        python: makes the environment that stands for conda's.
+        python: the program that makes the environment instead of conda.
         environment: variables of the build file, with those of this process that pip reads.
         user: whom the steps are run as; "" = the one who runs this.
         ran: the commands that were run, each with its user.
@@ -107,7 +107,7 @@ class Machine:
             self.environment[name] = filled
 
     def _base(self) -> None:
-        """What the steps before ours leave behind: folders of the user, and an environment with pip."""
+        """Make the result of the steps before ours: folders of the user, and an environment with pip."""
         prefix = Path(self.environment["NB_PYTHON_PREFIX"])
         Path(self.environment["REPO_DIR"]).mkdir(parents=True, exist_ok=True)
         subprocess.run([self.python, "-m", "venv", str(prefix)], check=True)

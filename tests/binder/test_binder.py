@@ -119,7 +119,7 @@ def machine() -> Iterator[Machine]:
 
 
 def build_file(checkout: Path, folder: Path) -> str:
-    """What repo2docker would give to the engine."""
+    """Return the build file that repo2docker would give to the engine."""
     python = venvs.make(folder / "repo2docker")
     venvs.install(python, "jupyter-repo2docker")
     options = ["--no-build", "--debug", "--user-id", str(USER_ID), "--user-name", USER_NAME]
@@ -133,7 +133,7 @@ def build_file(checkout: Path, folder: Path) -> str:
 def test_the_steps_that_repo2docker_prints_make_an_environment_that_runs_the_notebooks(
     machine: Machine, tmp_path: Path
 ) -> None:
-    """As Binder builds: the printed steps as the user that they name, then notebooks under `start`, as that user."""
+    """Run, as Binder does, the printed steps as the user that they name, then notebooks under `start`, as that user."""
     text = build_file(machine.source, tmp_path)
     assert "Building conda environment for python=3.11" in text
     steps = instructions(text)

@@ -1,4 +1,4 @@
-"""Every command on terminals, pipes and files of every encoding: replacement, never a traceback."""
+"""Tests of every command on terminals, pipes and files of every encoding: replacement, never a traceback."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_a_node_with_a_lease_that_never_posted_a_status_is_left_alone() -> None:
 
 
 def test_a_clock_that_goes_wrong_does_not_matter_as_long_as_it_goes() -> None:
-    """What counts is that the renewTime is another one, and when that was noticed."""
+    """The renewTime has to be another one, and the time when that was noticed counts."""
     cluster = Cluster.simulated(1)
     cluster.apply(node("theirs", **READY))
     for i in range(20):

@@ -67,7 +67,7 @@ def test_what_is_refused_is_said_in_one_sentence(caplog: pytest.LogCaptureFixtur
 
 
 def test_pods_that_can_run_are_not_slowed_down() -> None:
-    """Only replacements of pods that ended at once wait: what is wanted is there at once, as ever in the kit."""
+    """Replacements wait only for pods that ended at once; all others are made at once."""
     cluster = Cluster.simulated(1, kubelets=False)
     cluster.apply(workload("ReplicaSet", "web", 100))
     assert Counter(one.status.phase for one in cluster.pods()) == {"Running": 100}

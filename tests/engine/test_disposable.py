@@ -40,7 +40,7 @@ cluster.close()
 time.sleep(1000)
 """
 PHASES = ("", "up", "running", "read")
-"""What the owner says before it is killed; "" = it is killed while it starts containers. Behind "read" it closes."""
+"""The owner's last request before it is killed; "" = killed while it starts containers. Behind "read" it closes."""
 
 
 IDLE_OWNER = """
@@ -217,7 +217,7 @@ def _ready(cluster: DockerCluster) -> dict[str, str]:
 
 
 def test_deleting_a_fork_bomb_ends_all_of_it_and_spares_its_neighbour(start: Callable[..., DockerCluster]) -> None:
-    """Without a limit of the pod's own: the node's container has one, always."""
+    """The pod has no limit of its own: the node's container always has one."""
     cluster = start(1, memory="512Mi")
     node = cluster.node()
     inspected = node.container.client.api.inspect_container(node.container.id)

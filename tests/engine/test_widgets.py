@@ -191,7 +191,7 @@ def test_the_board_shows_what_the_scheduler_of_a_real_cluster_thought(cluster):
 
 
 def test_the_builders_button_puts_the_pod_on_a_real_node(cluster):
-    """Every predicted value is what the files and /proc show, or carries the host's refusal."""
+    """The files and /proc show every predicted value, or the value carries the host's refusal."""
     builder = PodBuilder(from_dict(pod(name="sure", limits={"cpu": "100m", "memory": "64Mi"}), Pod), cluster)
     origin = cluster.node().origin
     assert origin.real and builder.version.value == origin.version == cluster.node().cgroupfs.version

@@ -1,4 +1,4 @@
-"""One simulated pod loads what one pod needs: no code of kinds, languages and plugins that the scene lacks."""
+"""Tests that a simulated pod loads only the code that it needs: no kinds, languages and plugins beyond the scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line at the end says what of a lesson or a lab was real."""
+"""Tests of the line at the end that says what of a lesson or a lab was real."""
 
 from __future__ import annotations
 

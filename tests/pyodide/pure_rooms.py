@@ -15,7 +15,7 @@ from typing import Any
 
 
 def imports(*, numpy: bool = True) -> dict[str, Any]:
-    """Every module of the pure rooms; without numpy those that need none."""
+    """Import the modules of the pure rooms; without numpy those that need none."""
     from tests.rooms import KITLIB, USES_NUMPY, pure_files
     from tests.rooms import pure_rooms as rooms
 

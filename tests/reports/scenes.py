@@ -68,7 +68,7 @@ def on_nodes(cluster: SimulatedCluster, app: str = "") -> dict[str, int]:
 
 
 def why(cluster: SimulatedCluster, name: str) -> str:
-    """What a waiting pod's condition says."""
+    """Return the message of a waiting pod's condition."""
     conditions = cluster.pod(name).status.conditions
     return next((one.message for one in conditions if one.type == "PodScheduled" and one.status == "False"), "")
 

@@ -40,7 +40,7 @@ def new_version(cluster: Any, kind: str, name: str) -> None:
 
 
 def test_kubernetes_86037_a_pod_of_a_cordoned_zone_waits() -> None:
-    """One pod in each zone, maxSkew 1, one zone cordoned, its pod deleted: its successor stays Pending."""
+    """The case has a pod in each zone, maxSkew 1, one zone cordoned, its pod deleted: its successor stays Pending."""
     cluster = nodes(*zones("a", "b", "c"))
     cluster.apply(workload("Deployment", "web", 3, **spread(ZONE)))
     cluster.cordon("n3")
@@ -51,7 +51,7 @@ def test_kubernetes_86037_a_pod_of_a_cordoned_zone_waits() -> None:
 
 
 def test_kubernetes_91152_with_one_domain_there_is_no_skew() -> None:
-    """One node labelled zone=1, two replicas: the reporter expected the second to wait; both run."""
+    """The case has two replicas and one node labelled zone=1: the reporter expected the second to wait; both run."""
     cluster = nodes({"name": "n1", "labels": {"zone": "1"}})
     cluster.apply(workload("StatefulSet", "nginx", 2, **spread("zone", app="nginx")))
     assert on_nodes(cluster) == {"n1": 2}

@@ -1,4 +1,4 @@
-"""What changes for given objects between two releases: placements, classes, cgroup values, defaults, gates."""
+"""Tests of the differences for objects between two releases: placements, classes, cgroup values, defaults, gates."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def without_paths(text: str) -> str:
 
 
 def test_the_pages_are_those_that_the_table_makes() -> None:
-    """Where this fails: `python -m kitlib.study.gates` and `python -m kitlib.study.changes` print them."""
+    """If this fails: `python -m kitlib.study.gates` and `python -m kitlib.study.changes` print the pages."""
     assert without_paths((DOCS / "gates.md").read_text(encoding="utf-8")) == without_paths(page((), ROOT))
     assert (DOCS / "changes-1.37.md").read_text(encoding="utf-8") == changes_page(Release("1.36"), Release("1.37"))
 

@@ -194,7 +194,7 @@ def test_a_widget_is_made_whatever_kernel_runs_the_cell(signature: str, monkeypa
 
 
 def test_widgets_are_made_and_drawn_without_plotly_and_pandas() -> None:
-    """In a page these come last, and may not come at all."""
+    """A page loads these last, and may not load them at all."""
     code = (
         "import sys; sys.modules['plotly'] = sys.modules['pandas'] = None\n"
         "import kitlib.widgets as w\n"

@@ -1,4 +1,4 @@
-"""A learner's own cluster in the widgets: pods are put on it, and prediction and outcome stand beside each other."""
+"""A learner's own cluster in the widgets: pods are put on it, and prediction and outcome are shown side by side."""
 
 from __future__ import annotations
 

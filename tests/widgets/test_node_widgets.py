@@ -228,7 +228,7 @@ def test_the_eviction_gauges_player_goes_through_starts_pressure_and_evictions()
 
 
 def test_a_race_on_a_busy_host_says_so_and_a_quiet_one_does_not(monkeypatch):
-    """Where other processes take the CPU, the difference to the promise is not Kubernetes'."""
+    """If other processes take the CPU, the difference to the promise is not Kubernetes'."""
     taken = [0.0]
 
     def host_time(node):

@@ -106,7 +106,7 @@ def struct_of(kind: Any) -> Any:
 
 
 def changes(given: Any, kind: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Every field of the schema at and below a value: the path and another value than the kit sets."""
+    """Return the fields of the schema at and below a value: the path and another value than the kit sets."""
     if isinstance(given, list):
         last = given[-1]
         more = {name: other(value) for name, value in last.items()} if isinstance(last, dict) else other(last)

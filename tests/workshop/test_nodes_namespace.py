@@ -66,7 +66,7 @@ def test_the_command_prints_the_manifest(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_each_seat_of_a_hub_has_an_account_and_a_namespace(capsys: pytest.CaptureFixture[str]) -> None:
-    """One learner can neither read nor delete another one's nodes."""
+    """A learner can neither read nor delete the nodes of another one."""
     assert cli.main(["workshop", "--namespace", "rooms", "--learners", "3", "--hub", "class"]) == 0
     found = list(yaml.safe_load_all(capsys.readouterr().out))
     spaces = [one["metadata"]["name"] for one in found if one["kind"] == "Namespace"]

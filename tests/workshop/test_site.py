@@ -191,7 +191,7 @@ def add_notebook(public: Path, name: str, cells: list[str]) -> None:
 
 @pytest.fixture
 def page(address: str) -> Iterator[Any]:
-    """A page of a browser; at its end it has asked nobody but the site."""
+    """Yield a page of a browser; it fails if the page sent requests to other sites."""
     chromium = os.environ.get("KITLIB_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None or importlib.util.find_spec("playwright") is None:
         missing = "no chromium on this machine" if chromium is None else "playwright is not installed"
@@ -272,7 +272,7 @@ NEED_NUMPY = {
     *("ExplainBoard", "PreemptionStage", "QueueTheatre", "ReleaseDifference", "ReleaseSwitch", "SchedulerBoard"),
     "SpreadExplorer",
 }
-"""They show the scheduler, which needs numpy; neither PyPI nor npm has it for Pyodide."""
+"""The modules that show the scheduler, which needs numpy; neither PyPI nor npm has it for Pyodide."""
 CELLS = """() => [...window.jupyterapp.shell.widgets("main")].find((one) => one.content?.widgets).content.widgets
   .map((cell) => ({ ran: cell.model.executionCount, outputs: cell.model.outputs.toJSON() }))"""
 RAN = f"() => ({CELLS})().every((cell) => cell.ran)"

@@ -1,4 +1,4 @@
-"""Every write passes the admission plugins in upstream's order, and each is loaded with the first write it is about."""
+"""Tests that every write passes the admission plugins in upstream's order, each loaded with its first write."""
 
 from __future__ import annotations
 

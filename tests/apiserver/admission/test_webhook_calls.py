@@ -68,7 +68,7 @@ def test_a_request_that_is_handled_again_finds_its_answer_and_its_names() -> Non
 
 
 def test_a_webhook_may_ask_the_api_while_it_is_asked() -> None:
-    """On an API server it may; with the cluster's lock held it would wait for itself."""
+    """An API server allows it; with the cluster's lock held it would wait for itself."""
     with Cluster.simulated(0) as cluster, webhook_server() as server, GenericAPIServer(cluster, pace=0) as service:
         context = ssl._create_unverified_context()
 

@@ -1,4 +1,4 @@
-"""One storage for each group and resource: kinds and plurals that built-in kinds or other groups have too."""
+"""Tests of the storage for each group and resource: kinds and plurals that built-in kinds or other groups have too."""
 
 from __future__ import annotations
 

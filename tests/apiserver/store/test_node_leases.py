@@ -75,7 +75,7 @@ def test_a_lease_goes_with_its_node_and_comes_again_where_it_alone_is_deleted() 
 
 
 def test_reading_leases_changes_nothing_else() -> None:
-    """UIDs and generated names are those of a cluster in which nobody looks."""
+    """UIDs and generated names are the same as in a cluster without readers."""
 
     def made(look: bool) -> list[str]:
         cluster = Cluster.simulated(2, seed=3)

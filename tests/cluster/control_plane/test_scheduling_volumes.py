@@ -148,7 +148,7 @@ def test_a_deleted_pod_gives_up_its_place_while_its_volume_is_awaited() -> None:
 
 
 def test_a_claim_of_a_pod_that_names_its_node_waits_for_ever() -> None:
-    """Only the scheduler chooses nodes for claims: shouldDelayBinding, findNonScheduledPodsByPVC."""
+    """The scheduler alone chooses nodes for claims: shouldDelayBinding, findNonScheduledPodsByPVC."""
     cluster = hollow(1)
     cluster.apply([storage_class("kitlib.example/hostpath"), claim("c"), using("a", "c", nodeName="node-1")])
     cluster.advance(60)

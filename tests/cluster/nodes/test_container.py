@@ -153,7 +153,7 @@ def test_an_idle_node_stays_ready_and_nothing_is_asked_of_it(cluster: Fake) -> N
 
 
 def test_idling_leaves_no_changes_behind(cluster: Fake) -> None:
-    """Until the first events are an hour old and go."""
+    """Changes exist until the first events are an hour old and expire."""
     let_pass(cluster, 60)
     version = cluster.api.store.version
     let_pass(cluster, 3000)

@@ -1,4 +1,4 @@
-"""Whose kubelet runs a node."""
+"""Tests of the owner of a node's kubelet."""
 
 from __future__ import annotations
 

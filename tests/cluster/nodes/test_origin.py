@@ -1,4 +1,4 @@
-"""Where a value comes from is said alike of nodes, clusters and computed values, with what the host refused."""
+"""Tests that nodes, clusters and computed values report the origin of a value alike, with the host's refusals."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ OWN = {"failCgroupV1": "cgroup v1 and v2 are compared in every release"}
 
 
 def test_a_default_that_the_table_of_releases_has_is_written_nowhere_else():
-    """Every field named like a row of the table is None until the release is known."""
+    """Each field named like a row of the table is None until the release is known."""
     literal = []
     for place in sorted(Path(kitlib.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(place.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""What the kubelet checks of a pod besides resources: words, order, and what does not count.
+"""Tests of the kubelet's checks of a pod besides resources: words, order, and what does not count.
 
 The rules of lifecycle predicate.go (generalFilter, rejectPodAdmission…) and scheduler AdmissionCheck.
 """

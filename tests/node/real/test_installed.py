@@ -1,4 +1,4 @@
-"""Which engines are installed, and the command that starts each of them on this kind of machine."""
+"""Tests of the installed engines, and the command that starts each of them on this kind of machine."""
 
 from __future__ import annotations
 

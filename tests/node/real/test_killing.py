@@ -19,7 +19,7 @@ class Cgroups:
     """Cgroups with real processes in them; those that are `stuck` stay a while though they were killed.
 
     Args:
-        version: of the cgroups.
+        version: the cgroup version.
         kills: whether the kernel has cgroup.kill.
         processes: path -> what runs there.
     """

@@ -25,7 +25,7 @@ def directory(folder: Path, *files: str) -> Path:
 
 
 def archive(folder: Path, *files: str) -> Path:
-    """As debootstrap's root is packed: names begin with a dot, /bin is a link."""
+    """Return a root packed as debootstrap does: names begin with a dot, /bin is a link."""
     place = folder / "root.tar"
     with tarfile.open(place, "w") as made:
         link = tarfile.TarInfo("./bin")

@@ -1,4 +1,4 @@
-"""What a node remembers of containers that have ended is bounded."""
+"""Tests that a node remembers a bounded number of ended containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a container's command line does to CPU, memory, disk and shared memory."""
+"""Tests of the effect of a container's command line on CPU, memory, disk and shared memory."""
 
 from __future__ import annotations
 

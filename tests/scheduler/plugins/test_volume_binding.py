@@ -95,7 +95,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: local, resources: {reques
 
 
 def test_without_a_cluster_a_reserved_volume_stays_with_its_pod():
-    """No API is there to write to: what Reserve assumed counts, also after the objects have been given anew."""
+    """There is no API to write to: the assumptions of Reserve also count after the objects have been given anew."""
     objects = load(STORAGE) + load(ONE_LOCAL)
     scheduler = Scheduler(NODES, volumes=objects)
     assert scheduler.schedule(pod("local", name="first")).suggested_host

@@ -25,8 +25,8 @@ class Webhooks:
     """The servers of one test.
 
     Attributes:
-        port: of the server.
-        authority: its certificate in base64, as `caBundle` has it.
+        port: the port of the server.
+        authority: the server's certificate in base64, the value of `caBundle`.
         asked: path and request of every call, in order.
         answers: path -> the function that makes a response.
     """

@@ -1,4 +1,4 @@
-"""Which types travel between a control plane and its owner: those of every room that only computes."""
+"""Tests of the types that travel between a control plane and its owner: those of every room that only computes."""
 
 from __future__ import annotations
 
