@@ -118,7 +118,7 @@ def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Say which byte of a text is not UTF-8, and where it stands."""
+    """Report the byte of a text that is not UTF-8, and its position."""
     return f"not text in UTF-8: byte 0x{error.object[error.start]:02x} at position {error.start}"
 
 

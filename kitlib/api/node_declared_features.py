@@ -1,8 +1,8 @@
 """Features that a node declares in `status.declaredFeatures` and that some pods and pod updates need.
 
-A node that is older than the control plane may lack what a new field of a pod asks for. The kubelet lists the features
-that its release knows and its gates enable; the scheduler, the API server and the kubelet compare the list with what a
-pod requires. Which features there are is part of the table of releases (`nodeDeclaredFeatures`).
+A node that is older than the control plane may lack support for a new field of a pod. The kubelet lists the features
+that its release knows and its gates enable; the scheduler, the API server and the kubelet compare the list with the
+pod's requirements. The table of releases has the features of each release (`nodeDeclaredFeatures`).
 
 Source: component-helpers nodedeclaredfeatures (framework.go, featureset.go, features/*); KEP-5328.
 """

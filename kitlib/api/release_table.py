@@ -54,7 +54,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
     "MatchLabelKeysInPodTopologySpread": ((25, _OFF), (27, _ON)),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ((34, _ON),),
-    # 1.35.0 switched it on; 1.35.4 and 1.36 have it off again (kubernetes/kubernetes #137904, #137926)
+    # 1.35.0 switched it on; it is off again in 1.35.4 and 1.36 (kubernetes/kubernetes #137904, #137926)
     "MaxUnavailableStatefulSet": ((24, _OFF),),
     "MemoryManager": ((22, _ON),),
     "MemoryQoS": ((22, _OFF), (37, _ON)),
@@ -114,7 +114,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitBetaZoneLabelsMatch": ((29, _ON),),
     # a sidecar's host ports are taken
     "KitSidecarPortsCount": ((34, _ON),),
-    # the kubelet tells by conditions, no longer by `status.resize`, that a resize waits
+    # the kubelet reports by conditions, no longer by `status.resize`, that a resize waits
     "KitResizeHasConditions": ((33, _ON),),
     # while a pod is resized, what its containers have counts; before, what they were allocated
     "KitResizeCountsActuated": ((32, _ON),),
@@ -123,17 +123,17 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # a namespace selector of the incoming pod's affinity is asked about empty labels too: the terms became values of an
     # interface in 1.34 (kubernetes/kubernetes #132457)
     "KitNamespaceSelectorAskedTwice": ((34, _ON),),
-    # a gate that is on needs those on that it builds on; before, it was without effect
+    # an enabled gate needs the gates that it depends on; before, it was without effect
     "KitGatesDepend": ((35, _ON),),
-    # PreFilter may name the only nodes that come into question
+    # PreFilter may restrict the candidates to named nodes
     "KitPreFilterNodeNames": ((24, _ON),),
     # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then
     "KitPreScoreSkips": ((28, _ON),),
-    # the same of node affinity and volume binding
+    # the same for node affinity and volume binding
     "KitNodeAffinityScoreSkips": ((30, _ON),),
     # a spread constraint with an empty selector counts no pods; before, it counted all of the namespace
     "KitEmptySpreadSelectorCountsNobody": ((27, _ON),),
-    # a resource that the pod does not request is not looked at, even if the node has given out too much of it
+    # a resource that the pod does not request is not checked, even if the node has allocated too much of it
     "KitFitChecksOnlyRequested": ((28, _ON),),
     # the score for free resources forgets the overhead
     "KitFitScoreIgnoresOverhead": ((23, _ON), (24, _OFF)),
@@ -153,17 +153,17 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitMissingNamedNodeFails": ((24, _ON), (30, _OFF)),
     # the scheduler crashes where none of the nodes exists that PreFilter names
     "KitNoNamedNodePanics": ((30, _ON), (31, _OFF)),
-    # what went wrong in PostFilter is told in the event
+    # errors of PostFilter are shown in the event
     "KitPostFilterErrorShown": ((27, _ON),),
-    # victims of an earlier preemption are known by their condition, not by their being on the way out
+    # victims of an earlier preemption are identified by their condition, not because they are terminating
     "KitWaitsForPreemptedOnly": ((27, _ON),),
     # victims are sorted by importance after those whose disruption budget would be violated have been told apart
     "KitVictimsSortedAgain": ((32, _ON),),
     # ReadWriteOncePod claims are followed through preemption's trial removals
     "KitVolumeRestrictionsTracksPods": ((27, _ON),),
-    # a Filter plugin that rejects a node does not keep the others from being asked about it
+    # a Filter plugin that rejects a node does not stop the other plugins from running
     "KitAllFiltersRun": ((24, _ON), (26, _OFF)),
-    # a pod that nothing has happened for is tried again after five minutes, no longer after one
+    # a pod without events is tried again after five minutes, no longer after one
     "KitPoolKeepsFiveMinutes": ((24, _ON),),
     # nodes with the devices that a claim names first are preferred
     "KitPrioritizedListScores": ((35, _ON),),
@@ -249,7 +249,7 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     ),
     # the kubelet refuses to start on cgroup v1 (KEP-5573)
     "failCgroupV1": ((31, False), (35, True)),
-    # seconds that the eviction manager asks for at a hard threshold or a limit; 0 was taken for the pod's own grace
+    # seconds that the eviction manager uses at a hard threshold or a limit; 0 was taken for the pod's own grace
     # period by mistake, for pods deleted by force too (kubernetes#124063)
     "immediateEvictionGracePeriodSeconds": ((23, 0), (31, 1)),
     # at a soft threshold: evictionMaxPodGracePeriod alone, or the smaller one of it and the pod's own

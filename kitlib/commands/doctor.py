@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 def report(findings: list[Finding]) -> str:
     """Return a report of a problem as Markdown: findings, kernel, settings, the last defects.
 
-    Of settings only the names are given, except those that hold no name or address; the user's and the machine's name
+    Only the names of settings are printed, except those that hold no name or address; the user's and the machine's name
     and the home directory are replaced everywhere.
     """
     settings = {

@@ -26,7 +26,7 @@ def place() -> Path | None:
 
 
 def keep(error: BaseException, command: str) -> None:
-    """Add a defect to the file, and drop all but the last of the others; a file that cannot be written is no matter."""
+    """Add a defect to the file, and drop all but the last ones; errors in writing the file are ignored."""
     file = place()
     if file is None:
         return

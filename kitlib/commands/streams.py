@@ -1,7 +1,7 @@
 """Prints output of a command on a terminal, pipe or file of any encoding.
 
 Windows writes pipes and files in the code page of the country (cp1252, cp437, cp932), and a POSIX locale means ASCII.
-What such an encoding does not have is replaced by the nearest plain characters, never an error in the middle of a line.
+Other characters are replaced by the nearest plain ones, so that no error occurs in the middle of a line.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PLAIN = {
     "╸": "-",
     "╺": "-",
 }
-"""Characters of the kit's texts -> how they look where there is nothing but ASCII."""
+"""Characters of the kit's texts -> their replacements in ASCII."""
 
 
 def replaced(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -13,7 +13,7 @@ from kitlib.api.core import Node
 from kitlib.api.meta import Condition
 
 NODE_MONITOR_PERIOD = 5.0
-"""Seconds between two looks at the nodes' health. Source: --node-monitor-period."""
+"""Seconds between two checks of the nodes' health. Source: --node-monitor-period."""
 NODE_MONITOR_GRACE_PERIOD = 50.0
 """Seconds of silence after which a node's conditions are Unknown. Source: --node-monitor-grace-period, 40
 until 1.31."""

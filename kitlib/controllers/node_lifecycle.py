@@ -123,7 +123,7 @@ class NodeLifecycleController(Controller):
         self.api.store.update(changed)
 
     def _monitor_node_health(self) -> None:
-        """Mark the nodes of which nothing was heard for their grace period; look again while there are any to watch.
+        """Mark the nodes that were silent for their grace period; check again while there are nodes to watch.
 
         Nodes on virtual time need no check: their kubelets are never late. Source: monitorNodeHealth.
         """

@@ -3,10 +3,10 @@
 So are terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. A pod that
 has not finished is Failed first.
 
-Of pods that have ended 12,500 are kept (`--terminated-pod-gc-threshold`), looked at every 20 s; evicted ones go first,
+Of pods that have ended 12,500 are kept (`--terminated-pod-gc-threshold`), checked every 20 s; evicted ones go first,
 then the oldest.
 
-A node that is not there has 40 s to come (back); upstream looks every 20 s, so that it may take a while longer there.
+A missing node has 40 s to appear; upstream checks every 20 s, so that it may take longer there.
 
 Source: pkg/controller/podgc/gc_controller.go (gcTerminated, gcOrphaned, gcTerminating, gcUnscheduledTerminating,
 markFailedAndDeletePodWithCondition).
@@ -27,11 +27,11 @@ from kitlib.controllers.informers import Change
 QUARANTINE = 40.0
 """Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
 CHECK_PERIOD = 20.0
-"""Seconds between two looks at the pods that have ended. Source: gc_controller.go gcCheckPeriod."""
+"""Seconds between two checks of the ended pods. Source: gc_controller.go gcCheckPeriod."""
 TERMINATED_POD_THRESHOLD = 12_500
 """Source: podgc config DefaultTerminatedPodGCThreshold."""
 _TERMINATED: Key = ("", "")
-"""The key under which ended pods are looked at."""
+"""The key of the check of ended pods."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 

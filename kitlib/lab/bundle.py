@@ -1,8 +1,8 @@
 """`kitlib bundle`: one archive for a room without internet: wheels of the kit and what it needs, the course, the image.
 
 The archive holds `install.py`, which needs nothing but Python: it makes a virtual environment from the wheels alone (no
-index is asked) and says how to start. Packages are resolved for the first patch release of each Python version
-(3.11.0), since a package may ask for a later one than the machines in the room have. For other platforms and versions
+index is used) and prints how to start. Packages are resolved for the first patch release of each Python version
+(3.11.0), since a package may require a later one than the machines in the room have. For other platforms and versions
 than this machine's uv resolves: pip evaluates markers such as `sys_platform == "win32"` for its own machine only.
 """
 
@@ -139,7 +139,7 @@ def make_bundle(
     Args:
         output: `course.tar.gz` or `course.tar`.
         image: a saved node image (`kitlib image save`), put in as it is.
-        extras: the extras of the kit whose packages are collected.
+        extras: the extras of the kit to collect packages for.
         pythons: Python versions such as `3.11`; empty = this one.
         platforms: names of `PLATFORMS`; empty = this machine's.
 

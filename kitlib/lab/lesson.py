@@ -171,7 +171,7 @@ class Lesson:
         return made
 
     def _tell(self) -> None:
-        """Show the lesson's box again where there is something to say that it has not said yet."""
+        """Show the lesson's box again if it has new content."""
         open_ones = self._open_clusters()
         refusals = [refusal.reason for one in open_ones for refusal in origin_of(one).refusals]
         new = {*refusals, *(note for one in open_ones for note in one.notes)} - self._told
@@ -205,7 +205,7 @@ class Lesson:
 
     @property
     def cgroup_version(self) -> int:
-        """The cgroup version of this lesson's nodes, known before there is one: the engine's machine has it, or 2."""
+        """The cgroup version of this lesson's nodes, known before any node: that of the engine's machine, or 2."""
         if self.kernel != "docker" or self.as_pods:
             return 2
         from kitlib.cluster import engine_cgroup_version

@@ -49,7 +49,7 @@ def quota_of(cgroup: Any) -> int | None:
 def cpu_used(cluster: Any, node: str = "") -> dict[str, float]:
     """Return the CPUs that each pod of a node uses: what it used since the last look, divided by the time.
 
-    Where other processes kept the machine under a real node busy meanwhile, a line says so.
+    If other processes kept the machine under a real node busy meanwhile, a line reports it.
     """
     machine = cluster.node(node or next(iter(cluster.nodes)).name)
     usage = machine.usages()
@@ -147,7 +147,7 @@ def wait_until_running(cluster: Any, *names: str, at_most: float = 120.0) -> boo
 def oom_scores(cluster: Any) -> list[dict[str, Any]]:
     """Return one row per running container: the kubelet's desired oom_score_adj, the actual one, and its oom_score.
 
-    Where the host of a real node refused the wanted one, `refused` says why.
+    If the host of a real node refused the desired value, `refused` has the reason.
     """
     rows = []
     for pod in cluster.pods():

@@ -75,10 +75,10 @@ class Room:
 
 
 def current() -> Room:
-    """Return the decisions for this learner; every lab is open where there are none.
+    """Return the decisions for this learner; without decisions every lab is open.
 
-    A file that cannot be read decides nothing: it is the trainer's to mend, `kitlib room` says so, and thirty learners
-    who cannot check a lab meanwhile would not help.
+    An unreadable file has no effect: the trainer has to correct it, `kitlib room` reports it, and closing the labs of
+    thirty learners meanwhile would not help.
     """
     named = os.environ.get(VARIABLE, "")
     try:

@@ -1,4 +1,4 @@
-"""A web server for a look at a built site: files of one folder, compressed, for this machine alone.
+"""A web server for previews of a built site: files of one folder, compressed, for this machine alone.
 
 `python -m http.server` sends WebAssembly and scripts as they are, three times the bytes that a public server sends.
 """
@@ -68,7 +68,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.close_connection = True  # the reader has left the page
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing: a page asks for hundreds of files."""
+        """Log nothing: a page requests hundreds of files."""
 
 
 def site_server(folder: str | Path, port: int = 0) -> http.server.ThreadingHTTPServer:

@@ -36,7 +36,7 @@ PRE_BIND_POLL_MS = 1_000
 
 
 class _PreBinding(NamedTuple):
-    """A pod that a PreBind plugin holds: since when, and when the plugin is asked again, in milliseconds."""
+    """A pod that a PreBind plugin holds: start of the wait, and time of the plugin's next call, in milliseconds."""
 
     info: QueuedPod
     since_ms: int
@@ -134,7 +134,7 @@ class SchedulingLoop:
             self._sink.patch_pod_status(pod, None, decision.suggested_host)
 
     def _waiting_for_pre_bind(self) -> _PreBinding | None:
-        """Return a pod in PreBind that has to be looked at now."""
+        """Return a pod in PreBind that needs a check now."""
         now = self._clock.now_ms()
         for uid, one in list(self._pre_binding.items()):
             if not self.scheduler.bindings.in_pre_bind(uid):  # deleted meanwhile

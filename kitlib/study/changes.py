@@ -1,8 +1,8 @@
 """Differences for given objects between two releases: placements, messages, classes, cgroup values, defaults.
 
-Each pod is decided under both releases as it stands, and each node's cgroups are computed under both. What differs is
-one `Change`, with the gates or behaviours that make it. Gates whose default differs and that change none of the objects
-are listed as well, so that nothing is hidden by objects that happen not to use them.
+Each pod is decided under both releases in its current state, and each node's cgroups are computed under both. Each
+difference is one `Change`, with the gates or behaviours that cause it. Gates with different defaults that change none
+of the objects are listed as well, so that unused features are not hidden.
 """
 
 from __future__ import annotations

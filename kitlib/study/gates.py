@@ -46,7 +46,7 @@ class Gate:
         source: the source of the stage in 1.37; "" = not read.
         note: the open questions about 1.37.
         left_out: why the kit does not follow it; "" = it does.
-        where: the module that follows it under a name that it puts together; "" = it asks for the gate's name.
+        where: the module that follows it under a composed name; "" = the module uses the gate's name.
         subject: the subject of the gate; "" = its name says it or nothing changes in 1.37.
     """
 
@@ -92,7 +92,7 @@ def changed(before: Release, after: Release) -> list[Gate]:
 
 
 def followers(name: str) -> list[str]:
-    """Return the modules of the kit that ask for a gate, as paths below `kitlib/`."""
+    """Return the modules of the kit that check a gate, as paths below `kitlib/`."""
     return [path for path, text in _sources() if f'"{name}"' in text]
 
 

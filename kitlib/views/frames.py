@@ -174,7 +174,7 @@ def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
 def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
     """Return one row per file: cgroup, file, value, why; with `observed` both values and whether they are the same.
 
-    Where the host of a real node refused a file, the column `refused` says why; elsewhere there is no such column.
+    If the host of a real node refused a file, the column `refused` has the reason; otherwise the column is missing.
     """
     rows: list[dict[str, Any]] = []
     paths = [*tree, *(path for path in observed or () if path not in tree)]

@@ -412,7 +412,7 @@ class APIServer:
         """Let the plugins judge a write; see `attributes_of`.
 
         Returns:
-            What they left behind.
+            The context after the plugins have run.
 
         Raises:
             Forbidden, Invalid, PolicyDenied: a plugin refuses the write.

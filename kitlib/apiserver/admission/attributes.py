@@ -62,7 +62,7 @@ class Attributes:
         return found
 
     def old_of(self, obj: KubeObject) -> KubeObject | None:
-        """Return the object as it stands; a workload that is scaled counts as it is."""
+        """Return the stored object; for a workload that is scaled, the workload itself."""
         return self.old if self.old is None or self.old.kind == obj.kind else obj
 
     @property

@@ -79,7 +79,7 @@ def before_it_is_named(
     Args:
         obj: the object; not changed.
         given: the metadata that was sent with a new object; None for a change.
-        mutate: returns what it makes of an object, or that object itself.
+        mutate: returns the object after mutation, or the given object.
 
     Returns:
         The changed object; None where nothing changes it.

@@ -1,7 +1,7 @@
-"""The admission plugins in upstream's order: which writes each is about, and what every write passes.
+"""The admission plugins in upstream's order: the writes of each, and the steps of every write.
 
-A plugin is a class with `admit`, `validate` or both in a file of its own, and one line in `PLUGINS`, which says when it
-is wanted; its file is loaded with the first such write. What upstream has and this list lacks is not modelled.
+A plugin is a class with `admit`, `validate` or both in a file of its own, and one line in `PLUGINS` with the condition
+for its use; its file is loaded with the first such write. Plugins of upstream outside this list are not modelled.
 
 Source: kubeapiserver options.AllOrderedPlugins; apiserver pkg/admission chain.go, reinvocation.go.
 """

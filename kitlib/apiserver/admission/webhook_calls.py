@@ -96,10 +96,10 @@ class Attempts:
 
 
 class WebhookCaller(Protocol):
-    """The way to webhooks' servers; there is one while the cluster is served over HTTP.
+    """The connection to webhooks' servers; it exists while the cluster is served over HTTP.
 
     Attributes:
-        defers: whether controllers go on with other keys until a call has been answered, see `start`.
+        defers: whether controllers continue with other keys until a call has been answered, see `start`.
     """
 
     defers: bool

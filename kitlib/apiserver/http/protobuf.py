@@ -1,4 +1,4 @@
-"""Objects in protobuf, both ways: what client-go sends and asks for where the kind is built in.
+"""Objects in protobuf, both ways: the requests and answers of client-go for built-in kinds.
 
 The envelope is four magic bytes and a `runtime.Unknown`; the messages are those of `protobuf_schema`. Numbers are
 varints, everything else is preceded by its length. A field that is not in the table is skipped, as by Go's decoder.

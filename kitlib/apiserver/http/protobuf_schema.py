@@ -25,7 +25,7 @@ SPECIAL = frozenset(
         *("Quantity", "RawExtension", "Strings", "Time"),
     }
 )
-"""Types with a form of their own in JSON, and messages around a list."""
+"""Types with a special form in JSON, and messages around a list."""
 _FIELD = re.compile(r"([^\s=]*)=(\d+) ([\w.]+)(\*|\{\}|\^)?(\?)?")
 _META = "meta.v1"
 _MORE_GROUPS = (

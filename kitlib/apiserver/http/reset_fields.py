@@ -1,6 +1,6 @@
 """Fields that a write does not change whatever it sends: the status by an update, everything else by `/status`.
 
-They are put back before the managers of fields are looked at, so that a writer does not become the manager of a field
+They are restored before the field managers are computed, so that a writer does not become the manager of a field
 that it did not write.
 
 Source: ResetFieldsStrategy (GetResetFields) of the strategies, apiserver handlers/fieldmanager NewDefaultFieldManager.

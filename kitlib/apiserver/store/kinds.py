@@ -183,7 +183,7 @@ def gated_versions(kind: str, release: Release) -> tuple[str, ...]:
 def resource_of(obj: KubeObject) -> Resource:
     """Return the resource of an object of a built-in kind; of a custom one as it would be named by rule.
 
-    What a CustomResourceDefinition says of its kind only the store knows: see `Kinds.of`.
+    Only the store knows the names in a CustomResourceDefinition: see `Kinds.of`.
     """
     group = obj.api_version.rpartition("/")[0]
     found = built_in_resource(group, obj.kind)
@@ -193,7 +193,7 @@ def resource_of(obj: KubeObject) -> Resource:
 def watched_kind(obj: KubeObject) -> str:
     """Return the name under which controllers watch an object: its kind where that is built in, else with its group.
 
-    A `Job` of another group is no `Job` for the controllers of the built-in kinds, which rely on its fields.
+    A `Job` of another group is not a `Job` for the controllers of the built-in kinds, which rely on its fields.
     """
     if type(obj) is not KubeObject:
         return obj.kind
@@ -230,7 +230,7 @@ class Kinds:
         self._by_name: dict[str, Resource] = {}
 
     def invalidate(self) -> None:
-        """Read the definitions again when a kind is asked for: one of them has changed."""
+        """Mark the definitions as changed, so that the next lookup of a kind reads them again."""
         self._by_kind = None
 
     def _custom(self) -> dict[tuple[str, str], Resource]:

@@ -4,7 +4,7 @@ A renewal without a reader is not written. The kubelet's Lease is computed when 
 renewTime is then brought up to date in the store, as an ordinary change with a resource version of its own. A patch for
 each node every ten seconds would halve the speed of an idle cluster of 100 simulated nodes (measured).
 
-On virtual time a kubelet renews its Lease on time, always. A node in a container tells of each renewal, so that its
+On virtual time a kubelet always renews its Lease on time. A node in a container reports each renewal, so that its
 silence shows. A Lease of another program's node is an object like any other. Admission does not see these renewals.
 
 Source: kubelet nodeLeaseDurationSeconds (40) and renewal fraction (0.25); component-helpers apimachinery/lease
@@ -38,7 +38,7 @@ class _Kept:
     Attributes:
         node: the UID of the Node object.
         began: the time at which the kubelet created the Lease.
-        renewed: returns when it was last renewed; None = it is renewed on time.
+        renewed: returns the time of the last renewal; None = it is renewed on time.
         made: the number of times that the object was created; a deleted one is created again.
     """
 
@@ -64,7 +64,7 @@ class NodeLeases:
 
         Args:
             node: the registered Node.
-            renewed: returns when the kubelet last renewed it, None before the first time; no function = on time.
+            renewed: returns the time of the kubelet's last renewal, None before the first; no function = on time.
         """
         self._kept[node.name] = _Kept(node.metadata.uid, self._store.now(), renewed)
 
@@ -120,7 +120,7 @@ class NodeLeases:
 def _new(name: str, kept: _Kept, renewed: datetime) -> Lease:
     """Return a Lease as the kubelet creates it.
 
-    Its UID follows from the node's: a read must not change the UIDs of what is created after it.
+    The Lease's UID follows from the node's: a read must not change the UIDs of objects that are created after it.
     """
     owner = OwnerReference(api_version="v1", kind="Node", name=name, uid=kept.node)
     uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{kept.node}/{kept.made}"))

@@ -2,8 +2,8 @@
 
 Objects are kept by group and resource, namespace and name. Every change has a resource version, one number for the
 whole store; an update that names an older version is refused, so two writers never overwrite each other unseen. A
-watcher gets every change once, in order. Changes inside `transaction()` happen all together or not at all, and are told
-to watchers only when they stand.
+watcher gets every change once, in order. Changes inside `transaction()` happen all together or not at all, and
+watchers receive them only after the end of the transaction.
 
 Readers get copies, unless they ask for the stored object itself (`copy=False`) and promise not to change it.
 

@@ -64,7 +64,7 @@ _MODULE_OF = {kind: module for module, kinds in MODULES.items() for kind in kind
 
 @lru_cache(maxsize=256)
 def rules_of(type_: type[KubeObject], *, namespaced: bool) -> tuple[Create, Update]:
-    """Return the two rules of a type; of one without rules of its own those of all objects.
+    """Return the two rules of a type; the rules of all objects for a type without specific rules.
 
     Args:
         namespaced: whether such objects live in namespaces.

@@ -1,7 +1,7 @@
-"""A bound on the work of a cluster at one instant, so that no scene makes its time stand still.
+"""A bound on the work of a cluster at one instant, so that its time always advances.
 
 Controllers, scheduler and nodes work in rounds until none finds anything to do. Programs that undo each other's work
-never get there: they are let go on, but no faster than so many rounds in each second of the cluster's time.
+never reach this state: they continue, but with a limited number of rounds in each second of the cluster's time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kitlib.apiserver.store.store import WatchEvent
 ROUNDS = 100
 """Rounds of controllers, scheduler and nodes in a second."""
 FEW_ROUNDS = 5
-"""Rounds for each further request in a second whose rounds are used up: what a user asks for must still happen."""
+"""Rounds for each further request in a second without remaining rounds: a user's request must still be handled."""
 _NAMED = 5
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class WorkLimit:
 
         Args:
             seconds: the time of the cluster's clock, in seconds.
-            changes: the number of changes in the last round.
+            changes: the changes of the last round.
         """
         first, self._used_up = int(seconds) != self._used_up, int(seconds)
         objects = [event.object for event in changes]

@@ -1,7 +1,7 @@
 """The pods that are bound to one node, with those that have changed since the node last looked.
 
-A node may have held tens of thousands of pods that have ended. What it does in a round must cost as much as what has
-happened, not as much as all of them: kubelets are told of additions, updates and removals, too.
+A node may have held tens of thousands of pods that have ended. The cost of a round must depend on the number of
+changes, not on the number of all pods: kubelets receive additions, updates and removals, too.
 
 Source: kubelet config PodConfig (ADD, UPDATE, REMOVE).
 """

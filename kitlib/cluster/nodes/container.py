@@ -47,7 +47,7 @@ from kitlib.node.real.container import MAX_PID
 from kitlib.node.real.link import BEGINS, Conversation, NodeGone
 
 SYNC_PATIENCE = 20.0
-"""Seconds without any word after which a node is no longer waited for. It is sent everything again with its next word;
+"""Seconds of silence after which the owner no longer waits for a node. Its next message causes a full send;
 whether it is ready is decided by its Lease."""
 
 
@@ -155,7 +155,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         self.take_reports(api)
 
     def _is_waited_for(self) -> bool:
-        """Return whether a request was left unanswered and nothing was heard since.
+        """Return whether a request was left unanswered and no message came since.
 
         The node's next message causes a full send, because it is unknown what the node received.
         """

@@ -26,7 +26,7 @@ class HostTime:
     Attributes:
         at: seconds on the node's clock.
         own: seconds of CPU time that the node's cgroups have used.
-        busy: processor of the node -> seconds that it has been busy since boot.
+        busy: processor of the node -> busy time since boot, in seconds.
         waited: seconds since boot in which some task waited for a processor (PSI); None where the kernel has none.
     """
 

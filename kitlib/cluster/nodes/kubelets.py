@@ -23,7 +23,7 @@ def asks_for_kubelet(node: Node) -> bool:
 
 
 def node_of(nodes: Mapping[str, N], name: str, *, stored: bool) -> N:
-    """Return the machine behind a Node object; the name may be left out where there is only one.
+    """Return the machine behind a Node object; the name is optional if there is only one.
 
     Args:
         nodes: the kit's own, by name.

@@ -50,7 +50,7 @@ class Origin:
     """The origin of values.
 
     Attributes:
-        kind: "real", "simulated" or "computed" (no kernel was asked).
+        kind: "real", "simulated" or "computed" (without a kernel).
         version: the cgroup version of the files; None = no files are shown.
         nodes: names of the nodes.
         kernel: release of a real node's kernel.
@@ -118,7 +118,7 @@ def host_refusals(
         config: the declared configuration of the node.
         lowest_score: the lowest oom_score_adj that the node may set.
         cpus: processors that it may use.
-        controllers: cgroup controllers that it has.
+        controllers: available cgroup controllers.
     """
     found = []
     if lowest_score > SANDBOX_OOM_SCORE_ADJ:

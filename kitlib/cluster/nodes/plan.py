@@ -102,12 +102,12 @@ class NodePlan:
 
 
 def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[NodePlan]:
-    """Return the plan that `nodes=` describes.
+    """Return the plans that `nodes=` describes.
 
     Args:
         nodes: a number of equal nodes, one specification, or several; a specification is a mapping, a Node, or a plan.
-        taken: names that a node without a name of its own does not get: those of the nodes that are there.
-        common: what holds for every node that does not say otherwise: cpus, memory, kubelet, labels, taints, ….
+        taken: names of existing nodes, which unnamed nodes do not get.
+        common: defaults for all nodes: cpus, memory, kubelet, labels, taints, ….
 
     Raises:
         KitError: for a word that is none, a name used twice, or a machine that cannot be.

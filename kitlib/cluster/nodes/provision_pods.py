@@ -89,7 +89,7 @@ class PodProvisioner:
         weakref.finalize(self, self._ended.set)
 
     def prepare(self) -> None:
-        """Ask for the rights that are needed, delete what others left behind.
+        """Check the required rights, and delete what other processes left behind.
 
         Raises:
             KitError: rights are missing, or the cluster does not answer.

@@ -98,7 +98,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
         """Restart the kubelet, with other settings where they are given; containers run on.
 
-        What the CPU, memory and device managers have given out is kept in their checkpoints. Each pod is admitted anew.
+        The assignments of the CPU, memory and device managers are kept in their checkpoints. Each pod is admitted anew.
 
         Args:
             kubelet: flags, a KubeletConfiguration or settings; None = as before.

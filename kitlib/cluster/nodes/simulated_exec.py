@@ -1,7 +1,7 @@
 """The view of `kubectl exec` into a simulated container: its cgroup files, /proc, its environment, and a shell.
 
-The shell and its programs are those of containers' own commands (`kitlib.node.simulated.shell`, `programs`); a program
-that is not known is "not found". Files are those that a container sees with a cgroup namespace of its own.
+The shell and its programs are those of containers' own commands (`kitlib.node.simulated.shell`, `programs`); an unknown
+program is "not found". Files are those that a container sees with its own cgroup namespace.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class StatefulSetController(Controller):
         self.pace = Pace(self.now, REQUESTS_PER_POD)
 
     def _may_replace(self, one: StatefulSet) -> bool:
-        """Return whether a pod may be replaced now; if not, the set is looked at again when it may."""
+        """Return whether a pod may be replaced now; if not, the set is synced again when it may."""
         key = key_of(one)
         if self.pace.allowed(key, 1, f"{one.kind} {one.key}"):
             return True

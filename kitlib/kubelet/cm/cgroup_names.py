@@ -179,7 +179,7 @@ class OCIRuntime(NamedTuple):
     Attributes:
         label: the name in texts for readers.
         weight_formula: the conversion of shares to a weight on cgroup v2.
-        rounds_quota: under systemd the scope gets the quota that systemd was told, in whole percents of a CPU.
+        rounds_quota: whether under systemd the scope gets the quota property of systemd, in whole percents of a CPU.
         nests: under systemd on cgroup v2 the processes are in a cgroup `container` of their own below the scope.
     """
 

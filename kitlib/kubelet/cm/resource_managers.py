@@ -150,7 +150,7 @@ class ResourceManagers:
 
     @property
     def hints_seen(self) -> dict[str, str]:
-        """The topology hints of the pod that was admitted or refused last; {} where no policy asks for any."""
+        """The topology hints of the last admitted or refused pod; {} = no policy requests hints."""
         return self._topology_manager.hints_seen
 
     def release(self, pod: Pod) -> None:

@@ -97,7 +97,7 @@ def without_huge_pages(seen: Mapping[str, Observation], huge: int, release: Rele
     Args:
         seen: signal -> what it shows.
         huge: bytes of all pools of huge pages.
-        release: since 1.37 by the gate HugepageAwareEviction.
+        release: the release; from 1.37 on the gate HugepageAwareEviction applies.
 
     Source: stats adjustForHugePages (kubernetes/kubernetes #138127), eviction makeSignalObservations.
     """

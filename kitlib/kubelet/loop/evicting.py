@@ -43,12 +43,12 @@ class Evicting:
     """The loop of one node's eviction manager.
 
     Args:
-        watcher: looks at the machine.
-        garbage: removes what is left of evicted pods.
-        reports: takes the events.
+        watcher: the watcher of the machine's signals.
+        garbage: the collector of the remains of evicted pods.
+        reports: the recorder of events.
         release: the release with the rules.
         workers: the node's pods, by UID.
-        killer: tells whether any process of a pod is still there.
+        killer: the killer of pods' processes, which reports whether any are left.
         is_held: whether a process or the cgroup of a pod is still there.
         kill: ends a pod that has an `ending`.
     """
@@ -84,7 +84,7 @@ class Evicting:
         return now >= self._clean_by or not (worker.holds_resources or self._is_held(worker))
 
     def watch(self, now: float) -> bool:
-        """Let the eviction manager look; whether it evicts a pod. Nothing is left of those that it evicted before."""
+        """Let the eviction manager run; return whether it evicts a pod. Containers of earlier evictions go first."""
         self._worker, self._next = None, now + EVERY
         for gone in self._workers.values():
             if gone.ending is not None:

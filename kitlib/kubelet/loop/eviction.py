@@ -52,7 +52,7 @@ class Eviction:
         pod: which.
         message: its status shows.
         annotations: of the event.
-        grace: seconds that the eviction manager asks for; see `evicting.effective_grace`.
+        grace: the grace period of the eviction manager in seconds; see `evicting.effective_grace`.
         resource: what was short; "" where it only exceeded a limit of its own.
     """
 

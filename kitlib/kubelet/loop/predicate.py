@@ -1,8 +1,8 @@
 """Decides whether a pod may run on the node at all: the kubelet repeats the scheduler's checks and adds its own.
 
 A pod that names its node in the manifest never passes the scheduler, and between the scheduler's choice and the
-kubelet's look labels, taints and ports may change. What does not fit makes the pod Failed, for good. Only the first
-reason is told; for a critical pod only those count that no room would help against.
+kubelet's check labels, taints and ports may change. A failed check makes the pod Failed, permanently. Only the first
+reason is reported; for a critical pod only the reasons that preemption cannot remove.
 
 Source: kubelet lifecycle predicateAdmitHandler.Admit, generalFilter; scheduler AdmissionCheck; sysctl patternAllowlist.
 """

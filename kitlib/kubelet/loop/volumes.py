@@ -96,7 +96,7 @@ class VolumeManager:
         self._attached.discard(worker.pod.metadata.uid)
 
     def _unbound(self, pod: Pod) -> str:
-        """Return Which of the claims that containers mount are not bound, in the kubelet's words; "" = all are.
+        """Return the claims that containers mount and that are not bound, in the kubelet's words; "" = all are bound.
 
         Source: volumemanager WaitForAttachAndMount; desiredStateOfWorldPopulator createVolumeSpec, getPVCExtractPV.
         """

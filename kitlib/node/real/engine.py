@@ -106,7 +106,7 @@ def closed_places(environment: Mapping[str, str] | None = None, home: Path | Non
     """Return the usual places that exist, or may exist, and are closed to this user; none of them is tried.
 
     Args:
-        environment: None = this process's.
+        environment: variables; None = those of this process.
         home: the user's directory; None = this user's.
     """
     if sys.platform == "win32":
@@ -248,7 +248,7 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
 
 
 def _check_ssh(endpoint: Endpoint) -> None:
-    """Refuse a place behind SSH for which the SDK lacks a package: it fails with a NameError of its own.
+    """Refuse an engine behind SSH if the SDK lacks the package for it, which would cause a NameError.
 
     Raises:
         EngineError: the package is missing; the message has the command that installs it.

@@ -82,7 +82,7 @@ def installed(machine: Machine | None = None) -> list[Installed]:
 
 
 def not_running(machine: Machine | None = None) -> list[Installed]:
-    """Return the installed engines that do not listen. One that refuses this user listens all the same."""
+    """Return the installed engines that do not listen. One that refuses this user counts as listening."""
     return [one for one in installed(machine) if not (one.socket and _listens(one.socket))]
 
 

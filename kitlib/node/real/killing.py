@@ -24,7 +24,7 @@ from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.running import Running
 
 AGAIN = 0.05
-"""Seconds between two looks at processes that were killed and are not gone."""
+"""Seconds between two checks of processes that were killed and still exist."""
 _UNLIMITED = {1: ("cpu.cfs_quota_us", "-1"), 2: ("cpu.max", "max")}
 
 
@@ -88,7 +88,7 @@ class Killing:
         return self.ended()
 
     def next_look(self, running: Running) -> float:
-        """Return when a container is to be looked at again, in seconds on the clock; infinite = never."""
+        """Return the time of the next check of a container, in seconds on the clock; infinite = never."""
         again = self._next.get(running.id, 0.0)
         return again if running.id in self._exited else max(running.kill_at, again)
 
@@ -102,7 +102,7 @@ class Killing:
         return False
 
     def ended(self) -> list[tuple[Running, int]]:
-        """Return the containers of which nothing is left by now, with the status of their first process."""
+        """Return the containers without any remaining process, with the status of their first process."""
         found = []
         for running, status in list(self._exited.values()):
             if self._next[running.id] <= self._clock() and self.has_ended(running, status):

@@ -25,7 +25,7 @@ def missing_packages(root: Path, *, systemd: bool = False) -> list[str]:
         systemd: whether the node is to have systemd.
 
     Raises:
-        OSError, tarfile.TarError: it cannot be read, or is no archive.
+        OSError, tarfile.TarError: the file cannot be read, or is not an archive.
     """
     wanted = {**PROGRAMS, **(SYSTEMD_PROGRAMS if systemd else {})}
     there = _programs(root)
@@ -33,7 +33,7 @@ def missing_packages(root: Path, *, systemd: bool = False) -> list[str]:
 
 
 def can_install(root: Path) -> bool:
-    """Return whether packages can be added to it where there is a network: it has a shell and apt-get."""
+    """Return whether packages can be added over a network: the root has a shell and apt-get."""
     return {"sh", "apt-get"} <= _programs(root)
 
 

@@ -43,7 +43,7 @@ class Behaviour(NamedTuple):
     Attributes:
         workload: the resource use over time.
         changes: changes of files, by seconds since the container's start.
-        loop: (when it begins, seconds of a round) of the loop that goes on for ever; None = there is none.
+        loop: (start, seconds of a round) of the endless loop; None = no loop.
     """
 
     workload: Workload
@@ -117,7 +117,7 @@ def behaviour(
         mounts: file systems in the container.
         environment: variables that the command refers to.
         host: the pod's name.
-        waits: whether it is a shell that reads what is typed.
+        waits: whether it is a shell that reads its input.
     """
     if waits:  # a shell that reads what is typed
         return Behaviour(IDLE._replace(name=words[0].rpartition("/")[2][:15] if words else "sh"))

@@ -44,7 +44,7 @@ class ContainerMachine:
         view: the files and values of the node in the container.
         made: files of the container's own command; None = removed, or not there yet.
         written: files that commands in it have written; those here are added.
-        deadline: seconds that the command may take.
+        deadline: the maximum duration of the command in seconds.
 
     Attributes:
         out, err: the output so far.

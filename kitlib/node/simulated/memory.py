@@ -214,7 +214,7 @@ class Ledger:
             setattr(counted, event, getattr(counted, event) + times)
 
     def count_reclaims(self, path: str, size: int, *, both: bool = False) -> None:
-        """Count what charging so many bytes beyond a full cgroup's limit takes, 4 KiB page by page.
+        """Count the reclaims for charging bytes beyond a full cgroup's limit, 4 KiB page by page.
 
         One reclaim frees 32 pages: each counts as `max`, in the cgroup and all above. In v1's failcnt, of the full
         cgroup alone, each page counts, because the batch of 64 pages is tried first, and fails, and each reclaim once

@@ -1,4 +1,4 @@
-"""The file systems in a container, as far as their size and place matter.
+"""The file systems in a container, with the sizes and places that matter for enforcement.
 
 Source: kubelet emptydir.calculateEmptyDirMemorySize; containerd WithDefaultSandboxShm (/dev/shm of 64 MiB for each
     pod).

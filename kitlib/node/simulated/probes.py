@@ -1,13 +1,12 @@
 """The answers of a simulated container to probes.
 
     declared by annotation     that (see kitlib.node.common.probes)
-    exec                       what the shell of simulated containers makes of the command, in the files that the
-    container
-                               has at that moment; a program that it does not know succeeds
+    exec                       the result of the command in the shell of simulated containers, on the current files of
+                               the container; an unknown program succeeds
     httpGet                    the status of a server that is known to change it (agnhost liveness), else success
     tcpSocket, grpc            succeed while the container runs: it serves from its start on
 
-A file of which nothing is known is taken to be in the image, unless it lies where only a program could have put it: in
+An unknown file is assumed to be in the image, unless it is in a place that only a program could have written to: in
 /tmp, /dev/shm, or a volume, while the container's program is known.
 
 Source: kubelet prober.runProbe, pkg/probe/exec.

@@ -44,8 +44,8 @@ class Tmpfs:
     """The tmpfs of all pods of a machine.
 
     Args:
-        ledger: what is charged.
-        reclaim: frees so many bytes in a cgroup, and returns how many.
+        ledger: the ledger of charged memory.
+        reclaim: frees a number of bytes in a cgroup, and returns the freed number.
         make_room: called with the process that wrote, until no limit is exceeded.
         alive: whether a process still runs.
         end: ends a process with an exit code.
@@ -71,7 +71,7 @@ class Tmpfs:
             name: the volume's name, or DEV_SHM.
             size: bytes of all files in it.
             limit: the size of the tmpfs; None = none of its own.
-            mapped: through a mapping: beyond the limit the process dies of SIGBUS.
+            mapped: whether the write goes through a mapping: beyond the limit the process dies of SIGBUS.
         """
         pod = process.cgroup.rpartition("/")[0] or "/"
         parts = self._files.setdefault((pod, name), [])

@@ -65,7 +65,7 @@ def bind(framework: Framework, binding: Binding, waited_ms: int = 0) -> None:
 
     Args:
         framework: the pod's profile.
-        binding: a binding that a PreBind plugin holds continues at that plugin.
+        binding: the pod's binding; one that a PreBind plugin holds continues at that plugin.
         waited_ms: milliseconds since that plugin began to wait.
     """
     first, binding.pre_bind, binding.status = binding.pre_bind, None, SUCCESS

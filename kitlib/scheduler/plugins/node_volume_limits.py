@@ -97,7 +97,7 @@ class NodeVolumeLimits(Plugin):
 def _absent_driver(state: State, csi_node: CSINode | None, context: Context) -> str:
     """Return a driver that the pod's volumes need, that must be on the pod's node and is not on this one; "" = none.
 
-    Of several kube-scheduler names any one; here it is the first by name.
+    If several drivers are missing, kube-scheduler names any of them; here it is the first by name.
 
     Source: checkCSIDriverOnNode; KEP-5030.
     """

@@ -266,7 +266,7 @@ def _selected(claim: PersistentVolumeClaim, node: Node) -> PersistentVolumeClaim
 def check_bindings(answer: PodVolumes, node: Node, volumes: VolumesInAPI) -> bool | str:
     """Return whether all claims are bound; a text = they never will be, and the pod has to be tried anew.
 
-    It looks at the API's objects, not at the assumed ones, which are the scheduler's own wishes.
+    It checks the API's objects, not the assumed ones, which are only the scheduler's intentions.
 
     Source: checkBindings.
     """

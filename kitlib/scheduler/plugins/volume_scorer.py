@@ -1,7 +1,7 @@
 """Points of a node by the storage that a pod's claims would use there; with the gate StorageCapacityScoring.
 
-A shape says how many points a use of so many percent is worth; by default a node of which nothing is used has 100
-points and a full one 0, so nodes with the most free storage win.
+A shape maps the used percentage to points; by default an unused node has 100 points and a full one 0, so nodes with
+the most free storage win.
 
 Source: plugins/volumebinding scorer.go, VolumeBinding.Score, apis/config/v1 SetDefaults_VolumeBindingArgs; KEP-4049.
 """
@@ -26,7 +26,7 @@ def storage_used(
 ) -> list[int]:
     """Return the used storage in percent, one figure for each storage class; capped at 100.
 
-    Where any claim is bound to an existing volume, only such claims count. Claims that are provisioned share the
+    If any claim is bound to an existing volume, only such claims count. Claims that are provisioned share the
     capacity of their class, which is counted once.
 
     Args:

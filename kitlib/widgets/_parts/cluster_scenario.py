@@ -60,7 +60,7 @@ def scenario_of_cluster(cluster: Cluster, pod: str = "") -> Scenario:
 def spread_of_cluster(cluster: Cluster, release: Release | str | None = None) -> tuple[Spread, Pod | None]:
     """Return the cluster's zones and the constraint of the pod that comes next.
 
-    That is the first pod with a constraint that waits, else one more like the newest that has one; where no pod has
+    The pod is the first waiting one with a constraint, else one like the newest with a constraint; if no pod has
     any, a pod `app: web` that spreads over zones with maxSkew 1.
 
     Args:
@@ -105,7 +105,7 @@ def next_pod(cluster: Cluster, state: Spread, template: Pod | None) -> Pod:
     Args:
         cluster: the target cluster.
         state: the state with the constraint.
-        template: the pod that it is made from; None = the kit's own.
+        template: the template of the pod; None = the kit's own.
     """
     own = state.pod()
     if template is None:

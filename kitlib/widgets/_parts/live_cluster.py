@@ -39,14 +39,14 @@ def computed_of(cluster: Cluster) -> Origin:
 
 
 class OnCluster(ipw.VBox):
-    """A button that puts a pod on a cluster, and what came of it.
+    """A button that puts a pod on a cluster, and the outcome.
 
     Args:
         widget: the widget that contains it.
         cluster: the target cluster of the pod.
-        pod: makes the pod.
+        pod: returns the pod.
         predicted: called with the pod before it is applied; its result goes to `told`.
-        told: HTML: the prediction beside what the cluster did, for the pod as it is then.
+        told: returns HTML: the prediction beside the cluster's result, for the pod in its current state.
 
     Attributes:
         put: the button.

@@ -164,7 +164,7 @@ def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
     """Return the response of an answer. Source: VerifyAdmissionResponse.
 
     Raises:
-        WebhookError: it is none to this request.
+        WebhookError: the answer does not belong to this request.
     """
     if isinstance(answer, WebhookError):
         raise WebhookError(f"failed to call webhook: {answer}")
@@ -199,7 +199,7 @@ def validate(store: Store, about: Attributes, caller: WebhookCaller | None) -> l
     """Ask the validating webhooks about a write.
 
     Returns:
-        Their warnings.
+        The webhooks' warnings.
 
     Raises:
         WebhookDenied, InternalError, Forbidden: it may not be done.
@@ -227,14 +227,14 @@ class MutatingRequest:
     """A write that goes through the mutating webhooks once or twice.
 
     Attributes:
-        again: whether a webhook has changed the object: then everything that mutates is asked a second time, of the
+        again: whether a webhook has changed the object: then every mutating plugin runs a second time, and of the
             webhooks those with reinvocationPolicy IfNeeded that saw the object before another one changed it.
 
     Args:
-        store: holds the configurations.
+        store: the store with the configurations.
         about: the write.
-        caller: reaches the webhooks.
-        warnings: theirs are added.
+        caller: the connection to the webhooks.
+        warnings: the list to which the webhooks' warnings are added.
 
     Source: mutating/dispatcher.go Dispatch; reinvocationcontext.go.
     """
@@ -248,7 +248,7 @@ class MutatingRequest:
         self._output: dict[str, Any] | None = None
 
     def mutated(self, obj: KubeObject, *, second: bool = False) -> KubeObject:
-        """Return the object after every webhook that is asked; the same one where none changes it.
+        """Return the object after all matching webhooks; the same object if none changes it.
 
         Raises:
             WebhookDenied, InternalError, Forbidden: it may not be done.

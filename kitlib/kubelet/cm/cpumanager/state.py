@@ -27,7 +27,7 @@ class CPUState:
     Attributes:
         default: the shared set.
         assignments: pod UID -> container -> its own set, or that of its pod's pool.
-        pods: UID of a pod with resources of its own -> the set of all its containers.
+        pods: UID of a pod with pod-level resources -> the set of all its containers.
     """
 
     default: frozenset[int] = NONE

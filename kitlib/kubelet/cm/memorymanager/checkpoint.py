@@ -20,8 +20,8 @@ class MemoryCheckpoint:
     Attributes:
         policy: "None" or "Static".
         allocatable: NUMA node -> resource -> bytes.
-        blocks: (pod UID, container) -> (resource, nodes, bytes) of what it has.
-        pods: UID of a pod with resources of its own -> the same of all its containers together.
+        blocks: (pod UID, container) -> its (resource, nodes, bytes).
+        pods: UID of a pod with pod-level resources -> the same for all its containers together.
         nodes: NUMA node -> (free bytes by resource, nodes of its group, number of blocks).
     """
 

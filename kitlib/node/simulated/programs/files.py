@@ -95,7 +95,7 @@ def cp(call: Call) -> Result:
 
 @program("dd")
 def dd(call: Call) -> Result:
-    """Copy `count=` blocks of `bs=` bytes from `if=` to `of=`; without count, all there is."""
+    """Copy `count=` blocks of `bs=` bytes from `if=` to `of=`; without count, all blocks."""
     words = dict(word.partition("=")[::2] for word in call.args)
     block = size_of(words.get("bs") or words.get("ibs") or str(BLOCK), decimal=True)
     if block >= LARGE:

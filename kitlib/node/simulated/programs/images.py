@@ -70,7 +70,7 @@ def entry_of(image: str) -> Entry | None:
 def command_line(container: Container) -> list[str] | None:
     """Return the words that a container runs; None where neither its manifest nor its image says.
 
-    Of an image that is not known the arguments are taken for the whole command.
+    The arguments of an unknown image count as the whole command.
     """
     if container.command:
         return [*container.command, *container.args]

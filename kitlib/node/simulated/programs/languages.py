@@ -1,8 +1,8 @@
 """Python and Perl one-liners that allocate, sleep or loop.
 
-Of a Python program assignments, arithmetic, sizes of texts, bytes and lists, `time.sleep`, `print`, `open(…).write` and
-loops are followed; of a Perl one assignments of `"x" x N`, `sleep` and `while(1)`, which are translated to Python. A
-program that does anything else is not known, so that it idles and the user hears of it.
+The modelled parts of Python are assignments, arithmetic, sizes of texts, bytes and lists, `time.sleep`, `print`,
+`open(…).write` and loops; those of Perl, `"x" x N` assignments, `sleep` and `while(1)`, are translated to Python. A
+program with any other statement is unknown, so that it idles and the user gets an event.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def size_of(text: str, *, decimal: bool = False) -> int:
 
 
 def copying(machine: Machine, size: float) -> None:
-    """Spend the time of one CPU that it takes to pass on so many bytes.
+    """Spend the time that one CPU takes to pass on this many bytes.
 
     Raises:
         Forever: the stream is endless.

@@ -67,7 +67,7 @@ def stress_ng(call: Call) -> Result:
 def stress(call: Call) -> Result:
     """Run -c N, --vm N --vm-bytes B [--vm-hang S], -d N, -t T; each worker takes --vm-bytes.
 
-    Where the arguments are those of vish/stress (`-cpus`, `-mem-total`), it is that program.
+    With the arguments of vish/stress (`-cpus`, `-mem-total`) it runs that program.
     """
     options = _options(call.args)
     if {"cpus", "mem-total"} & options.keys():

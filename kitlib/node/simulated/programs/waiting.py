@@ -25,7 +25,7 @@ def sleep(call: Call) -> Result:
 
 @program("timeout")
 def timeout(call: Call) -> Result:
-    """Run a program for so long at most."""
+    """Run a program for at most this long."""
     words = list(call.args)
     while words and words[0].startswith("-"):
         del words[: 2 if words[0] in ("-k", "-s", "-t") and len(words) > 2 and words[0] != "-t" else 1]
@@ -81,7 +81,7 @@ ANSWERS: dict[str, tuple[tuple[float, int], ...]] = {"liveness": ((10.0, 200), (
 
 
 def http_status(words: Sequence[str], seconds: float) -> int:
-    """Return what the server of a command answers so long after its start: 200 where nothing else is known."""
+    """Return the answer of a command's server at this time after its start: 200 unless another status is known."""
     if words[0].rpartition("/")[2] == "agnhost" and len(words) > 1:
         return next((code for until, code in ANSWERS.get(words[1], ()) if seconds < until), 200)
     return 200

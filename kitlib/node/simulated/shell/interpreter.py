@@ -56,7 +56,7 @@ class Shell:
 
     Args:
         machine: the machine of the shell.
-        programs: finds a program by its name as written; None where it is not known.
+        programs: finds a program by its name as written; None = an unknown program.
         unknown: answers for a program that is not known.
         environment: the variables at the start.
         name: `$0`.
@@ -91,7 +91,7 @@ class Shell:
         """Run a script.
 
         Returns:
-            Its exit code; 2 for one that a shell refuses.
+            The script's exit code; 2 for one that a shell refuses.
 
         Raises:
             Forever: the script runs until it is killed.

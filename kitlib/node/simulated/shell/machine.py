@@ -148,7 +148,7 @@ class Machine(Protocol):
         ...
 
     def hold(self, size: float) -> None:
-        """Have the shell itself hold so many bytes, in its variables."""
+        """Have the shell itself hold this many bytes, in its variables."""
         ...
 
     def log(self, data: Data, *, error: bool = False) -> None:
@@ -189,7 +189,7 @@ class Call(NamedTuple):
         stdin: the standard input.
         machine: the machine of the program.
         variables: the variables of its environment.
-        run: runs another program with words, for `timeout`, `env` and their kind.
+        run: runs another program with words, for programs such as `timeout` and `env`.
     """
 
     name: str
