@@ -1,4 +1,4 @@
-"""The rooms of the house, read from the folders of kitlib, so that a new one is tested without being named."""
+"""The rooms of the house, read from the folders of kitlib, so that tests include new rooms automatically."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ USES_NUMPY = {"advisor", "conformance", "controllers", "examples", "scheduler", 
 
 
 def rooms() -> list[str]:
-    """The packages directly in kitlib."""
+    """Return the packages directly in kitlib."""
     return sorted(path.parent.name for path in KITLIB.glob("*/__init__.py"))
 
 
 def pure_rooms() -> list[str]:
-    """The rooms that only compute, whole or in part."""
+    """Return the rooms that only compute, whole or in part."""
     return [room for room in rooms() if room not in ACTS]
 
 
 def pure_files(room: str) -> list[Path]:
-    """The Python files of a room that only compute."""
+    """Return the Python files of a room that only compute."""
     files = sorted((KITLIB / room).rglob("*.py"))
     return [path for path in files if not any(path.relative_to(KITLIB).is_relative_to(part) for part in ACTS)]

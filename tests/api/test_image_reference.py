@@ -1,4 +1,4 @@
-"""Names of images, and the pull policy that follows. The rules of distribution/reference and ParseImageName."""
+"""Tests of image names and the resulting pull policy, by the rules of distribution/reference and ParseImageName."""
 
 from __future__ import annotations
 

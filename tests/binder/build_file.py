@@ -23,7 +23,7 @@ _USE = re.compile(r"\$\{(\w+)\}")
 
 
 def instructions(text: str) -> list[tuple[str, str, bool]]:
-    """(instruction, arguments, whether it is one of the repository's) of a Dockerfile, comments left out."""
+    """Return (instruction, arguments, whether the repository adds it) of a Dockerfile, without comments."""
     found, ours, whole = [], False, ""
     begin = text.index("FROM ")
     for line in text[begin:].splitlines():
@@ -46,7 +46,7 @@ class Machine:
     Attributes:
         root: the folder.
         source: the checkout, which the build file calls `src`.
-        python: the program that makes the environment instead of conda.
+        python: the program that makes the environment used instead of conda's.
         environment: variables of the build file, with those of this process that pip reads.
         user: whom the steps are run as; "" = the one who runs this.
         ran: the commands that were run, each with its user.

@@ -104,7 +104,7 @@ def test_no_package_of_ubuntu_is_asked_for() -> None:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    """A folder outside of pytest's own, which an ordinary user may enter; and the checkout's tracked files."""
+    """Yield a folder outside of pytest's own that an ordinary user may enter, and the checkout's tracked files."""
     with tempfile.TemporaryDirectory(prefix="kitlib-binder-") as folder:
         place = Path(folder)
         place.chmod(0o755)

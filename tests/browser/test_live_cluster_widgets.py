@@ -1,4 +1,4 @@
-"""A learner's own cluster in the page: the button puts a pod on it, and the quiet line says where values come from."""
+"""A learner's own cluster in the page: the button puts a pod on it, and a line states the origin of the values."""
 
 ZONES = """\
 from kitlib.cluster import Cluster

@@ -1,4 +1,4 @@
-"""Two hundred wrong commands over all commands: one line that says what is wrong, exit code 2, never a traceback."""
+"""Two hundred wrong commands over all commands: a one-line error, exit code 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(command: str, place: Path) -> list[str]:
-    """The words of a command; what follows a tab is one word, even an empty one."""
+    """Return the words of a command; what follows a tab is one word, even an empty one."""
     head, tab, value = command.partition("\t")
     named = [*head.split(), *([value] if tab else [])] or [""]
     found = []

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a command: exit code 130, not a word, and no process is left."""
+"""Ctrl-C in the middle of a command: exit code 130, no output, and no process is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of others, whose health is known by what they write."""
+"""Nodes of other owners, with a health that depends on their writes."""
 
 from __future__ import annotations
 

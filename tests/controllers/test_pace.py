@@ -1,4 +1,4 @@
-"""Workloads whose pods are refused as soon as they are made: how fast that goes, what it costs, what is said.
+"""Workloads with pods that are refused as soon as they are made: rate, cost and messages.
 
 The limits of kube-controller-manager's client (20 requests a second, 30 at once) and of PodGC.
 """
@@ -18,7 +18,7 @@ from tests.controllers.builders import pod, workload
 
 
 def refused(kind: str, replicas: int = 1, **spec: Any) -> dict[str, Any]:
-    """A workload whose pods name the node and ask for more than it has."""
+    """Return a workload with pods that name the node and request more than it has."""
     made = workload(kind, "d", replicas, **spec)
     template = made["spec"]["template"]["spec"]
     template["nodeName"] = "node-1"
@@ -27,7 +27,7 @@ def refused(kind: str, replicas: int = 1, **spec: Any) -> dict[str, Any]:
 
 
 def creations(cluster: SimulatedCluster) -> list[str]:
-    """The pods that are created from now on, by name."""
+    """Collect the pods that are created from now on, by name."""
     names: list[str] = []
 
     def note(event: WatchEvent) -> None:

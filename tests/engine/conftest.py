@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def idle_clusters(request: pytest.FixtureRequest) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """Processes whose clusters idle from the session's beginning, where a test asks for them at its end."""
+    """Yield processes with clusters that idle from the session's beginning, if a test needs them at its end."""
     begun: dict[str, subprocess.Popen[str]] = {}
     if any(item.path.name == "test_idle.py" for item in request.session.items):
         needed()

@@ -1,4 +1,4 @@
-"""A cluster that is left alone, as a reader leaves it who studies a cell."""
+"""A cluster that idles while its reader studies a cell."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ from tests.engine.conftest import IDLE_PLANES
 def test_a_cluster_that_was_left_alone_takes_the_next_pod(
     idle_clusters: Mapping[str, subprocess.Popen[str]], plane: str
 ) -> None:
-    """Idle for twice the silence after which a node is lost, beside the other tests."""
+    """The cluster idles for twice the silence after which a node is lost, beside the other tests."""
     said, _ = idle_clusters[plane].communicate(timeout=600)
     assert json.loads(said) == ["True", False, {"a": "Running", "b": "Running"}]

@@ -1,4 +1,4 @@
-"""A real node says where its values come from, what its host refuses, and when its host is busy with something else."""
+"""A real node reports the origin of its values, the refusals of its host, and a host that is busy with other work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_origin_names_node_version_and_kernel(cluster: Any) -> None:
 
 
 def test_every_missing_file_and_every_other_score_has_the_hosts_reason(cluster: Any) -> None:
-    """A Guaranteed pod's -997, and the files of huge pages, on whatever host this is."""
+    """The refusals are a Guaranteed pod's -997 and the files of huge pages, on any host."""
     sure = from_dict(pod(name="sure", limits={"cpu": "100m", "memory": "64Mi"}), Pod)
     cluster.apply(sure)
     cluster.wait(lambda c: c.pod("sure").status.phase == "Running")

@@ -96,7 +96,7 @@ def test_a_node_without_memory_left_tells_of_a_system_oom(start: Callable[..., D
 
 
 def test_an_evicted_pods_files_are_given_back_before_another_is_looked_at(start: Callable[..., DockerCluster]) -> None:
-    """An emptyDir is memory here; its pod's object stays, and the next pod need not go. Source: SyncTerminatedPod."""
+    """An emptyDir is memory here; its pod's object stays, and the next pod keeps running. Source: SyncTerminatedPod."""
     cluster = start(1, memory="768Mi", kubelet=["--eviction-hard=memory.available<200Mi"])
     big = pod(
         "dd if=/dev/zero of=/v/a bs=1M count=520; sleep 1000", name="big", volumes=[{"name": "v", "emptyDir": {}}]

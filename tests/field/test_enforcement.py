@@ -1,4 +1,4 @@
-"""Public reports about enforcement, rebuilt: every case comes out as it did, or is listed with the reason why not.
+"""Public reports about enforcement, rebuilt: every case has the reported outcome, or is listed with the reason.
 
 The rows are those of a log of 52 reports (repository#number). A row is tested here in a few lines, or by a test
 elsewhere that `ELSEWHERE` names; `LEFT_OUT` says why a row is not.
@@ -65,7 +65,7 @@ def case(number: int) -> Callable[[Callable[[], None]], Callable[[], None]]:
 
 
 def pod(name: str = "p", *, load: str = "", notes: Any = None, volumes: Any = None, **more: Any) -> dict[str, Any]:
-    """A pod of one container; `limits`, `requests`, `command`, `args`, `image` go to it, the rest to the pod."""
+    """Return a pod of one container; `limits`, `requests`, `command`, `args`, `image` go to it, the rest to the pod."""
     own = {key: more.pop(key) for key in ("command", "args", "image", "volumeMounts", "env") if key in more}
     resources = {key: more.pop(key) for key in ("limits", "requests") if key in more}
     container = {"name": "c", "image": "busybox", "command": ["sleep", "inf"], "resources": resources} | own
@@ -77,7 +77,7 @@ def pod(name: str = "p", *, load: str = "", notes: Any = None, volumes: Any = No
 
 
 def read(cluster: Any, name: str, file: str, container: str = "") -> str:
-    """A file of a pod's own cgroup, or of a container's."""
+    """Return a file of a pod's own cgroup, or of a container's."""
     for one in cluster.node().desired().values():
         if one.pod == f"default/{name}" and one.kind != "sandbox" and one.container == container:
             return str(cluster.node().read(one.path, file))

@@ -1,4 +1,4 @@
-"""Pages of kubernetes.io about resources: each does what it says, with manifests of our own of the same amounts."""
+"""Pages of kubernetes.io about resources: each has its documented effect, with own manifests of the same amounts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def cluster(*objects: dict[str, Any], nodes: Any = None, seconds: float = 2, **s
 
 
 def amounts(made: Any, name: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Requests and limits that a pod's container has got."""
+    """Return the requests and limits of a pod's container."""
     resources = made.pod(name).spec.containers[0].resources
     return tuple({key: str(value) for key, value in one.items()} for one in (resources.requests, resources.limits))
 

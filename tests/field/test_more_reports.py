@@ -1,4 +1,4 @@
-"""Further public reports about enforcement: found by six stated queries, none in the log of `test_enforcement.py`.
+"""Further public reports about enforcement, found by six stated queries, none in the log of `test_enforcement.py`.
 
 Queries, to a search over public issue threads, answers in its order:
 

@@ -1,4 +1,4 @@
-"""A public class has a name of its own: a reader who looks for it finds one."""
+"""A public class has a unique name, so that a search finds one class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first thing that a reader of a package sees: what is in it, what may import it, where its face is."""
+"""The first lines of a package: its contents, the packages that may import it, and its public interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages about the public interface: every package has some, or a reason why not."""
+"""Pages about the public interface: every package has pages, or a stated reason."""
 
 from __future__ import annotations
 

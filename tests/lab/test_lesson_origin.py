@@ -1,4 +1,4 @@
-"""A lesson says where its values come from: refusals in its box, simulated clusters by name, one line at its end."""
+"""A lesson states the origin of its values: refusals in its box, simulated clusters by name, one line at its end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def made(tmp_path: Path) -> Make:
 
 @pytest.fixture
 def real(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulated nodes that say they are real, and whose host refused something."""
+    """Make simulated nodes claim to be real, with a host that refused something."""
 
     def origin(node: SimulatedNode) -> Origin:
         return replace(Origin("real", 1, (node.name,), "6.18"), refusals=REFUSED)

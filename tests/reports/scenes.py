@@ -11,7 +11,7 @@ ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
 def nodes(*given: dict[str, Any] | str, **settings: Any) -> SimulatedCluster:
-    """Hollow nodes: names, or mappings as for `Cluster.simulated`; the other settings are the cluster's."""
+    """Return hollow nodes from names, or mappings as for `Cluster.simulated`; the other settings are the cluster's."""
     listed = [{"name": one} if isinstance(one, str) else one for one in given]
     return Cluster.simulated(listed, kubelets=False, **settings)
 
@@ -34,7 +34,7 @@ def pod(name: str, cpu: str = "", labels: dict[str, str] | None = None, **spec: 
 
 
 def workload(kind: str, name: str, replicas: int, **spec: Any) -> dict[str, Any]:
-    """A workload with the pods of `pod`; what is left of `spec` in `of_set` belongs to the workload's own spec."""
+    """Return a workload with the pods of `pod`; the rest of `spec` in `of_set` belongs to the workload's own spec."""
     own = spec.pop("of_set", {})
     template = pod(name, **spec)
     wanted = {
@@ -53,13 +53,13 @@ def spread(key: str, when: str = "DoNotSchedule", app: str = "web", **more: Any)
 
 
 def apart(app: str = "web", key: str = HOSTNAME) -> dict[str, Any]:
-    """Required anti-affinity of a workload's pods to each other."""
+    """Return a required anti-affinity of a workload's pods to each other."""
     term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
     return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
 def on_nodes(cluster: SimulatedCluster, app: str = "") -> dict[str, int]:
-    """Node -> its pods that have not ended; "" = waiting."""
+    """Return node -> its pods that have not ended; "" = waiting."""
     found: dict[str, int] = {}
     for one in cluster.pods():
         if one.status.phase not in ("Failed", "Succeeded") and app in ("", one.metadata.labels.get("app")):

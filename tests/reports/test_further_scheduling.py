@@ -1,4 +1,4 @@
-"""Further public reports about scheduling, found by stated queries; the expected result is what the thread says.
+"""Further public reports about scheduling, found by stated queries; the expected result is that of the thread.
 
 The queries, and the reports that were passed over with the reason, are in reports.md beside this file.
 """
@@ -28,7 +28,7 @@ from tests.reports.scenes import (
 
 
 def zones(*names: str) -> list[dict[str, Any]]:
-    """Nodes n1, n2, … in these zones."""
+    """Return nodes n1, n2, … in these zones."""
     return [{"name": f"n{i + 1}", "labels": {ZONE: zone}} for i, zone in enumerate(names)]
 
 
@@ -194,7 +194,7 @@ def test_a_workload_that_names_its_node_makes_pods_without_end(report: str, repl
 
 
 def test_kubernetes_98928_a_pod_that_the_kubelet_refused_is_not_scheduled_again() -> None:
-    """OutOfcpu is for good: the pod keeps its node, although another one has room."""
+    """OutOfcpu is final: the pod keeps its node, although another one has room."""
     cluster = Cluster.simulated([{"name": "n1", "cpus": 1}, {"name": "n2", "cpus": 4}])
     cluster.apply(pod("p", "2", nodeName="n1"))
     cluster.advance(600)

@@ -1,4 +1,4 @@
-"""Public reports about scheduling, rebuilt: each must come out as its thread, or Kubernetes 1.36.2's source, says.
+"""Public reports about scheduling, rebuilt: each has the result of its thread, or of Kubernetes 1.36.2's source.
 
 A report is named by repository and number. Those about claims that wait for their first pod, about refused pods and
 about ports that the kubelet refuses are in tests/cluster/control_plane/test_scheduling_volumes.py,

@@ -1,4 +1,4 @@
-"""`kubectl describe` of workloads, Services, claims, quotas and budgets, against what kubectl 1.36 printed of them.
+"""`kubectl describe` of workloads, Services, claims, quotas and budgets, compared with the output of kubectl 1.36.
 
 It was recorded with --show-events=false on the kit's own served cluster;
 tests/apiserver/http/test_kubectl_describe.py does the same with the kubectl that is there.

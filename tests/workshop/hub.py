@@ -50,7 +50,7 @@ class Place:
 
 
 def install(folder: Path) -> Place:
-    """The recipe, and a hub with every spawner that it knows; the room has one lab open."""
+    """Install the recipe, and a hub with every spawner that it knows; the room has one lab open."""
     if shutil.which("npm") is None:
         assert "workshop" not in os.environ.get("KITLIB_REQUIRE", "").split(","), "node.js and npm are needed"
         pytest.skip("no node.js on this machine")

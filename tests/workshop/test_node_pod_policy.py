@@ -41,12 +41,12 @@ def evaluate(text: str, **variables: Any) -> Any:
 
 
 def refusals(pod: dict[str, Any]) -> list[str]:
-    """The messages of the rules that refuse a new pod."""
+    """Return the messages of the rules that refuse a new pod."""
     return [message for text, message in NAMESPACE.rules() if evaluate(text, object=pod) is not True]
 
 
 def as_the_server_stores_it(pod: dict[str, Any]) -> dict[str, Any]:
-    """A pod with what defaulting and the server's own plugins add before policies see it."""
+    """Return a pod with the fields that defaulting and the server's own plugins add before policies see it."""
     made = deepcopy(pod)
     made["metadata"] |= {"namespace": "kitlib-nodes", "uid": "2", "creationTimestamp": None, "generation": 1}
     for field in ("hostNetwork", "hostPID", "hostIPC"):
@@ -78,7 +78,7 @@ def test_the_kits_own_pods_pass(name: str) -> None:
 
 
 def sample(kind: Any, depth: int = 0) -> Any:
-    """A value of a field's type that differs from the zero value."""
+    """Return a value of a field's type that differs from the zero value."""
     if isinstance(kind, msgspec.inspect.UnionType):
         return sample(next(one for one in kind.types if not isinstance(one, msgspec.inspect.NoneType)), depth)
     if isinstance(kind, msgspec.inspect.StructType):
@@ -96,7 +96,7 @@ def sample(kind: Any, depth: int = 0) -> Any:
 
 
 def struct_of(kind: Any) -> Any:
-    """The struct in a field's type, or in its items; None where there is none."""
+    """Return the struct in a field's type, or in its items; None = neither has one."""
     if isinstance(kind, msgspec.inspect.UnionType):
         return next((found for one in kind.types if (found := struct_of(one)) is not None), None)
     if isinstance(kind, msgspec.inspect.StructType):
@@ -127,7 +127,7 @@ def changes(given: Any, kind: Any, path: tuple[Any, ...]) -> Iterator[tuple[tupl
 
 
 def other(value: Any) -> Any:
-    """Another value of the same type."""
+    """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""The namespace for node pods: what it grants, and what bounds them (the policy itself: test_node_pod_policy)."""
+"""The namespace for node pods: the granted rights and the bounds (the policy itself: test_node_pod_policy)."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def pure_yaml(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def address(built: tuple[Path, Path, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The built site with Python inside, as `kitlib site --serve` serves it, and a notebook that shows all widgets."""
+    """Yield the address of a site with Python inside and a notebook of all widgets, served by `kitlib site --serve`."""
     environment, source, _ = built
     public = tmp_path_factory.mktemp("served") / "public"
     shutil.copytree(source, public)
@@ -212,7 +212,7 @@ def page(address: str) -> Iterator[Any]:
 
 @pytest.mark.workshop
 def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(address: str, page: Any) -> None:
-    """The built site in a real browser: JupyterLite's console, its kernel, the kit's wheel; no server computes."""
+    """The site opens in a real browser: JupyterLite's console, its kernel, the kit's wheel; no server computes."""
     with Cluster.simulated(nodes=[dict(kill.NODE)]) as cluster:
         kill.run(cluster)
         link = share.link(cluster)

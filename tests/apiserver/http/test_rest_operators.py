@@ -107,7 +107,7 @@ def test_the_rank_of_versions_is_the_documented_one() -> None:
 
 
 def test_a_version_that_a_webhook_would_have_to_convert_is_refused(call: Any) -> None:
-    """The object in the other version's name would be wrong, and no one would notice."""
+    """An object under the name of the other version would be wrong, and the error would remain unnoticed."""
     made = definition("lakes", "Lake", "example.com")
     one = made["spec"]["versions"][0]
     made["spec"]["versions"] = [one, {**one, "name": "v2", "storage": False}]

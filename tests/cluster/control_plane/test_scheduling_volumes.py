@@ -1,4 +1,4 @@
-"""Claims that wait for their first pod: what the scheduler reserves, writes and waits for.
+"""Claims that wait for their first pod: the scheduler's reservations, writes and waits.
 
 The rules of plugins/volumebinding (Reserve, PreBind, Unreserve), binder.go and the volume controller.
 """
@@ -106,7 +106,7 @@ def test_a_pod_waits_for_a_provisioner_until_the_bind_timeout(release: str, nomi
     condition = scheduled(cluster, "a")
     assert (condition.status, condition.reason, condition.message) == ("False", "SchedulerError", message)
     assert cluster.pod("a").status.nominated_node_name == ""
-    cluster.cordon("node-1")  # the chosen node stays the only one that comes into question
+    cluster.cordon("node-1")  # the chosen node stays the only candidate
     cluster.advance(30)
     assert "had volume node affinity" not in scheduled(cluster, "a").message
     assert "1 node(s) didn't find available persistent volumes to bind" in scheduled(cluster, "a").message

@@ -1,4 +1,4 @@
-"""The pods of a node: all of them, and those to which something has happened."""
+"""The pods of a node: all of them, and the changed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that falls silent is not ready after its time, one that is at work is, and one that answers again is back."""
+"""A silent node is not ready after its grace period, a busy one is ready, and one that answers again becomes ready."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_idling_leaves_no_changes_behind(cluster: Fake) -> None:
 
 @pytest.mark.parametrize("seconds", [45, 300, 3000])
 def test_a_node_behind_a_paused_link_is_back_with_its_next_word(cluster: Fake, seconds: int) -> None:
-    """The owner's process, the engine or the container is stopped: lines wait, and come when it goes on."""
+    """The owner's process, the engine or the container is stopped: lines wait, and arrive when it continues."""
     link, before = cluster.node().link, told_of(cluster)
     apply(cluster, "a")
     let_pass(cluster, 20)

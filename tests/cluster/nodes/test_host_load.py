@@ -1,4 +1,4 @@
-"""A machine that was busy with something else while a value was measured is noticed, and the nodes' own work is not."""
+"""A host that was busy with other work during a measurement is detected, and the nodes' own work is not counted."""
 
 from __future__ import annotations
 

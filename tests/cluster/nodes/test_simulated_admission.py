@@ -1,4 +1,4 @@
-"""Pods that a kubelet refuses or lets wait: status, events, what is shown of the reasons."""
+"""Pods that a kubelet refuses or makes wait: status, events, and the displayed reasons."""
 
 from __future__ import annotations
 

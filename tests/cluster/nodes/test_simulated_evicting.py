@@ -1,4 +1,4 @@
-"""Eviction waits for the pod that it kills, and gives it the time of its release."""
+"""Eviction waits for the pod that it kills, and uses the grace period of its release."""
 
 from __future__ import annotations
 

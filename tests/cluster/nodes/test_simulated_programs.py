@@ -1,4 +1,4 @@
-"""Programs on simulated nodes: memory that is taken is killed for, disks fill up, what is not known says so once."""
+"""Programs on simulated nodes: memory use leads to kills, disks fill up, an unknown program is reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kubelet that is restarted and reconfigured: what survives, what changes, what does not start."""
+"""A kubelet that is restarted and reconfigured: kept state, changed state, and refused starts."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LATEST = Release.latest()
 
 
 def node(*taints: str, **labels: str) -> Node:
-    """A node `n`; a taint is `key:effect`."""
+    """Return a node `n`; a taint is `key:effect`."""
     listed = [dict(zip(("key", "effect"), one.split(":"), strict=True)) for one in taints]
     return from_dict({"metadata": {"name": "n", "labels": labels}, "spec": {"taints": listed}}, Node)
 

@@ -12,7 +12,7 @@ FILES = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"},
 
 
 def pod(name: str, workload: str, **more: Any) -> dict[str, Any]:
-    """A pod with files of a ConfigMap, on the one node."""
+    """Return a pod with files of a ConfigMap, on the one node."""
     meta = {"name": name, "annotations": {"kitlib.dev/workload.c": workload}}
     mount = {"name": "v", "mountPath": "/v"}
     spec = {"containers": [{"name": "c", "image": "x", "volumeMounts": [mount]}]}

@@ -169,7 +169,7 @@ def an_ordinary_user() -> Iterator[None]:
 
 
 def closed(folder: Path, mode: int) -> Path:
-    """The folder of an engine of root's, as Debian's podman package makes it."""
+    """Return the folder of an engine of root's, as Debian's podman package makes it."""
     place = folder / "run-of-mine" / "podman"
     place.mkdir(parents=True)
     (place / "podman.sock").touch()
@@ -226,7 +226,7 @@ def test_a_context_that_does_not_exist_is_said_with_the_way_out(tmp_path: Path) 
 
 
 def test_an_engine_behind_ssh_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SDK ends with a NameError there."""
+    """The SDK ends with a NameError in this case."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "paramiko" else object())
     monkeypatch.setenv("DOCKER_HOST", "ssh://user@nowhere.example")
     with pytest.raises(engine.EngineError, match=r"needs the package paramiko: pip install 'docker\[ssh\]'"):

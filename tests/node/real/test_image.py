@@ -42,7 +42,7 @@ def test_the_image_carries_every_module_that_its_agents_load() -> None:
 
 
 def named(path: Path) -> set[str]:
-    """Modules that a module imports, at its top or later, or names in a text."""
+    """Return the modules that a module imports, at its top or later, or the names in a text."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""A root file system is looked at before it becomes a node's base."""
+"""A root file system is checked before it becomes a node's base."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_packages_are_added_where_the_root_can_install_them(tmp_path: Path) -> N
 def test_a_root_of_which_no_node_can_be_made_is_refused_before_the_engine_is_asked(
     files: tuple[str, ...] | None, said: str, tmp_path: Path
 ) -> None:
-    """The client is none: whatever it were asked would fail. So a base that stands is never replaced."""
+    """The client is None, so that every request would fail. An existing base is therefore never replaced."""
     root = tmp_path / "root"
     if files is None:
         root.write_text("no archive")

@@ -1,4 +1,4 @@
-"""A node that declares no swap gives its pods none, or says so."""
+"""A node that declares no swap gives its pods none, or reports that it cannot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SWAPS = {"swap": f"{COLUMNS}/dev/vdb partition 262140 0 -2\n", "no swap": COLUMN
 
 
 def node(folder: Path, *, swap_max: str | None, swaps: str | None) -> tuple[RealCgroupFS, str]:
-    """A cgroup v2 file system of ordinary files, and the machine's list of swap."""
+    """Return a cgroup v2 file system of ordinary files, and the machine's list of swap."""
     (folder / "cgroup.controllers").write_text("memory")
     (folder / "kubepods").mkdir()
     if swap_max is not None:

@@ -34,7 +34,7 @@ def test_commands_are_understood(command, first, ends):
 
 
 def most(command: tuple[str, ...], name: str) -> int:
-    """The most that a command has of something, in MiB."""
+    """Return the maximum that a command uses of something, in MiB."""
     return max(getattr(phase, name) for phase in behaviour(command).workload.phases) // MI
 
 

@@ -26,7 +26,7 @@ LIFE = 300
 
 
 def load(dice: random.Random) -> str:
-    """A workload of some phases."""
+    """Return a workload of some phases."""
 
     def phase() -> str:
         cache = dice.choice((0, 0, 30, 150, 400))
@@ -68,7 +68,7 @@ def step(dice: random.Random, made: Kernel) -> None:
 
 
 def check(made: Kernel) -> None:
-    """The sums, the limits, and the parts of usage."""
+    """Check the sums, the limits, and the parts of usage."""
     prefix = "total_" if made.version == 1 else ""
     names = ("rss", "cache") if made.version == 1 else ("anon", "file")
     holders = [*made.processes.values(), *made.tmpfs.below("/")]

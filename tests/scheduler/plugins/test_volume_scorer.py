@@ -1,4 +1,4 @@
-"""Points for storage that stays free; the decisions are in tests/vectors/scheduler_gates."""
+"""Points for free storage; the decisions are in tests/vectors/scheduler_gates."""
 
 from __future__ import annotations
 

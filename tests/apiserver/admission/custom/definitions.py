@@ -8,7 +8,7 @@ OPEN = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fie
 
 
 def definition(plural: str, kind: str, group: str, *, scope: str = "Namespaced", **version: Any) -> dict[str, Any]:
-    """A definition with one version, v1, that keeps every field; `version` adds to it."""
+    """Return a definition with one version, v1, that keeps every field; `version` adds to it."""
     names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": OPEN, **version}]
     return {
@@ -20,6 +20,6 @@ def definition(plural: str, kind: str, group: str, *, scope: str = "Namespaced",
 
 
 def custom(kind: str, group: str, name: str = "x", **fields: Any) -> dict[str, Any]:
-    """An object of a custom kind in the namespace `default`; `metadata` adds to its metadata."""
+    """Return an object of a custom kind in the namespace `default`; `metadata` adds to its metadata."""
     metadata = {"name": name, "namespace": "default", **fields.pop("metadata", {})}
     return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, **fields}

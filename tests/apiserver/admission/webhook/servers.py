@@ -16,7 +16,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def patch_of(*operations: dict[str, Any]) -> dict[str, Any]:
-    """A response that allows the write with a JSON patch."""
+    """Return a response that allows the write with a JSON patch."""
     text = base64.b64encode(json.dumps(operations).encode()).decode()
     return {"allowed": True, "patchType": "JSONPatch", "patch": text}
 
@@ -37,7 +37,7 @@ class Webhooks:
         self.answers: dict[str, Answer] = {}
 
     def hook(self, path: str, answer: Answer, resources: list[str], **fields: Any) -> dict[str, Any]:
-        """A webhook of a configuration; `answer` is given requests to `path`."""
+        """Return a webhook of a configuration; `answer` is given requests to `path`."""
         self.answers[path] = answer
         rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": resources}]
         client = {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self.authority}
@@ -67,7 +67,7 @@ def webhook_server() -> Iterator[Webhooks]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Tests print nothing."""
+            """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.socket = tls_context(certificate).wrap_socket(server.socket, server_side=True)

@@ -1,4 +1,4 @@
-"""Webhooks: whose writes they see, what they are sent, in which order, and what their answers and failures mean."""
+"""Tests of webhooks: the writes and requests that they receive, their order, and the effect of answers and failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server() -> Iterator[Webhooks]:
 
 @pytest.fixture
 def hooks(server: Webhooks) -> Iterator[tuple[Any, Webhooks]]:
-    """A call to a cluster, and the webhooks' server, which has been asked nothing yet."""
+    """Yield a call to a cluster, and the webhooks' server, which has received no request yet."""
     server.asked.clear()
     with Cluster.simulated(1) as cluster:
         yield call_of(Dispatcher(cluster)), server

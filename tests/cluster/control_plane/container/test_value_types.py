@@ -28,7 +28,7 @@ STAYS = {
 
 
 def values(room: str) -> list[type[Any]]:
-    """The dataclasses and enumerations that a room defines, without errors, which are taken apart."""
+    """Return the dataclasses and enumerations that a room defines, without errors, which are taken apart."""
     found = []
     for path in pure_files(room):
         part = path.relative_to(KITLIB)
