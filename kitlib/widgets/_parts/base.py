@@ -109,7 +109,7 @@ class KitWidget(ipw.VBox):
         raise TypeError(f"{type(self).__name__} does not say what it shows: it must define chart()")
 
     def origin(self) -> Origin:
-        """The origin of the values; for a widget that shows a node or a cluster, the origin of that."""
+        """Return the origin of the values; for a widget that shows a node or a cluster, its origin."""
         return COMPUTED
 
     def paint(self, chart: Chart) -> None:

@@ -138,7 +138,8 @@ def _call(store: Store, one: _Hook, about: Attributes) -> WebhookCall:
     """Return the call that asks a webhook about a write.
 
     Raises:
-        WebhookError: the webhook's server cannot be found. _Refused: the call is not permitted.
+        WebhookError: the webhook's server cannot be found.
+        _Refused: the call is not permitted.
     """
     hook = one.hook
     if about.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
