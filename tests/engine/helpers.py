@@ -124,6 +124,11 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
+def ended(cluster: Any) -> None:
+    """Wait until deleted pods have no cgroup: containers have two seconds between SIGTERM and SIGKILL."""
+    cluster.wait(lambda c: not any(one.left is None and not one.file for one in c.node().differences()), 30)
+
+
 def deployment(replicas: int, spec: dict[str, Any]) -> dict[str, Any]:
     """A Deployment `web` of pods with this spec."""
     labels = {"app": "web"}

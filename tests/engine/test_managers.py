@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kitlib.cluster.control_plane.docker import DockerCluster
-from tests.engine.helpers import pod
+from tests.engine.helpers import ended, pod
 
 STATIC = ["--cpu-manager-policy=static", "--reserved-cpus=0"]
 
@@ -28,6 +28,7 @@ def test_exclusive_cpus_are_seen_by_the_process_and_leave_the_others(start: Call
     cluster.wait(lambda c: c.pod("owns").status.phase == c.pod("free").status.phase == "Running", 15)
     assert node.proc("owns")["Cpus_allowed_list"] == "1"
     assert node.proc("free")["Cpus_allowed_list"] == "0"
+    ended(cluster)
     assert not node.differences()
     owners = json.loads(json.loads(node.checkpoint())["data"])["entries"]
     assert owners == {cluster.pod("owns").metadata.uid: {"c": "1"}}

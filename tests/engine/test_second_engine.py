@@ -20,6 +20,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.node.real import engine, host, image
 from kitlib.node.real.link import NodeGone
+from kitlib.node.real.root_check import PROGRAMS
 from tests.engine.helpers import ROOT, SLOW, pod, state
 from tests.engine.own_engine import OwnEngine, give_image, own_engine
 
@@ -131,7 +132,9 @@ def test_an_image_is_not_made_on_a_full_disk_and_none_is_left_half_made(
     filler = there.fill(ROOM)
     before = standing(client)
     big = tmp_path / "root"
-    big.mkdir()
+    (big / "bin").mkdir(parents=True)
+    for program in PROGRAMS:  # the root is looked at before it is built
+        (big / "bin" / program).touch()
     (big / "file").write_bytes(bytes(2 * ROOM))
     monkeypatch.setattr(image, "tag", lambda: f"{image.NAME}:of-another-day")
     with pytest.raises(KitError, match=r"no space left on device.*docker system prune"):

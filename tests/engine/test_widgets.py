@@ -20,7 +20,7 @@ from kitlib.widgets import (
     SideBySide,
     Timeline,
 )
-from tests.engine.helpers import cpu_seconds, needed, pod
+from tests.engine.helpers import cpu_seconds, ended, needed, pod
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,7 @@ def empty(cluster):
     for one in cluster.pods():
         cluster.delete("Pod", one.name, one.namespace, grace=0)
     cluster.wait(lambda c: not c.pods())
+    ended(cluster)
 
 
 def running(cluster, name):
