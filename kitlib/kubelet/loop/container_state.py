@@ -31,6 +31,7 @@ class ContainerState:
         probes: its probes.
         condemned: whether it is being ended because a probe has failed.
         ended_at: seconds, when it last ended; None = it has not.
+        removed: whether it was removed to restart all containers of the pod, and has not started since.
     """
 
     container: Container
@@ -46,6 +47,7 @@ class ContainerState:
     probes: dict[ProbeType, ProbeWorker] = field(default_factory=dict)
     condemned: bool = False
     ended_at: float | None = None
+    removed: bool = False
 
     @property
     def succeeded(self) -> bool:
@@ -84,7 +86,7 @@ class ContainerState:
         if self.ended:
             self.last = {"terminated": self.ended}
             self.restarts += 1
-        self.alive, self.since, self.ended, self.problem = True, seconds, {}, ("", "")
+        self.alive, self.since, self.ended, self.problem, self.removed = True, seconds, {}, ("", ""), False
         self.back_off.pulls = 0
         self.running = {"startedAt": _text(now)}
         for probe in self.probes.values():

@@ -145,6 +145,7 @@ class Kubelet:
             self.objects,
             self._volumes,
             allocatable,
+            self._report,
         )
         self._resizer = Resizer(config, self.rules, cgroups, runtime, reports, self.timeline, allocatable, asked)
         for event in told:
@@ -261,10 +262,7 @@ class Kubelet:
             changed |= any(worker.resizing for worker in self._dirty.values())
         if self._dirty:
             changed |= part("images", lambda: self._images.back_off(self._dirty.values()))
-        waiting = any(
-            worker.terminating or worker.resize_error or worker.to_start(now) for worker in self._dirty.values()
-        )
-        if changed or waiting:
+        if changed or any(worker.has_work(now) for worker in self._dirty.values()):
             self._work()
 
     def _probe(self) -> bool:
@@ -377,8 +375,9 @@ class Kubelet:
     def _note(self, worker: PodWorker, state: ContainerState, gone: Ended) -> None:
         self._mark_dirty(worker)
         self._garbage.died(gone.id)
-        state.back_off.ended(state.since, gone.at, *restart_back_off(self.config.settings, self.config.gates))
         state.exited(gone, self.reports.now())
+        if not worker.exited(state):  # containers that are removed start without a back-off
+            state.back_off.ended(state.since, gone.at, *restart_back_off(self.config.settings, self.config.gates))
         ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
         self.timeline.note("PLEG", "container ended", f"{worker.pod.key}/{state.container.name}", ending, "relist")
         worker.report_back_off(state, self.reports, self.clock())

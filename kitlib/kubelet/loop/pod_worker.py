@@ -21,14 +21,21 @@ from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.resize import ERROR, IN_PROGRESS, PENDING, with_resources
-from kitlib.kubelet.loop.restart_policy import container_should_restart
+from kitlib.kubelet.loop.restart_policy import (
+    RESTART_ALL_GATE,
+    container_should_restart,
+    could_restart_all_containers,
+    restarts_all_containers,
+)
 from kitlib.kubelet.loop.status import (
     DISRUPTION_TARGET,
     OWNED,
+    RESTARTING,
     conditions,
     container_status,
     dated,
     pod_resources,
+    restarting_condition,
 )
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init, is_static_pod
 
@@ -78,6 +85,7 @@ class PodWorker:
         allocated: the pod with the resources that were granted;
         actual: with those that its cgroups follow. All three are the same object where no resize is under way.
         unprepared: why its claims of devices are not ready.
+        restarting_all: whether a container's rule restarts all containers and some are not removed yet.
         resize_pending: reason and message of a resize that was not granted;
         resize_error: why one is not carried out;
         resized_from: with the resources that the runtime still holds while one is being carried out, or None.
@@ -100,6 +108,7 @@ class PodWorker:
         self.ending: Ending | None = None
         self.given = inf
         self.unprepared = ""
+        self.restarting_all = False
         self.asked: dict[str, int] = {}
         self.counted = self.holds_resources = False
         self.generation = 0
@@ -125,7 +134,7 @@ class PodWorker:
             return False
         if self.phase() in TERMINAL_PHASES:
             return not self.has_sandbox and not self.holds_resources
-        if self.resizing or self.terminating:
+        if self.resizing or self.terminating or self.restarting_all:
             return False
         if not self.initialized:
             return False
@@ -198,11 +207,23 @@ class PodWorker:
         """Whether the policy starts a container again that has ended so."""
         if isinstance(state.container, EphemeralContainer):
             return False
+        if self.restarting_all:
+            return True
         if is_restartable_init(state.container):
             return True
         if state in self.inits and state.succeeded:
             return False
         return container_should_restart(state.container, self.pod.spec, state.exit_code, self.release)
+
+    def has_work(self, now: float) -> bool:
+        """Whether the pod is to be looked at again though nothing has happened to it."""
+        return self.terminating or self.restarting_all or bool(self.resize_error or self.to_start(now))
+
+    def exited(self, state: ContainerState) -> bool:
+        """Follow the rule of a container that has ended; whether all containers of the pod are restarted."""
+        if state not in self.ephemerals and restarts_all_containers(state.container, state.exit_code, self.release):
+            self.restarting_all = self.active
+        return self.restarting_all
 
     def report_back_off(self, state: ContainerState, reports: Reports, now: float) -> None:
         """Tell of a container that has ended and must wait before it is started again. Source: doBackOff."""
@@ -216,7 +237,7 @@ class PodWorker:
         Ephemeral containers start at once, even where an init container fails. Source: computePodActions.
         """
         due: list[ContainerState] = []
-        if self.rejected is not None or self.terminating or self.not_before > now:
+        if self.rejected is not None or self.terminating or self.restarting_all or self.not_before > now:
             return due
         due += [state for state in self.ephemerals if self._is_due(state, now)]
         for state in self.inits:
@@ -254,11 +275,17 @@ class PodWorker:
         if self.inits:
             if any(s.ended and not s.alive and not s.succeeded and not self.may_restart(s) for s in self.inits):
                 return "Failed"
-            if not self.initialized and not any(s.alive or s.ended for s in self.mains):
+            if not self.initialized and not any(s.alive or s.ended for s in self.mains) and self._initializes:
                 return "Pending"
         if all(s.ended and not s.alive and not self.may_restart(s) for s in self.mains):
             return "Succeeded" if all(s.succeeded for s in self.mains) else "Failed"
-        return "Running" if any(s.alive or s.ended for s in self.mains) else "Pending"
+        return "Running" if any(s.alive or s.ended or s.removed for s in self.mains) else "Pending"
+
+    @property
+    def _initializes(self) -> bool:
+        """Whether an init container runs or a container waits for its first start; removed ones count as stopped."""
+        first = any(not (s.alive or s.ended or s.removed) for s in (*self.inits, *self.mains))
+        return first or any(s.alive and not (is_restartable_init(s.container) and s.has_started) for s in self.inits)
 
     @classmethod
     def of_rejected(cls, pod: Pod, now: datetime, host: str = "") -> PodWorker:
@@ -366,7 +393,7 @@ class PodWorker:
     def _conditions(self, found: PodStatus, now: datetime, generation: int | None) -> list[Condition]:
         before = {c.type: c for c in self.standing.conditions}
         ended = self.ending is not None and found.phase in TERMINAL_PHASES
-        mine = (PENDING, IN_PROGRESS, *OWNED, *([DISRUPTION_TARGET] if ended else []))
+        mine = (PENDING, IN_PROGRESS, RESTARTING, *OWNED, *([DISRUPTION_TARGET] if ended else []))
         made = [c for c in self.standing.conditions if c.type not in mine]  # others' stay. Source: mergePodStatus
         own: list[Condition] = []
         if self.ending is not None and ended:
@@ -378,7 +405,10 @@ class PodWorker:
             found.init_container_statuses,
             found.container_statuses,
             sandbox=self.has_sandbox,
+            keeps_initialized=self.release.enabled(RESTART_ALL_GATE),
         )
+        if could_restart_all_containers(self.pod.spec, self.release):
+            own.append(restarting_condition(found.phase, restarting=self.restarting_all))
         pending, told = self.resize_pending
         for kind, reason, message in (
             (PENDING, pending, told),

@@ -157,8 +157,9 @@ class Prober:
             return False
         self._died(state.id)
         settings, now = self._settings, self._clock()
-        state.back_off.killed(state.ended_at, now, *restart_back_off(settings, worker.release))
         state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
+        if not worker.exited(state):
+            state.back_off.killed(state.ended_at, now, *restart_back_off(settings, worker.release))
         state.ended_at = now
         worker.report_back_off(state, self._reports, now)
         return True

@@ -10,6 +10,9 @@ from kitlib.api.container import Container, ContainerRestartRule
 from kitlib.api.core import PodSpec
 from kitlib.api.release import Release
 
+RESTART_ALL = "RestartAllContainers"
+RESTART_ALL_GATE = "RestartAllContainersOnContainerExits"
+
 
 def container_should_restart(container: Container, spec: PodSpec, exit_code: int, release: Release) -> bool:
     """Return whether an ended container of a pod is started again.
@@ -26,10 +29,27 @@ def container_should_restart(container: Container, spec: PodSpec, exit_code: int
         action = rule.action if rule is not None else ""
         if action == "Restart":
             return True
-        if action == "RestartAllContainers" and release.enabled("RestartAllContainersOnContainerExits"):
+        if action == RESTART_ALL and release.enabled(RESTART_ALL_GATE):
             return True
         policy = container.restart_policy
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+
+
+def restarts_all_containers(container: Container, exit_code: int, release: Release) -> bool:
+    """Whether the exit of a container restarts all containers of its pod.
+
+    Source: kubelet container ShouldAllContainersRestart; KEP-5532.
+    """
+    if not container.restart_policy_rules or not release.enabled(RESTART_ALL_GATE):
+        return False
+    rule = matching_rule(container, exit_code)
+    return rule is not None and rule.action == RESTART_ALL
+
+
+def could_restart_all_containers(spec: PodSpec, release: Release) -> bool:
+    """Whether any rule of a pod restarts all its containers. Source: AllContainersCouldRestart."""
+    rules = [rule for one in (*spec.init_containers, *spec.containers) for rule in one.restart_policy_rules]
+    return any(rule.action == RESTART_ALL for rule in rules) and release.enabled(RESTART_ALL_GATE)
 
 
 def is_container_restartable(container: Container, spec: PodSpec, release: Release) -> bool:

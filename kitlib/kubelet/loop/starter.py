@@ -41,6 +41,7 @@ class ContainerStarter:
         objects: the ConfigMaps and Secrets that pods refer to.
         volumes: writes the files of volumes.
         allocatable: what the node offers, in thousandths.
+        report: writes a pod's status to the API server.
     """
 
     def __init__(
@@ -57,11 +58,12 @@ class ContainerStarter:
         objects: Objects,
         volumes: VolumeManager,
         allocatable: Mapping[str, int],
+        report: Callable[[PodWorker], None],
     ) -> None:
         self._config, self._rules, self._managers, self._cgroups = config, rules, managers, cgroups
         self._images, self._runtime, self._reports = images, runtime, reports
         self._timeline, self._clock = timeline, clock
-        self._objects, self._volumes, self._allocatable = objects, volumes, allocatable
+        self._objects, self._volumes, self._allocatable, self._report = objects, volumes, allocatable, report
 
     def _claims_ready(self, worker: PodWorker) -> bool:
         """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
@@ -75,6 +77,11 @@ class ContainerStarter:
     def start(self, worker: PodWorker) -> None:
         """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
         pod = worker.pod
+        if worker.restarting_all:
+            from kitlib.kubelet.loop.restarting import remove_all_containers  # loaded with the first such restart
+
+            if not remove_all_containers(worker, self._runtime, self._reports, self._timeline, self._report):
+                return
         due = worker.to_start(self._clock())
         if not due or not self._claims_ready(worker) or not self._volumes.ready(worker):
             return

@@ -37,6 +37,7 @@ MIN_MILLI_CPU_LIMIT = 10
 DISRUPTION_TARGET = "DisruptionTarget"
 READY_TO_START, INITIALIZED = "PodReadyToStartContainers", "Initialized"
 READY, CONTAINERS_READY, SCHEDULED = "Ready", "ContainersReady", "PodScheduled"
+RESTARTING = "AllContainersRestarting"
 OWNED = (READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED)
 """The conditions that the kubelet always sets, in its order. Source: kubelet types.PodConditionByKubelet."""
 
@@ -167,6 +168,7 @@ def conditions(
     mains: Sequence[ContainerStatus],
     *,
     sandbox: bool,
+    keeps_initialized: bool = False,
 ) -> list[Condition]:
     """The conditions that the kubelet always sets, without dates.
 
@@ -175,11 +177,12 @@ def conditions(
         phase: that it is in.
         inits, mains: the statuses of its containers.
         sandbox: whether its pause container runs.
+        keeps_initialized: whether a pod that was initialized stays so while its init containers run again.
     """
     containers = _containers_ready(pod, phase, inits, mains)
     return [
         Condition(type=READY_TO_START, status=_text(sandbox)),
-        _initialized(pod, phase, inits, mains),
+        _initialized(pod, phase, inits, mains, keeps=keeps_initialized),
         _ready(pod, containers),
         containers,
         Condition(type=SCHEDULED, status="True"),
@@ -221,7 +224,20 @@ def _containers_ready(
     return Condition(type=CONTAINERS_READY, status="False", reason="ContainersNotReady", message=message)
 
 
-def _initialized(pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus]) -> Condition:
+def restarting_condition(phase: str, *, restarting: bool) -> Condition:
+    """The condition AllContainersRestarting. Source: status.GenerateAllContainersRestartingCondition."""
+    if phase in TERMINAL_PHASES:
+        reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
+        return Condition(type=RESTARTING, status="False", reason=reason)
+    if not restarting:
+        return Condition(type=RESTARTING, status="False")
+    message = "container exited with restart policy rule"
+    return Condition(type=RESTARTING, status="True", reason="RestartAllContainersStarted", message=message)
+
+
+def _initialized(
+    pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus], *, keeps: bool
+) -> Condition:
     """Once a regular container has started the pod stays initialized. Source: GeneratePodInitializedCondition."""
     if phase == "Succeeded":
         return Condition(type=INITIALIZED, status="True", reason="PodCompleted")
@@ -229,7 +245,8 @@ def _initialized(pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: 
         return Condition(type=INITIALIZED, status="True")
     sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}
     incomplete = [one.name for one in inits if not (one.started if one.name in sidecars else one.ready)]
-    if not incomplete:
+    stays = keeps and any(one.type == INITIALIZED and one.status == "True" for one in pod.status.conditions)
+    if not incomplete or stays:
         return Condition(type=INITIALIZED, status="True")
     message = f"containers with incomplete status: [{' '.join(incomplete)}]"
     return Condition(type=INITIALIZED, status="False", reason="ContainersNotInitialized", message=message)
