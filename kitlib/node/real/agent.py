@@ -273,6 +273,7 @@ class Agent:
             cgroups,
             wanted.machine,
             self.clock,
+            wanted.release,
             lowest_score=lowest,
             note=self._note,
             busy=self._owner.busy,

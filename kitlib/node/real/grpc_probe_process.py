@@ -1,7 +1,7 @@
 """A gRPC probe over the node's loopback device, in a process of its own: one call of `grpc.health.v1.Health/Check`.
 
-It imports nothing of the kit: `python3 -I -S grpc_probe_process.py SECONDS HOST PORT AUTHORITY [SERVICE]`. It writes
-one line and ends with 0 where the server answers:
+It imports nothing of the kit: `python3 -I -S grpc_probe_process.py SECONDS HOST PORT AUTHORITY AGENT [SERVICE]`. It
+writes one line and ends with 0 where the server answers:
 
     status NUMBER           of the service; 1 is SERVING
     error NUMBER TEXT       a gRPC status code with its message
@@ -104,13 +104,13 @@ def connect(host: str, port: int, deadline: float) -> Line:
     raise Ended("connect")
 
 
-def ask(line: Line, authority: str, service: str) -> str:
+def ask(line: Line, authority: str, agent: str, service: str) -> str:
     """Call Check and tell what it answers."""
     name = service.encode()
     body = b"\x0a" + _varint(len(name)) + name if name else b""
     left = max(1, int((line.deadline - time.monotonic()) * 1000))
     block = b"\x83\x86" + _named(4, PATH) + _named(1, authority) + _named(_CONTENT_TYPE, "application/grpc")
-    block += _named(58, "kube-probe/1.36") + _new("te", "trailers") + _new("grpc-timeout", f"{left}m")
+    block += _named(58, agent) + _new("te", "trailers") + _new("grpc-timeout", f"{left}m")
     line.send(HEADERS, END_HEADERS, 1, block)
     line.send(DATA, END_STREAM, 1, b"\x00" + len(body).to_bytes(4, "big") + body)
     headers: dict[str, str] = {}
@@ -259,11 +259,11 @@ def unpacked(raw: bytes) -> bytes:
     return bytes(made)
 
 
-def main(seconds: str, host: str, port: str, authority: str, service: str = "") -> int:
+def main(seconds: str, host: str, port: str, authority: str, agent: str, service: str = "") -> int:
     """Connect, ask and tell."""
     deadline = time.monotonic() + float(seconds)
     try:
-        print(ask(connect(host, int(port), deadline), authority, service))
+        print(ask(connect(host, int(port), deadline), authority, agent, service))
     except Ended as ended:
         print(str(ended))
         return 0 if str(ended).startswith("error") else 1

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from kitlib.api.container import Container, Probe
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.release import Release
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
 from kitlib.node.common.probes import declared_answer, grpc_answer, grpc_authority, http_url, port_of, timed_out
 from kitlib.node.real import listening, spawn
@@ -72,6 +73,7 @@ class Probing:
         adopt: is told the process id of a child and what to call with its exit code.
         pids: the processes of a pod's containers.
         clock: seconds.
+        release: of the kubelet, which names itself to the servers that it asks.
     """
 
     def __init__(
@@ -80,8 +82,10 @@ class Probing:
         adopt: Callable[[int, Callable[[int], None]], None],
         pids: Callable[[str, str], Iterable[int]],
         clock: Callable[[], float],
+        release: Release,
     ) -> None:
         self._exec, self._adopt, self._pids, self._clock = exec, adopt, pids, clock
+        self._agent = f"kube-probe/{release.name}"  # source: pkg/probe/http userAgent, pkg/probe/grpc
         self._asked: dict[tuple[str, ProbeType], _Asked] = {}
 
     def answer(
@@ -136,7 +140,7 @@ class Probing:
                 port = port_of(container, where.port) if where is not None else 0
                 if not isinstance(port, int) or not self._listens(running, port):
                     return _refused(pod, container, probe)
-                asked.started = self._start(_words(pod, probe, seconds, port))
+                asked.started = self._start(_words(pod, probe, seconds, port, self._agent))
                 self._adopt(asked.started.pid, asked.ended)
         except KitError as error:  # no such command, or no process left for it
             return Answer("unknown", f"rpc error: code = Unknown desc = failed to exec in container: {error}")
@@ -161,14 +165,14 @@ class Probing:
             streams.close()
 
 
-def _words(pod: Pod, probe: Probe, seconds: float, port: int) -> list[str]:
+def _words(pod: Pod, probe: Probe, seconds: float, port: int, agent: str) -> list[str]:
     """The program that asks a port, and what it is told."""
     if probe.grpc is None:
-        return [_PROGRAM, str(seconds), HOST, str(port), *_request(probe)]
-    return [_GRPC_PROGRAM, str(seconds), HOST, str(port), grpc_authority(pod, probe), probe.grpc.service or ""]
+        return [_PROGRAM, str(seconds), HOST, str(port), *_request(probe, agent)]
+    return [_GRPC_PROGRAM, str(seconds), HOST, str(port), grpc_authority(pod, probe), agent, probe.grpc.service or ""]
 
 
-def _request(probe: Probe) -> list[str]:
+def _request(probe: Probe, agent: str) -> list[str]:
     """Scheme, path and headers; nothing where a connection is enough."""
     http = probe.http_get
     if http is None:
@@ -176,7 +180,7 @@ def _request(probe: Probe) -> list[str]:
     headers = {one.name: one.value for one in http.http_headers}
     named = {name.lower() for name in headers}
     more = {} if "host" in named else {"Host": f"{http.host or HOST}"}
-    more |= {} if "user-agent" in named else {"User-Agent": "kube-probe/1.36"}
+    more |= {} if "user-agent" in named else {"User-Agent": agent}
     more |= {} if "accept" in named else {"Accept": "*/*"}
     path = http.path if http.path.startswith("/") else f"/{http.path}"
     lines = [f"{name}: {value}" for name, value in (more | headers).items() if value]

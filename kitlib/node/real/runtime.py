@@ -20,6 +20,7 @@ import msgspec
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.release import Release
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.cm.systemd_properties import cgroups_path
 from kitlib.kubelet.config.machine import MachineInfo
@@ -60,6 +61,7 @@ class CrunRuntime(NoImages, Users):
         cgroups: of this node.
         machine: as it was declared.
         clock: seconds.
+        release: of the kubelet.
         lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
         note: called with a pod and a sentence that its user should read.
         busy: called every second while crun is at work, and after it; nothing else happens in the node meanwhile.
@@ -76,6 +78,7 @@ class CrunRuntime(NoImages, Users):
         cgroups: RealCgroupFS,
         machine: MachineInfo,
         clock: Callable[[], float],
+        release: Release,
         *,
         lowest_score: int = -1000,
         note: Callable[[Pod, str], None] = lambda pod, text: None,
@@ -95,7 +98,7 @@ class CrunRuntime(NoImages, Users):
         self._execs: dict[int, Callable[[int], None]] = {}
         self._exec_count = 0
         self._killing = Killing(cgroups, clock)
-        self._probing = Probing(self.exec, self._execs.__setitem__, self.pids_of, clock)
+        self._probing = Probing(self.exec, self._execs.__setitem__, self.pids_of, clock, release)
         mounts.bind_root(self._root)
 
     # What the kubelet asks for.

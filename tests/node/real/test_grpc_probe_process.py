@@ -106,9 +106,10 @@ def test_a_server_is_asked_for_its_health(
     server: Server, capsys: pytest.CaptureFixture[str], answer: bytes, code: int, said: str
 ) -> None:
     port, asked = server(SETTINGS, answer)
-    assert main("5", "127.0.0.1", str(port), f"10.0.0.5:{port}", "mine") == code
+    assert main("5", "127.0.0.1", str(port), f"10.0.0.5:{port}", "kube-probe/1.35", "mine") == code
     assert capsys.readouterr().out.strip() == said
     assert asked[0].startswith(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    assert b"kube-probe/1.35" in asked[0]
     assert b"/grpc.health.v1.Health/Check" in asked[0] and f"10.0.0.5:{port}".encode() in asked[0]
 
 
@@ -120,7 +121,7 @@ def test_a_server_that_does_not_answer_is_given_up(
 ) -> None:
     port, _ = server(first)
     began = time.monotonic()
-    assert main("0.3", "127.0.0.1", str(port), "here") == 1
+    assert main("0.3", "127.0.0.1", str(port), "here", "kube-probe/1.35") == 1
     assert capsys.readouterr().out.strip() == said
     assert time.monotonic() - began < 5
 

@@ -13,6 +13,7 @@ import pytest
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.prober.worker import Answer
 from kitlib.node.real import probing
@@ -36,7 +37,9 @@ class Node:
     def __init__(self) -> None:
         self.now, self.children = 0.0, dict[int, tuple[Any, Callable[[int], None]]]()
         self.running = Running("id", "/c", os.getpid(), "c", namespace="default", pod="p")
-        self.probing = Probing(self.exec, self.adopt, lambda namespace, name: [os.getpid()], lambda: self.now)
+        self.probing = Probing(
+            self.exec, self.adopt, lambda namespace, name: [os.getpid()], lambda: self.now, Release("1.35")
+        )
 
     def exec(self, running: Running, command: list[str], *, stdin: bool, tty: bool, ended: Any) -> Started:
         assert running is self.running and not stdin and not tty
@@ -160,7 +163,7 @@ def test_a_port_on_which_it_listens_is_asked(node: Node) -> None:
         node.reap()
         assert node.ask(asked) == Answer("failure", "HTTP probe failed with statuscode: 500")
     assert said.splitlines()[:2] == ["GET / HTTP/1.1", "Host: 127.0.0.1"]
-    assert {"User-Agent: kube-probe/1.36", "X-A: b"} <= set(said.splitlines())
+    assert {"User-Agent: kube-probe/1.35", "X-A: b"} <= set(said.splitlines())
 
 
 def test_a_declared_answer_is_given_without_asking(node: Node) -> None:
