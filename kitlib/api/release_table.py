@@ -88,6 +88,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "UserNamespacesHostNetworkSupport": ((35, _OFF),),
     "VolumeBindMountOptions": ((37, _OFF),),
     "VolumeLimitScaling": ((35, _OFF), (37, _ON)),
+    # kubectl describe shows a StatefulSet's service, pod management and claim retention policies (#137547)
+    "KitDescribeStatefulSetPolicies": ((37, _ON),),
     # nodes that the pod's node affinity or selector excludes no longer count in the skew
     "KitSpreadHonoursNodeAffinity": ((24, _ON),),
     # the weighted sum of a node's spread scores is rounded, no longer cut off
@@ -266,6 +268,10 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "pre_filter_error": (
         (23, "0/{nodes} nodes are available: {nodes} {reason}."),
         (26, "0/{nodes} nodes are available: {reason}."),
+    ),
+    "describe_probe_thresholds": (
+        (23, "#success={success} #failure={failure}"),
+        (37, "successThreshold={success} failureThreshold={failure}"),
     ),
     "no_victims": (
         (23, "No victims found on node {node} for preemptor pod {pod}"),

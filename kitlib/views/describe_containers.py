@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from kitlib.api.release import Release
 from kitlib.api.resource import Quantity, QuantityError
 
 Object = Mapping[str, Any]
@@ -98,8 +99,12 @@ def describe_probe(probe: Object) -> str:
     """A probe in one line. Source: DescribeProbe."""
     figures = (
         f"delay={probe.get('initialDelaySeconds', 0)}s timeout={probe.get('timeoutSeconds', 0)}s "
-        f"period={probe.get('periodSeconds', 0)}s #success={probe.get('successThreshold', 0)} "
-        f"#failure={probe.get('failureThreshold', 0)}"
+        f"period={probe.get('periodSeconds', 0)}s "
+    )
+    figures += (
+        Release.followed()
+        .text("describe_probe_thresholds")
+        .format(success=probe.get("successThreshold", 0), failure=probe.get("failureThreshold", 0))
     )
     if probe.get("exec") is not None:
         return f"exec [{' '.join(probe['exec'].get('command') or ())}] {figures}"

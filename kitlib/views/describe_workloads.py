@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kitlib.api.release import Release
 from kitlib.apiserver.http.printers.text import selector
 from kitlib.views.describe_containers import date
 from kitlib.views.describe_pod import labels
@@ -92,6 +93,10 @@ def describe_stateful_set(obj: Object, others: Others) -> str:
     spec, status = obj["spec"], obj.get("status") or {}
     text = named(obj) + f"CreationTimestamp:\t{date(obj['metadata']['creationTimestamp'])}\n"
     text += f"Selector:\t{selector(spec.get('selector'))}\n" + labelled(obj)
+    policies = Release.followed().enabled("KitDescribeStatefulSetPolicies")
+    if policies:
+        shown = (("Service Name", "serviceName"), ("Pod Management Policy", "podManagementPolicy"))
+        text += "".join(f"{title}:\t{spec[key]}\n" for title, key in shown if spec.get(key))
     text += f"Replicas:\t{spec.get('replicas', 1)} desired | {status.get('replicas', 0)} total\n"
     strategy = spec.get("updateStrategy") or {}
     text += f"Update Strategy:\t{strategy.get('type', '')}\n"
@@ -100,6 +105,11 @@ def describe_stateful_set(obj: Object, others: Others) -> str:
         text += f"  Partition:\t{rolling['partition']}\n"
         if rolling.get("maxUnavailable") is not None:
             text += f"  MaxUnavailable:\t{rolling['maxUnavailable']}\n"
+    retention = spec.get("persistentVolumeClaimRetentionPolicy")
+    if policies and retention is not None:
+        text += "Persistent Volume Claim Retention Policy:\n"
+        text += f"  WhenDeleted:\t{retention.get('whenDeleted', '')}\n"
+        text += f"  WhenScaled:\t{retention.get('whenScaled', '')}\n"
     text += pods_status(obj, others) + pod_template(spec["template"])
     claims = spec.get("volumeClaimTemplates") or ()
     return text + ("Volume Claims:\n" + "".join(map(_claim, claims)) if claims else "Volume Claims:\t<none>\n")

@@ -50,11 +50,16 @@ LEASES = "kube-node-lease"
 
 
 def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "default") -> str:
-    """`kubectl describe KIND NAME`, for nodes, pods and the kinds in `KINDS`.
+    """`kubectl describe KIND NAME` of the cluster's release, for nodes, pods and the kinds in `KINDS`.
 
     Raises:
         KitError: for another kind, or where there is none of that name.
     """
+    with cluster.release.following():
+        return _describe(cluster, name, kind, namespace)
+
+
+def _describe(cluster: Any, name: str, kind: str, namespace: str) -> str:
     now = cluster.now()
     if kind.lower() in ("pod", "pods", "po"):
         found = cluster.get("Pod", name, namespace)

@@ -24,7 +24,7 @@ def lines(container: dict[str, Any] | None = None, meta: dict[str, Any] | None =
     return [" ".join(line.split()) for line in describe_pod(pod, None, NOW).splitlines()]
 
 
-FIGURES = "delay=0s timeout=1s period=10s #success=1 #failure=3"
+FIGURES = "delay=0s timeout=1s period=10s successThreshold=1 failureThreshold=3"
 DEFAULTS = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 
 

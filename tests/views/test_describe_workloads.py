@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
+from kitlib.api.release import Release
 from kitlib.cluster import Cluster
 from kitlib.views.kubectl import KINDS, describe
 from kitlib.views.tabs import align
@@ -27,7 +28,8 @@ def test_as_kubectl_prints_it(case: dict[str, Any]) -> None:
     def others(kind: str) -> list[Any]:
         return list(OTHERS["others"].get(kind, ()))
 
-    text = align(KINDS[case["object"]["kind"]](case["object"], others))
+    with Release("1.36").following():
+        text = align(KINDS[case["object"]["kind"]](case["object"], others))
     assert text.splitlines() == case["describe"].rstrip(" \n").splitlines()
 
 
@@ -43,6 +45,21 @@ def test_a_cluster_describes_its_objects_with_their_events() -> None:
     lines = describe(cluster, "web", "deploy").splitlines()
     assert "Replicas:               2 desired | 2 updated | 2 total | 2 available | 0 unavailable" in lines
     assert lines[-1].split()[:2] == ["Normal", "ScalingReplicaSet"]
+
+
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_policies_of_a_stateful_set_are_shown_since_1_37(release: str) -> None:
+    cluster = Cluster.simulated(1, kubelets=False, release=release)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "serviceName": "db", "template": template}
+    cluster.apply({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec})
+    lines = [" ".join(line.split()) for line in describe(cluster, "db", "sts").splitlines()]
+    new = ["Service Name: db", "Pod Management Policy: OrderedReady"]
+    new += ["Persistent Volume Claim Retention Policy:", "WhenDeleted: Retain", "WhenScaled: Retain"]
+    assert [line for line in lines if line in new] == (new if release == "1.37" else [])
+    if release == "1.37":
+        assert lines.index(new[1]) + 1 == lines.index("Replicas: 1 desired | 1 total")
+        assert lines[lines.index(new[-1]) + 1].startswith("Pods Status:")
 
 
 def test_another_kind_is_refused_with_those_that_are_known() -> None:

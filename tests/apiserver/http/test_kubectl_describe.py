@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.release import Release
 from kitlib.views.kubectl import KINDS
 from kitlib.views.tabs import align
 from tests.apiserver.http.test_kubectl import Client, binaries, start
 
 pytestmark = pytest.mark.kubectl
+KUBECTL = "1.36"
+"""The release of the kubectl that .ci/kubectl installs."""
 OBJECTS = """
 apiVersion: apps/v1
 kind: Deployment
@@ -111,4 +114,6 @@ def test_the_same_text(kubectl: Client, kind: str) -> None:
     for obj in found:
         name = Path(obj["metadata"]["name"]).name
         theirs = kubectl("describe", kind, name, "--show-events=false")
-        assert align(KINDS[kind](obj, listed)).splitlines() == theirs.rstrip(" \n").splitlines()
+        with Release(KUBECTL).following():
+            ours = align(KINDS[kind](obj, listed))
+        assert ours.splitlines() == theirs.rstrip(" \n").splitlines()
