@@ -233,6 +233,10 @@ class NodeConfigSource(KubeStruct):
     config_map: ConfigMapNodeConfigSource | None = None
 
 
+class NodePodPreemptionPolicy(KubeStruct):
+    disable_resize_preemption: list[str] = []
+
+
 class NodeSpec(KubeStruct):
     pod_cidr: str = msgspec.field(name="podCIDR", default="")
     pod_cidrs: list[str] = msgspec.field(name="podCIDRs", default_factory=list)
@@ -241,6 +245,7 @@ class NodeSpec(KubeStruct):
     taints: list[Taint] = []
     config_source: NodeConfigSource | None = None
     external_id: str = msgspec.field(name="externalID", default="")
+    pod_preemption_policy: NodePodPreemptionPolicy | None = None
 
 
 class NodeStatus(KubeStruct):

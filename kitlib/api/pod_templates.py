@@ -13,6 +13,7 @@ from kitlib.api.batch import CronJob, Job
 from kitlib.api.core import (
     Container,
     EphemeralContainer,
+    Node,
     Pod,
     PodSpec,
     PodTemplate,
@@ -47,10 +48,14 @@ def drop_disabled_fields(obj: KubeObject, old: KubeObject | None, release: Relea
     """Drop what belongs to features that are off, in place; what an object has already it may keep.
 
     Args:
-        obj: a pod or a workload; of another kind nothing is dropped.
+        obj: a pod, a workload or a node; of another kind nothing is dropped.
         old: as it stands; None where it is new.
         release: whose gates hold.
     """
+    if isinstance(obj, Node) and not release.enabled("InPlacePodVerticalScalingSchedulerPreemption"):
+        if not (isinstance(old, Node) and old.spec.pod_preemption_policy is not None):
+            obj.spec.pod_preemption_policy = None  # source: registry/core/node dropDisabledFields of 1.37
+        return
     spec, before = pod_spec_of(obj), None if old is None else pod_spec_of(old)
     if spec is None:
         return

@@ -44,6 +44,12 @@ def is_pod_level_resources_set(pod: Pod) -> bool:
     return level is not None and any(map(supports_pod_level, (*level.requests, *level.limits)))
 
 
+def is_resize_deferred(pod: Pod) -> bool:
+    """Whether the kubelet has deferred a resize of the pod. Source: component-helpers IsPodResizeDeferred."""
+    pending = next((one for one in pod.status.conditions if one.type == "PodResizePending"), None)
+    return pending is not None and pending.reason == "Deferred"
+
+
 def pod_requests(
     pod: Pod,
     *,

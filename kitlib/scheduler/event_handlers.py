@@ -58,6 +58,7 @@ class EventHandlers:
             return
         if pod.spec.node_name:
             self.add_pod_to_cache(pod)
+            self._follow_resize(pod, pod)
         elif self._scheduler.responsible_for(pod) and pod.metadata.deletion_timestamp is None:
             self.add_pod_to_scheduling_queue(pod)
 
@@ -68,6 +69,7 @@ class EventHandlers:
                 self.delete_pod(old)
         elif old.spec.node_name:
             self.update_pod_in_cache(old, new)
+            self._follow_resize(old, new)
         elif new.spec.node_name:
             self.pending.pop(pod_uid(old), None)
             self._queue.delete(old)
@@ -79,6 +81,8 @@ class EventHandlers:
         """A pod is gone."""
         if pod.spec.node_name:
             self.delete_pod_from_cache(pod)
+            if self.pending.pop(pod_uid(pod), None) is not None:
+                self._queue.delete(pod)
         elif pod_uid(pod) in self.pending:
             self.delete_pod_from_scheduling_queue(pod)
 
@@ -93,6 +97,20 @@ class EventHandlers:
                 self.move_all(event, old, new)
         elif _held(old) != _held(new) and is_scaled_down(new, old):
             self.move_all(ClusterEvent(ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), old, new)
+
+    def _follow_resize(self, old: Pod, new: Pod) -> None:
+        """A running pod waits in the queue as long as its resize is deferred. Source: KEP-5836."""
+        scheduler, waits = self._scheduler, pod_uid(new) in self.pending
+        if not waits and not scheduler.makes_room_for(new):
+            return
+        leaves = new.metadata.deletion_timestamp is not None or not scheduler.makes_room_for(new)
+        if leaves and waits:
+            del self.pending[pod_uid(new)]
+            self._queue.delete(new)
+        elif waits:
+            self.update_pod_in_scheduling_queue(old, new)
+        elif not leaves and scheduler.responsible_for(new):
+            self.add_pod_to_scheduling_queue(new)
 
     def delete_pod_from_cache(self, pod: Pod) -> None:
         self._scheduler.remove_pod(pod)
@@ -112,7 +130,8 @@ class EventHandlers:
         if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
             self.delete_pod_from_scheduling_queue(new)
             return
-        if pod_uid(new) in self._scheduler.pods:  # assumed: the queue does not know it; it comes back as it is then
+        # assumed: the queue does not know it; it comes back as it is then
+        if pod_uid(new) in self._scheduler.pods and not new.spec.node_name:
             return
         events = pod_change_events(new, old) if _is_pod_updated(old, new) else []
         self._queue.update(new, events, old)

@@ -26,7 +26,7 @@ from kitlib.scheduler.profile import DEFAULT_SCHEDULER
 from kitlib.scheduler.queue.clock import Clock
 from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_uid
 from kitlib.scheduler.queue.scheduling_queue import MAX_IN_POOL_MS, Registrations, SchedulingQueue, max_in_pool_ms
-from kitlib.scheduler.scheduler import Scheduler
+from kitlib.scheduler.scheduler import RESIZE_PREEMPTION, Scheduler
 from kitlib.scheduler.sink import Sink
 
 FLUSH_BACKOFF_MS = 1_000
@@ -64,6 +64,12 @@ class SchedulingLoop:
         hints = {
             name: build_queueing_hint_map(profile, scheduler.context) for name, profile in scheduler.profiles.items()
         }
+
+        if release.enabled(RESIZE_PREEMPTION):
+            from kitlib.scheduler.plugins.deferred_pod_scheduling import DeferredPodScheduling
+
+            for hint in hints.values():
+                hint[DeferredPodScheduling.name] = list(DeferredPodScheduling().events_to_register(scheduler.context))
 
         def registered(pod: Pod) -> Registrations:
             return hints[scheduler.profile_of(pod).name]
@@ -221,6 +227,9 @@ class SchedulingLoop:
 
         Source: handleSchedulingFailure, handleBindingCycleError.
         """
+        if info.pod.spec.node_name:
+            self._park_resize(info, decision)
+            return
         refused = decision.binding
         self.metrics.failed(info, error=_is_error(decision))
         if decision.post_filter is not None:
@@ -247,6 +256,23 @@ class SchedulingLoop:
             held = refused.info.pod
             self.handlers.move_all(ASSIGNED_POD_DELETE, held, None, besides=info.key, sit_out=True)
         if standing is not None and decision.nominated:
+            self._prepare_candidate(standing, decision)
+
+    def _park_resize(self, info: QueuedPod, decision: Decision) -> None:
+        """A running pod waits for room or for the kubelet, without a nomination; its condition PodScheduled stays.
+
+        Source: handleSchedulingFailure of 1.37, for a deferred resize.
+        """
+        refused, standing = decision.binding, self.handlers.pending.get(info.uid)
+        info.unschedulable_plugins = set(decision.unschedulable_plugins if refused is None else [refused.status.plugin])
+        if standing is None:  # resized or deleted meanwhile
+            self.queue.done(info)
+            self.decisions.pop(info.uid, None)
+            return
+        info.pod = standing
+        self.queue.add_unschedulable(info, decision.message)
+        self.queue.done(info)
+        if decision.nominated:
             self._prepare_candidate(standing, decision)
 
     def _report(self, pod: Pod, decision: Decision, nominated: str) -> None:

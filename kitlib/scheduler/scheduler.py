@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import TERMINAL_PHASES, Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.errors import KitError
+from kitlib.api.podresources import is_resize_deferred
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
@@ -39,6 +40,8 @@ from kitlib.scheduler.queue.nominator import Nominator
 
 if TYPE_CHECKING:
     from kitlib.scheduler.extender import Extender
+
+RESIZE_PREEMPTION = "InPlacePodVerticalScalingSchedulerPreemption"
 
 
 class Scheduler:
@@ -268,6 +271,10 @@ class Scheduler:
     def explain(self, pod: Pod) -> Decision:
         """One cycle for a pod; nothing is changed."""
         profile, snapshot = self.profile_of(pod), self.snapshot
+        if self.makes_room_for(pod):
+            from kitlib.scheduler import deferred_resize  # loaded with the first such pod: its gate is off by default
+
+            return deferred_resize.explain(profile, pod, self.context, self._nominated())
         gate = self.pre_enqueue(pod)
         if not gate.ok:
             return Decision(pod, snapshot.names, self.release, gate=gate)
@@ -298,6 +305,10 @@ class Scheduler:
             decision.post_filter = run_post_filter_plugins(profile, info, self.context, outcome, nominated)
         return decision
 
+    def makes_room_for(self, pod: Pod) -> bool:
+        """Whether the pod runs, its resize is deferred, and the scheduler makes room for it. Source: KEP-5836."""
+        return bool(pod.spec.node_name) and is_resize_deferred(pod) and self.release.enabled(RESIZE_PREEMPTION)
+
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue: the first plugin's refusal, or success."""
         return self._run_pre_enqueue_plugins(pod, self.profile_of(pod))
@@ -324,6 +335,8 @@ class Scheduler:
         `bindings.resume` ends the wait.
         """
         profile, snapshot = self.profile_of(pod), self.snapshot
+        if self.makes_room_for(pod):
+            return self.explain(pod)
         like = self._like(pod, profile)
         decision = like[0] if like is not None else self.explain(pod)
         if snapshot.nodes:

@@ -33,8 +33,9 @@ class Action(IntFlag):
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1024
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = 2048
     UPDATE_NODE_DECLARED_FEATURE = 4096
-    UPDATE = 8188
-    ALL = 8191
+    UPDATE_NODE_PREEMPTION_POLICY = 8192
+    UPDATE = 16380
+    ALL = 16383
 
 
 WILDCARD = "*"
@@ -60,6 +61,7 @@ _ACTION_WORDS = {
     Action.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
     Action.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
     Action.UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
+    Action.UPDATE_NODE_PREEMPTION_POLICY: "UpdateNodePreemptionPolicy",
     Action.UPDATE_POD_LABEL: "UpdatePodLabel",
     Action.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
     Action.UPDATE_POD_TOLERATION: "UpdatePodToleration",
@@ -148,6 +150,7 @@ EVENTS_BY_LABEL = {
                 Action.UPDATE_NODE_CONDITION,
                 Action.UPDATE_NODE_ANNOTATION,
                 Action.UPDATE_NODE_DECLARED_FEATURE,
+                Action.UPDATE_NODE_PREEMPTION_POLICY,
             )
         ),
         *(
@@ -214,6 +217,8 @@ def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
         actions.append(Action.UPDATE_NODE_ANNOTATION)
     if new.status.declared_features != old.status.declared_features:
         actions.append(Action.UPDATE_NODE_DECLARED_FEATURE)
+    if new.spec.pod_preemption_policy != old.spec.pod_preemption_policy:
+        actions.append(Action.UPDATE_NODE_PREEMPTION_POLICY)
     return [ClusterEvent(NODE, action) for action in actions]
 
 

@@ -88,27 +88,46 @@ class NodeResourcesFit(Plugin):
         delegated = tuple(backed_resources(state, context.claims.classes, context.release))
 
         def short(some: Rows) -> tuple[NDArray[np.bool_]]:
-            found = table.at(some, table.pod_count) >= table.at(some, table.allowed_pods)
-            for name, amount in state.items():
-                has = table.at(some, table.column(name, table.allocatable))
-                lacks = has - table.at(some, table.column(name, table.requested)) < amount
-                found |= lacks & (has > 0) if name in delegated else lacks
-            return (found,)
+            return (self.lacks(state, delegated, context, some),)
 
         bad = table.kept((self, "short", info.signature, delegated), short)[0]
         bad = table.at(rows, bad)
         if not bad.any():
             return Verdicts.passing(len(rows))
         places = np.flatnonzero(bad)
-        return self._reasons(state, delegated, context, rows, places)
+        return self.judge(state, delegated, context, rows, places, state)
 
-    def _reasons(
-        self, state: Amounts, delegated: Sequence[str], context: Context, every: Rows, places: Rows
+    @staticmethod
+    def lacks(state: Amounts, delegated: Sequence[str], context: Context, some: Rows) -> NDArray[np.bool_]:
+        """Which of some rows have too little left of anything."""
+        table = context.snapshot
+        found = table.at(some, table.pod_count) >= table.at(some, table.allowed_pods)
+        for name, amount in state.items():
+            has = table.at(some, table.column(name, table.allocatable))
+            lacks = has - table.at(some, table.column(name, table.requested)) < amount
+            found |= lacks & (has > 0) if name in delegated else lacks
+        return found
+
+    def judge(
+        self,
+        state: Amounts,
+        delegated: Sequence[str],
+        context: Context,
+        every: Rows,
+        places: Rows,
+        whole: Amounts,
     ) -> Verdicts:
         """The verdicts, of which some are known to be rejections: which resources are short there.
 
         What classes of devices stand behind is not looked at where the node offers none of it itself: claims are asked
         for it. Source: shouldDelegateResourceToDRA.
+
+        Args:
+            state: amounts that must be left on a node, by resource.
+            delegated: resources behind which classes of devices stand.
+            context: the cluster.
+            every, places: rows, and the places among them that are judged.
+            whole: amounts that a node must have in all; on a smaller one no victims help.
         """
         table, rows = context.snapshot, every[places]
         full = table.pod_count[rows] + 1 > table.allowed_pods[rows]
@@ -120,7 +139,7 @@ class NodeResourcesFit(Plugin):
             short = short & (has > 0) if name in delegated else short
             if short.any():
                 lacking.append((name, short))
-                never |= amount > has
+                never |= whole[name] > has
         bad = np.ones(len(rows), np.bool_)
         found = Verdicts.passing(len(rows))
         # nodes with the same reasons are rejected together: the reasons are the bits of a number
@@ -220,11 +239,13 @@ def _room_made(pod: Pod, old: Any, new: Any) -> bool:
     if not isinstance(other, Pod):
         return True
     if new is None:
-        return bool(other.spec.node_name)
+        return bool(other.spec.node_name) and pod.spec.node_name in ("", other.spec.node_name)
     if uid_of(other) == uid_of(pod):
         return True
     if not other.spec.node_name or not isinstance(old, Pod):
         return False
+    if pod.spec.node_name and pod.spec.node_name != other.spec.node_name:
+        return False  # a resize needs room on its own node
     before, after = pod_requests(old, use_status=True), pod_requests(other, use_status=True)
     wanted = pod_requests(pod)
     return any(
@@ -238,6 +259,8 @@ def _node_has_room(pod: Pod, old: Any, new: Any) -> bool:
     """The node as a whole is large enough, and did not offer as much before. Source: isSchedulableAfterNodeChange."""
     if not isinstance(new, Node):
         return True
+    if pod.spec.node_name and pod.spec.node_name != new.name:
+        return False
     wanted, has = amounts(pod_requests(pod)), amounts(new.status.allocatable)
     if any(has.get(name, 0) < amount for name, amount in wanted.items() if amount):
         return False
