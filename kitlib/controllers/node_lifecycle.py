@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from kitlib.api.core import Node, Pod, Taint
 from kitlib.api.meta import Condition, with_condition
+from kitlib.api.release import is_newer_than_known
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
@@ -58,6 +59,7 @@ class NodeLifecycleController(Controller):
         self._recovered: dict[Key, float] = {}
         self._zones = Zones()
         self._known: dict[str, Node] = {}
+        self._versions: dict[str, str] = {}
         self._health = NodeHealthMap()
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -73,7 +75,18 @@ class NodeLifecycleController(Controller):
             self.event(node, "Normal", "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
         elif node is None and name in self._known:
             gone = self._known.pop(name)
+            self._versions.pop(name, None)
             self.event(gone, "Normal", "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
+
+    def _compare_release(self, node: Node) -> None:
+        """Tell once of a kubelet of a release that the kit does not know; kube-controller-manager has no such event."""
+        version = str((node.status.node_info or {}).get("kubeletVersion") or "")
+        if version == self._versions.get(node.name):
+            return
+        self._versions[node.name] = version
+        if is_newer_than_known(version):
+            text = f"Node {node.name} is of {version}: not known here, decided as {self.api.release}"
+            self.event(node, "Warning", "UnknownRelease", text)
 
     def sync(self, key: Key) -> None:
         """Bring the node's taints in line; those that others set stay."""
@@ -89,6 +102,7 @@ class NodeLifecycleController(Controller):
             self._zones.drop(key[1])
             self._assess()
             return
+        self._compare_release(node)
         if not self.api.leases.is_on_time(node.name):
             self.queue.add_after(_HEALTH, NODE_MONITOR_PERIOD)
         wanted = {

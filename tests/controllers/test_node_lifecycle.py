@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.cluster import Cluster
 from kitlib.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.controllers.node_zones import Limiter, eviction_rate, zone_state
 from kitlib.kubelet.loop.node_conditions import pressure_condition
@@ -190,3 +191,15 @@ def test_a_node_excluded_from_disruption_checks_says_nothing_about_its_zone() ->
     lose(cluster, 1, status="True")
     cluster.advance(10)
     assert tainted(cluster) == ["node-2"]
+
+
+def test_a_node_of_a_release_that_is_not_known_is_told_once() -> None:
+    cluster = Cluster.simulated(1, release="1.36")
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "foreign"}, "spec": {"taints": [taint]}}
+    cluster.apply({**node, "status": {"nodeInfo": {"kubeletVersion": "v1.99.0+k3s1"}}})
+    for label in ("a", "b"):
+        cluster.patch("Node", "foreign", {"metadata": {"labels": {label: "x"}}})
+        cluster.advance(5)
+    told = [(e.reason, e.message, e.count) for e in cluster.events() if e.reason == "UnknownRelease"]
+    assert told == [("UnknownRelease", "Node foreign is of v1.99.0+k3s1: not known here, decided as 1.36", 1)]
