@@ -202,6 +202,11 @@ class CapacityRequestPolicyRange(KubeStruct):
     max: Quantity | None = None
     step: Quantity | None = None
 
+    @property
+    def has_fraction(self) -> bool:
+        """Whether a bound or the step is no whole number."""
+        return any(one is not None and one.nano % 10**9 for one in (self.min, self.max, self.step))
+
 
 class CapacityRequestPolicy(KubeStruct):
     """How much of a capacity can be asked for: some values, or a range, and what is meant where nothing is said."""

@@ -32,6 +32,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DRADeviceTaintRules": ((35, _OFF), (37, _ON)),
     "DRADeviceTaints": ((33, _OFF), (36, _ON)),
     "DRAExtendedResource": ((34, _OFF), (36, _ON)),
+    "DRAFractionalCapacityRange": ((37, _ON),),
     "DRANodeAllocatableResources": ((36, _OFF),),
     "DRAOptionalNodeOperations": ((37, _OFF),),
     "DRAPartitionableDevices": ((33, _OFF), (36, _ON)),

@@ -140,6 +140,11 @@ class Quantity:
         return quotient + 1 if abs(amount) % divisor else quotient
 
     @property
+    def is_milli(self) -> bool:
+        """Whether the number is one of thousandths that fits in 64 bits. Source: structured safeMilliValue."""
+        return self._nano % 10**6 == 0 and _in_64_bits(self._nano // 10**6)
+
+    @property
     def nano(self) -> int:
         """The exact number in billionths."""
         return self._nano

@@ -13,6 +13,7 @@ from kitlib.api.names import LABEL_TEXT as LABEL
 from kitlib.api.names import QUALIFIED_TEXT as QUALIFIED
 from kitlib.api.names import SUBDOMAIN_TEXT as SUBDOMAIN
 from kitlib.api.names import VALUE_TEXT as VALUE
+from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.validation import validate
 
@@ -246,3 +247,34 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("change", "found"), CASES)
 def test_a_slice_is_refused_with_field_and_rule(change: dict[str, Any], found: list[str]) -> None:
     assert problems(change) == found
+
+
+PATH = "spec.devices[0].capacity[memory].requestPolicy"
+MILLI = "value cannot be represented as a milli value"
+FRACTIONS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"default": "200m", "validRange": {"min": "200m", "max": "1", "step": "100m"}}, []),
+    (
+        {"default": "250m", "validRange": {"min": "200m", "max": "1", "step": "100m"}},
+        [f'{PATH}.validRange.step: Invalid value: "250m": value is not a multiple of a given step (100m) from (200m)'],
+    ),
+    (
+        {"default": "20u", "validRange": {"min": "10u"}},
+        [
+            f'{PATH}.validRange.{key}: Invalid value: "{value}": {MILLI}'
+            for key, value in (("default", "20u"), ("min", "10u"))
+        ],
+    ),
+    ({"default": "100m", "validValues": ["100m", "200m", "1"]}, []),
+]
+
+
+@pytest.mark.parametrize(("policy", "found"), FRACTIONS)
+def test_ranges_of_fractions_are_checked_since_1_37(policy: dict[str, Any], found: list[str]) -> None:
+    """Source: TestValidateDeviceCapacity of 1.37; before, all numbers below 1 count as 1."""
+    with Release("1.37").following():
+        assert problems({"devices": [shared(**policy)]}) == found
+    with Release("1.36").following():
+        same = ["200m", "1"] if "validValues" in policy else []
+        assert problems({"devices": [shared(**policy)]}) == [
+            f'{PATH}.validValues[{i}]: Duplicate value: "1"' for i, _ in enumerate(same, 1)
+        ]

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from kitlib.api.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from kitlib.api.field_errors import NOT_NEGATIVE, NOT_POSITIVE, Errors, forbidden, invalid, required
+from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.apiserver.validation.device_names import validate_set
 
@@ -54,10 +55,18 @@ def _values(policy: CapacityRequestPolicy, most: Quantity, path: str) -> Errors:
         detail = f"option is larger than capacity value: {most}"
         return [invalid(place, str(value), detail)] if value > most else []
 
-    found += validate_set(values, MAX_OPTIONS, option, lambda value: str(value.value()), path)
+    found += validate_set(values, MAX_OPTIONS, option, _text, path)
     if len(values) > MAX_OPTIONS or default not in values:
         found.append(invalid(path, str(default), "default value is not valid according to the requestPolicy"))
     return found
+
+
+def _text(value: Quantity) -> str:
+    """What makes two options the same: their whole numbers, or their exact ones where fractions count."""
+    fraction = value.nano % 10**9
+    if not fraction or not Release.followed().enabled("DRAFractionalCapacityRange"):
+        return str(value.value())
+    return f"{value.nano // 10**9}.{fraction // 10**6:03}" if value.is_milli else str(value)
 
 
 def _range(default: Quantity, most: Quantity, given: CapacityRequestPolicyRange, path: str) -> Errors:
@@ -77,6 +86,16 @@ def _range(default: Quantity, most: Quantity, given: CapacityRequestPolicyRange,
             found.append(invalid(f"{path}.max", str(high), f"max is larger than capacity value: {most}"))
         if default > high:
             found.append(invalid(f"{path}.default", str(default), f"default is more than max: {high}"))
+    thousandths = given.has_fraction and Release.followed().enabled("DRAFractionalCapacityRange")
+    if thousandths:
+        amounts = {"default": default, "min": low, "max": high, "step": step}
+        unsafe = [
+            invalid(f"{path}.{name}", str(amount), "value cannot be represented as a milli value")
+            for name, amount in amounts.items()
+            if amount is not None and not amount.is_milli
+        ]
+        if unsafe:
+            return found + unsafe
     if step is None:
         return found
     if step.sign() <= 0:
@@ -87,8 +106,9 @@ def _range(default: Quantity, most: Quantity, given: CapacityRequestPolicyRange,
     unsafe = _unsafe({"default": default, "min": low, "max": high, "step": step}, path)
     if unsafe:
         return found + unsafe
+    count = Quantity.milli_value if thousandths else Quantity.value
     for value in (default, high):
-        if value is not None and (value.value() - low.value()) % step.value():
+        if value is not None and (count(value) - count(low)) % count(step):
             detail = f"value is not a multiple of a given step ({step}) from ({low})"
             found.append(invalid(f"{path}.step", str(value), detail))
     return found

@@ -56,6 +56,7 @@ class Allocator:
     ) -> None:
         self.claims, self.inventory, self.classes, self.allocated = claims, inventory, classes, allocated
         self._enabled: Callable[[str], bool] = release.enabled
+        self._fractions = release.enabled("DRAFractionalCapacityRange")
         self._requests: list[list[Wanted]] | None = None
         self._selected: dict[tuple[int, DeviceID], bool] = {}
         self._left: dict[str, dict[tuple[str, str], int]] = {}
@@ -145,7 +146,7 @@ class Allocator:
         """Whether a device has what a request for all devices consumes. Source: CmpRequestOverCapacity."""
         if not self._enabled("DRAConsumableCapacity"):
             return True
-        consumes = consumed_by(wanted.asked.capacity, offer)
+        consumes = consumed_by(wanted.asked.capacity, offer, fractions=self._fractions)
         return consumes is not None and (not self._is_shared(offer) or self._enough((), consumes, offer))
 
     def _number(self, wanted: Wanted, search: Search) -> int:
@@ -214,7 +215,7 @@ class Allocator:
         shared = self._is_shared(offer)
         consumes: Mapping[str, Quantity] | None = None
         if self._enabled("DRAConsumableCapacity"):
-            consumes = consumed_by(wanted.asked.capacity, offer)
+            consumes = consumed_by(wanted.asked.capacity, offer, fractions=self._fractions)
             if consumes is None or (shared and not self._enough(picks, consumes, offer)):
                 return None
         pick = Pick(wanted, offer, consumes if shared else None)

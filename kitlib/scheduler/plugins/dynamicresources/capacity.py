@@ -1,23 +1,28 @@
 """How much of a device that several claims may share one request consumes.
 
-Source: structured/internal (consumable_capacity.go: cmpRequestOverCapacity, calculateConsumedQuantity, violatesPolicy);
-KEP-5075.
+Source: structured/internal (consumable_capacity.go: cmpRequestOverCapacity, calculateConsumedQuantity, violatesPolicy;
+of 1.37 roundUpRange, useMilli); KEP-5075.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kitlib.api.devices import CapacityRequirements, DeviceCapacity
+from kitlib.api.devices import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
 from kitlib.api.resource import Quantity
 from kitlib.scheduler.plugins.dynamicresources.pools import Offer
 
 
-def consumed_by(wanted: CapacityRequirements | None, offer: Offer) -> dict[str, Quantity] | None:
+def consumed_by(wanted: CapacityRequirements | None, offer: Offer, *, fractions: bool) -> dict[str, Quantity] | None:
     """What a request takes of each capacity of a device, by the slice's names; None = it asks for more than it has.
 
     Nothing asked for means the policy's default, or else all of it; an amount is rounded up to one that the policy
     allows.
+
+    Args:
+        wanted: the request's capacities.
+        offer: the device.
+        fractions: whether steps of a range may be thousandths (DRAFractionalCapacityRange); else they are whole.
     """
     capacity = offer.capacity
     asked: dict[str, Quantity] = {}
@@ -26,13 +31,13 @@ def consumed_by(wanted: CapacityRequirements | None, offer: Offer) -> dict[str, 
         if not spelled:
             return None
         asked[spelled] = amount
-    taken = {name: _rounded(asked.get(name), has) for name, has in capacity.items()}
-    if any(not _allowed(taken[name], has) or taken[name] > has.value for name, has in capacity.items()):
+    taken = {name: _rounded(asked.get(name), has, fractions) for name, has in capacity.items()}
+    if any(not _allowed(taken[name], has, fractions) or taken[name] > has.value for name, has in capacity.items()):
         return None
     return taken
 
 
-def _rounded(asked: Quantity | None, has: DeviceCapacity) -> Quantity:
+def _rounded(asked: Quantity | None, has: DeviceCapacity, fractions: bool) -> Quantity:
     policy = has.request_policy
     if asked is None:
         return policy.default if policy is not None and policy.default is not None else has.value
@@ -44,16 +49,29 @@ def _rounded(asked: Quantity | None, has: DeviceCapacity) -> Quantity:
             return limits.min
         if limits.step is None or limits.step.sign() <= 0:
             return asked
-        steps = -(-(asked.nano - limits.min.nano) // limits.step.nano)
-        return Quantity.from_nano(limits.min.nano + steps * limits.step.nano, asked.format)
+        if _in_thousandths(limits, fractions):
+            if not asked.is_milli:
+                return asked  # not allowed: see _allowed
+            least, step = limits.min.milli_value(), limits.step.milli_value()
+            return Quantity.from_milli(least + -(-(asked.milli_value() - least) // step) * step, limits.step.format)
+        least, step = limits.min.value(), limits.step.value()
+        return Quantity.from_int(least + -(-(asked.value() - least) // step) * step, asked.format)
     return min((one for one in policy.valid_values if one >= asked), default=asked)
 
 
-def _allowed(amount: Quantity, has: DeviceCapacity) -> bool:
+def _in_thousandths(limits: CapacityRequestPolicyRange, fractions: bool) -> bool:
+    """Whether a range is counted in thousandths. Source: useMilli."""
+    given = [one for one in (limits.min, limits.max, limits.step) if one is not None]
+    return fractions and all(one.is_milli for one in given)
+
+
+def _allowed(amount: Quantity, has: DeviceCapacity, fractions: bool) -> bool:
     policy = has.request_policy
     if policy is None or amount == policy.default:
         return True
     limits = policy.valid_range
+    if limits is not None and limits.step is not None and not amount.is_milli and _in_thousandths(limits, fractions):
+        return False
     if limits is not None:
         return limits.max is None or amount <= limits.max
     return not policy.valid_values or amount in policy.valid_values

@@ -107,6 +107,26 @@ def test_what_a_request_consumes_follows_the_devices_policy(
     assert amount == consumed
 
 
+@pytest.mark.parametrize(
+    ("asked", "before", "since"),
+    [
+        ("1500m", "2", "1500m"),
+        ("1510m", "2", "1600m"),
+        ("100m", "200m", "200m"),
+        ("2900m", "3", "2900m"),
+        ("3100m", None, None),
+        ("1500100u", "2", None),  # not a number of thousandths
+    ],
+)
+def test_steps_are_thousandths_since_1_37(asked: str, before: str | None, since: str | None) -> None:
+    """Source: roundUpRange, violateValidRange; before 1.37 min and step count as 1 each."""
+    policy = {"default": "1", "validRange": {"min": "200m", "max": "3", "step": "100m"}}
+    for release, expected in (("1.36", before), ("1.37", since)):
+        found = allocator([published(shared(**policy))], claim(share(asked)), release=Release(release)).allocate(node())
+        amount = found and to_dict(found[0].devices.results[0])["consumedCapacity"]["bandwidth"]
+        assert amount == expected, release
+
+
 def test_a_request_for_capacity_passes_over_devices_that_have_less() -> None:
     devices = [
         device("d0", capacity={"bandwidth": {"value": "1G"}}),
