@@ -89,6 +89,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "UserNamespacesHostNetworkSupport": ((35, _OFF),),
     "VolumeBindMountOptions": ((37, _OFF),),
     "VolumeLimitScaling": ((35, _OFF), (37, _ON)),
+    # kubectl get crd shows scope and versions, and group, kind, short names and Established with -o wide (#131599)
+    "KitDefinitionsShowVersions": ((37, _ON),),
     # kubectl describe shows a StatefulSet's service, pod management and claim retention policies (#137547)
     "KitDescribeStatefulSetPolicies": ((37, _ON),),
     # nodes that the pod's node affinity or selector excludes no longer count in the skew

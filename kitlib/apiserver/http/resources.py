@@ -57,6 +57,8 @@ class APIResource(NamedTuple):
     scale: ScalePaths | None = None
     has_conversion_webhook: bool = False
     selectable: tuple[str, ...] = ()
+    printer: str = ""
+    """The printer of its rows; "" = that of its kind."""
 
     @property
     def group_version(self) -> str:
@@ -168,6 +170,29 @@ _METRICS = (
 )
 
 
+_DEFINITION_COLUMNS = (
+    Column("Name", "string", "name"),
+    Column("Scope", "string"),
+    Column("Versions", "string"),
+    Column("Created At", "date"),
+    Column("Group", "string", "", 1),
+    Column("Kind", "string", "", 1),
+    Column("ShortNames", "string", "", 1),
+    Column("Established", "boolean", "", 1),
+)
+"""Source: apiextensions-apiserver registry/customresourcedefinition/tableconvertor of 1.37."""
+
+
+def _of_release(release: Release | None) -> Iterator[APIResource]:
+    """The built-in resources, with the columns of a release."""
+    more = release is not None and release.enabled("KitDefinitionsShowVersions")
+    for one in built_in():
+        if more and one.kind == "CustomResourceDefinition":
+            yield one._replace(columns=_DEFINITION_COLUMNS, printer="CustomResourceDefinition with versions")
+        else:
+            yield one
+
+
 def _gated(release: Release | None) -> Iterator[APIResource]:
     """Return the resources that a release serves because of a feature gate."""
     for version in gated_versions("DeviceTaintRule", release) if release is not None else ():
@@ -234,11 +259,11 @@ class ResourceTable:
 
     Args:
         definitions: CustomResourceDefinitions in the wire form.
-        release: whose feature gates add resources; None = none does.
+        release: whose feature gates add resources, and whose columns are shown; None = those of 1.36 without gates.
     """
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = (), release: Release | None = None) -> None:
-        self.resources = [*built_in(), *_gated(release), *(r for d in definitions for r in custom(d))]
+        self.resources = [*_of_release(release), *_gated(release), *(r for d in definitions for r in custom(d))]
         self._by_path = {(r.group, r.version, r.plural): r for r in self.resources}
 
     def find(self, group: str, version: str, plural: str) -> APIResource | None:

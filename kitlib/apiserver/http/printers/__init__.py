@@ -56,6 +56,7 @@ PRINTERS: dict[str, Printer] = {
     "RoleBinding": others.print_role_binding,
     "ClusterRoleBinding": others.print_role_binding,
     "CustomResourceDefinition": others.print_creation_time,
+    "CustomResourceDefinition with versions": others.print_definition,
     "ResourceClaim": others.print_resource_claim,
     "ResourceSlice": others.print_resource_slice,
     "ResourceClaimTemplate": others.print_name_and_age,
@@ -80,7 +81,7 @@ def cells(resource: APIResource, obj: Object, now: datetime) -> list[Any]:
     """One row: as many cells as the resource has columns."""
     if resource.schema is not None:
         return [_custom(column, obj, now) for column in resource.columns]
-    printer = PRINTERS.get(resource.kind)
+    printer = PRINTERS.get(resource.printer or resource.kind)
     if printer is not None:
         return printer({"kind": resource.kind, **obj}, now)
     row: list[Any] = [obj.get("metadata", {}).get("name", "")]

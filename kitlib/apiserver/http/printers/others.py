@@ -166,6 +166,18 @@ def print_creation_time(obj: Object, now: datetime) -> list[Any]:
     return [_name(obj), obj.get("metadata", {}).get("creationTimestamp", "")]
 
 
+def print_definition(obj: Object, now: datetime) -> list[Any]:
+    """A CustomResourceDefinition with its served versions, since 1.37."""
+    spec = obj.get("spec", {})
+    served = [one for one in spec.get("versions") or () if one.get("served")]
+    versions = sorted(one["name"] + ("(storage)" if one.get("storage") else "") for one in served)
+    names = spec.get("names", {})
+    conditions = obj.get("status", {}).get("conditions") or ()
+    established = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+    shown = [spec.get("group", ""), names.get("kind", ""), ",".join(names.get("shortNames") or ()), established]
+    return [_name(obj), spec.get("scope", ""), ",".join(versions), *print_creation_time(obj, now)[1:], *shown]
+
+
 def print_lease(obj: Object, now: datetime) -> list[Any]:
     return [_name(obj), obj.get("spec", {}).get("holderIdentity", ""), created(obj, now)]
 

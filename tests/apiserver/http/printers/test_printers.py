@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.release import Release
 from kitlib.apiserver.http.printers import cells, json_path
 from kitlib.apiserver.http.resources import ResourceTable
 
@@ -286,3 +287,32 @@ def test_a_row_of_another_kind(shown: Any, expected: Any) -> None:
 )
 def test_a_path_of_a_custom_column_passes_over_what_it_does_not_fit(path: str, found: list[Any]) -> None:
     assert json_path({"a": {"x": 1, "y": "text"}, "l": [5, {"c": 2, "d": 3}, "e"]}, path) == found
+
+
+@pytest.mark.parametrize(
+    ("release", "columns", "shown"),
+    [
+        ("1.36", ["Name", "Created At"], ["d", CREATED]),
+        (
+            "1.37",
+            ["Name", "Scope", "Versions", "Created At", "Group", "Kind", "ShortNames", "Established"],
+            ["d", "Namespaced", "v1(storage),v1beta1", CREATED, "g.io", "Thing", "th,tg", True],
+        ),
+    ],
+)
+def test_definitions_show_their_served_versions_since_1_37(release: str, columns: list[str], shown: list[Any]) -> None:
+    table = ResourceTable([], Release(release))
+    resource = next(one for one in table.resources if one.kind == "CustomResourceDefinition")
+    versions = [
+        {"name": "v1beta1", "served": True, "storage": False},
+        {"name": "v1", "served": True, "storage": True},
+        {"name": "v1alpha1", "served": False, "storage": False},
+    ]
+    names = {"kind": "Thing", "plural": "things", "shortNames": ["th", "tg"]}
+    definition = {
+        "metadata": {"name": "d", "creationTimestamp": CREATED},
+        "spec": {"group": "g.io", "scope": "Namespaced", "names": names, "versions": versions},
+        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+    }
+    assert [one.name for one in resource.columns] == columns
+    assert cells(resource, definition, NOW) == shown
