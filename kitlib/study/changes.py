@@ -29,6 +29,8 @@ SOURCES = {
     "failCgroupV1": "KEP-5573",
     "memoryThrottlingFactor": "KEP-2570; kubernetes.io/blog of 14 September 2026",
     "nodeDeclaredFeatures": "KEP-5328; component-helpers nodedeclaredfeatures",
+    "KitDefinitionsShowVersions": "apiextensions-apiserver of 22 July 2026; kubernetes/kubernetes #131599",
+    "KitDescribeStatefulSetPolicies": "kubectl pkg/describe of 22 July 2026; kubernetes/kubernetes #137547",
     "KitEmptyPodLevelIgnored": "kubernetes/kubernetes #137150",
     "KitMemoryQoSNeedsSettings": "kubernetes.io/blog of 14 September 2026",
 }
@@ -41,7 +43,8 @@ NOT_FOLLOWED = {
         "kubelet sends every event in every release.",
         "The Workload API is v1alpha3 and v1beta1, v1alpha2 is gone (kubernetes/kubernetes #138572): the kit has no "
         "Workloads.",
-        "kubectl's own messages are those of the kubectl that is used.",
+        "kubectl's own messages are those of the kubectl that is used. Of several default StorageClasses `kubectl get` "
+        "marks only the one that counts (kubernetes/kubernetes #135964): the kit marks all.",
     )
 }
 """Minor version -> changes of it that the kit does not follow and that have no gate."""

@@ -165,6 +165,8 @@ def _message_differs(difference: Difference) -> bool:
 
 
 _MEANINGS = {
+    "KitDefinitionsShowVersions": "the change that definitions are listed with scope and versions",
+    "KitDescribeStatefulSetPolicies": "the change that StatefulSets are described with their service and policies",
     "KitEmptyPodLevelIgnored": "the change that pod-level resources without an amount do not decide the QoS class",
     "KitMemoryQoSNeedsSettings": "the change that MemoryQoS writes nothing unless it is configured",
     "KitMemoryReservationPolicy": "the change that a reservation policy decides which memory is protected",

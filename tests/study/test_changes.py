@@ -92,7 +92,7 @@ def test_gates_that_change_none_of_the_objects_are_listed() -> None:
     listed = {one.about: one for one in of_kind(found(objects()), "gate")}
     assert (listed["MemoryQoS"].before, listed["MemoryQoS"].after) == ("Alpha, off", "Beta, on")
     assert "StorageCapacityScoring" not in listed
-    assert listed["DRAFractionalCapacityRange"].source.startswith("not followed: ")
+    assert listed["KubeletInUserNamespace"].source.startswith("not followed: ")
 
 
 def test_the_command_says_it_in_words_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
