@@ -153,9 +153,9 @@ class NodeResourcesFit(Plugin):
             mask = bad & (signature == number)
             found.reject(mask & never if resolvable else mask & False, Code.UnschedulableAndUnresolvable, *reasons)
             found.reject(mask, Code.Unschedulable, *reasons)
-        whole = Verdicts.passing(len(every))
-        whole.codes[places], whole.which[places], whole.texts = found.codes, found.which, found.texts
-        return whole
+        verdicts = Verdicts.passing(len(every))
+        verdicts.codes[places], verdicts.which[places], verdicts.texts = found.codes, found.which, found.texts
+        return verdicts
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         return {name: _non_zero_request(info, name) for name, _ in self.resources}
