@@ -30,7 +30,7 @@ SOURCES = {
     "memoryThrottlingFactor": "KEP-2570; kubernetes.io/blog of 14 September 2026",
     "nodeDeclaredFeatures": "KEP-5328; component-helpers nodedeclaredfeatures",
     "KitDefinitionsShowVersions": "apiextensions-apiserver of 22 July 2026; kubernetes/kubernetes #131599",
-    "KitDescribeStatefulSetPolicies": "kubectl pkg/describe of 22 July 2026; kubernetes/kubernetes #137547",
+    "KitDescribeStatefulSetPolicies": "kubectl 1.37.1, compared line by line; kubernetes/kubernetes #137547",
     "KitEmptyPodLevelIgnored": "kubernetes/kubernetes #137150",
     "KitMemoryQoSNeedsSettings": "kubernetes.io/blog of 14 September 2026",
 }
