@@ -17,17 +17,25 @@ REMOVED = {
 }
 
 
-def made(release: str = "1.36", inits: tuple[str, ...] = ()) -> tuple[SimulatedCluster, list[PodStatus]]:
+DEAF = ["sh", "-c", "trap '' TERM; sleep infinity & wait"]
+
+
+def made(
+    release: str = "1.36", inits: tuple[str, ...] = (), *, deaf: bool = False
+) -> tuple[SimulatedCluster, list[PodStatus]]:
     """A pod with a container that ends with code 42 after ten seconds and one that runs on; the statuses stored."""
     cluster = Cluster.simulated([{"cpus": 2, "memory": "2Gi"}], release=release)
-    notes = {"kitlib.dev/workload.worker": "10s cpu=0.1 exit=42", "kitlib.dev/workload.other": "cpu=0.1"}
+    notes = {
+        "kitlib.dev/workload.worker": "10s cpu=0.1 exit=42",
+        **({} if deaf else {"kitlib.dev/workload.other": "cpu=0.1"}),
+    }
     notes |= {f"kitlib.dev/workload.{name}": "5s cpu=0.1 exit=0" for name in inits}
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "initContainers": [{"name": name, "image": "x"} for name in inits],
         "containers": [
             {"name": "worker", "image": "x", "restartPolicy": "Never", "restartPolicyRules": [RULE]},
-            {"name": "other", "image": "x"},
+            {"name": "other", "image": "x", **({"command": DEAF} if deaf else {})},
         ],
     }
     stored: list[PodStatus] = []
@@ -84,3 +92,23 @@ def test_without_the_gate_only_the_ended_container_is_concerned() -> None:
     status = cluster.pod("a").status
     assert [next(iter(one.state)) for one in status.container_statuses] == ["terminated", "running"]
     assert not [one for one in status.conditions if one.type == "AllContainersRestarting"]
+
+
+def test_a_container_that_does_not_listen_has_two_seconds() -> None:
+    cluster, _ = made(deaf=True)
+    cluster.advance(11)
+    condition = next(c for c in cluster.pod("a").status.conditions if c.type == "AllContainersRestarting")
+    assert (condition.status, condition.reason) == ("True", "RestartAllContainersStarted")
+    assert [e.message for e in cluster.events("a") if e.reason == "Killing"] == ["killing"]
+    cluster.advance(2)
+    statuses = cluster.pod("a").status.container_statuses
+    assert [(next(iter(one.state)), one.restart_count) for one in statuses] == [("running", 1), ("running", 1)]
+
+
+def test_a_pod_that_is_deleted_meanwhile_ends() -> None:
+    cluster, stored = made(deaf=True)
+    cluster.advance(11)
+    cluster.delete("Pod", "a", grace=1)
+    cluster.advance(5)
+    assert cluster.pods() == []
+    assert "running" not in stored[-1].container_statuses[0].state
