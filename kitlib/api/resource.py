@@ -94,11 +94,6 @@ class Quantity:
         """So many thousandths. Source: resource.NewMilliQuantity."""
         return cls._of(value * 10**6, format_, -3)
 
-    @classmethod
-    def from_nano(cls, value: int, format_: Format = "DecimalSI") -> Quantity:
-        """So many billionths. Source: resource.NewScaledQuantity."""
-        return cls._of(value, format_, -9)
-
     def value(self) -> int:
         """Whole units, rounded up (bytes, CPUs, pieces). Source: Quantity.Value."""
         return self.scaled_value(0)

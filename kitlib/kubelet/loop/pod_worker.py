@@ -35,7 +35,6 @@ from kitlib.kubelet.loop.status import (
     container_status,
     dated,
     pod_resources,
-    restarting_condition,
 )
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init, is_static_pod
 
@@ -408,6 +407,8 @@ class PodWorker:
             keeps_initialized=self.release.enabled(RESTART_ALL_GATE),
         )
         if could_restart_all_containers(self.pod.spec, self.release):
+            from kitlib.kubelet.loop.restart_condition import restarting_condition
+
             own.append(restarting_condition(found.phase, restarting=self.restarting_all))
         pending, told = self.resize_pending
         for kind, reason, message in (

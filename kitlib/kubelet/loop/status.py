@@ -224,17 +224,6 @@ def _containers_ready(
     return Condition(type=CONTAINERS_READY, status="False", reason="ContainersNotReady", message=message)
 
 
-def restarting_condition(phase: str, *, restarting: bool) -> Condition:
-    """The condition AllContainersRestarting. Source: status.GenerateAllContainersRestartingCondition."""
-    if phase in TERMINAL_PHASES:
-        reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
-        return Condition(type=RESTARTING, status="False", reason=reason)
-    if not restarting:
-        return Condition(type=RESTARTING, status="False")
-    message = "container exited with restart policy rule"
-    return Condition(type=RESTARTING, status="True", reason="RestartAllContainersStarted", message=message)
-
-
 def _initialized(
     pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus], *, keeps: bool
 ) -> Condition:
