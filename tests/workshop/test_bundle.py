@@ -65,7 +65,7 @@ def run(place: Path, *command: str) -> str:
 
 def test_the_worked_example_runs_from_it(installed: tuple[Path, str]) -> None:
     out = run(installed[0], str(installed[0] / "kitlib"), "demo", "--controller", "cpu")
-    assert "cpu.shares  1546" in out and "each shows what was desired" in out
+    assert "cpu.weight  59" in out and "each shows what was desired" in out
 
 
 def test_the_course_and_jupyterlab_are_there(installed: tuple[Path, str], unpacked: Path) -> None:
