@@ -81,6 +81,8 @@ def test_kubespawner_creates_watches_and_deletes_a_learners_pod(
         {**one, "metadata": {**one["metadata"], "namespace": NAMESPACE}}
         for one in yaml.safe_load_all((recipe / "storage.yaml").read_text())
     ]
+    granted = yaml.safe_load_all((recipe / "nodes-namespace.yaml").read_text())
+    storage += [one for one in granted if one["kind"] == "ServiceAccount"]
     with Cluster.simulated([{"cpus": 8, "memory": "16Gi"}]) as cluster:
         cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, VOLUME, *storage])
         give_addresses(monkeypatch, cluster)
