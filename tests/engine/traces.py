@@ -28,12 +28,19 @@ class Traces:
         wanted = {"event": ["create"], "label": [f"{container.RUN}={self._run}"]}
         told = self._client.api.events(since=self._since, until=int(time.time()) + 1, filters=wanted, decode=True)
         self._known |= {event["id"] for event in told}
+        # Podman writes its events to a file, which may be behind
+        self._known |= {one["Id"] for one in self._containers()}
         return self._known
+
+    def _containers(self) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = self._client.api.containers(
+            all=True, filters={"label": f"{container.RUN}={self._run}"}
+        )
+        return found
 
     def containers(self) -> list[str]:
         """Containers that there are at this moment, and in which state; quicker than all the others."""
-        found = self._client.api.containers(all=True, filters={"label": f"{container.RUN}={self._run}"})
-        return [f"container {one['Id']} {one['State']}" for one in found]
+        return [f"container {one['Id']} {one['State']}" for one in self._containers()]
 
     def sweep(self) -> None:
         """Remove what was created and never started, as every new cluster does."""

@@ -9,7 +9,7 @@ handler, lifecycle predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionH
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.node_declared_features import discover, missing, required_to_schedule
@@ -26,7 +26,7 @@ from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt
 from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl
 from kitlib.kubelet.loop.timeline import Timeline
 from kitlib.kubelet.pods.objects import Objects
-from kitlib.kubelet.qos.qos_class import is_critical_pod, pod_level_managed
+from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
 
 _ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
 """In which resources are checked, all others behind. Source: noderesources.Fits."""
@@ -182,3 +182,38 @@ class Admission:
             figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
             refused = refused or Refusal(f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
         return missing, refused
+
+
+class WaitingStaticPods:
+    """Static pods that wait until an earlier pod of the same namespace and name has ended.
+
+    A static pod whose file is written anew is another pod with another UID; both are never run at once.
+
+    Source: podWorkers.allowStaticPodStart.
+    """
+
+    def __init__(self) -> None:
+        self._pods: dict[str, Pod] = {}
+
+    def holds(self, pod: Pod, workers: Iterable[PodWorker]) -> bool:
+        """Return whether the pod has to wait; then it is kept."""
+        waits = is_static_pod(pod) and any(worker.pod.key == pod.key for worker in workers)
+        if waits:
+            self._pods[pod.metadata.uid] = pod
+        else:
+            self._pods.pop(pod.metadata.uid, None)
+        return waits
+
+    def forget(self, uids: Iterable[str]) -> None:
+        """Forget pods that are gone."""
+        for uid in uids:
+            self._pods.pop(uid, None)
+
+    def released(self, workers: Iterable[PodWorker]) -> list[Pod]:
+        """Return, and forget, the pods that may start now; of several with one name the one that came first."""
+        taken, found = {worker.pod.key for worker in workers} if self._pods else set(), []
+        for uid, pod in list(self._pods.items()):
+            if pod.key not in taken:
+                taken.add(pod.key)
+                found.append(self._pods.pop(uid))
+        return found

@@ -20,7 +20,7 @@ from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop import preemption
-from kitlib.kubelet.loop.admission import Admission
+from kitlib.kubelet.loop.admission import Admission, WaitingStaticPods
 from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
@@ -30,7 +30,7 @@ from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.node_conditions import first_events
-from kitlib.kubelet.loop.pod_worker import Ending, PodWorker, WaitingStaticPods
+from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.probing import Prober
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resize import RETRY

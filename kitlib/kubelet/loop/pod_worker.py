@@ -5,7 +5,7 @@ Source: kubelet kuberuntime computePodActions; status/generate.go; getPhase; pod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ from kitlib.kubelet.loop.status import (
     dated,
     pod_resources,
 )
-from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init, is_static_pod
+from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init
 
 UNKNOWN_STATUS = {
     "exitCode": 137,
@@ -418,38 +418,3 @@ class PodWorker:
             if reason:
                 own.append(Condition(type=kind, status="True", reason=reason, message=message))
         return made + [dated(one, before.get(one.type), now, generation) for one in own]
-
-
-class WaitingStaticPods:
-    """Static pods that wait until an earlier pod of the same namespace and name has ended.
-
-    A static pod whose file is written anew is another pod with another UID; both are never run at once.
-
-    Source: podWorkers.allowStaticPodStart.
-    """
-
-    def __init__(self) -> None:
-        self._pods: dict[str, Pod] = {}
-
-    def holds(self, pod: Pod, workers: Iterable[PodWorker]) -> bool:
-        """Return whether the pod has to wait; then it is kept."""
-        waits = is_static_pod(pod) and any(worker.pod.key == pod.key for worker in workers)
-        if waits:
-            self._pods[pod.metadata.uid] = pod
-        else:
-            self._pods.pop(pod.metadata.uid, None)
-        return waits
-
-    def forget(self, uids: Iterable[str]) -> None:
-        """Forget pods that are gone."""
-        for uid in uids:
-            self._pods.pop(uid, None)
-
-    def released(self, workers: Iterable[PodWorker]) -> list[Pod]:
-        """Return, and forget, the pods that may start now; of several with one name the one that came first."""
-        taken, found = {worker.pod.key for worker in workers} if self._pods else set(), []
-        for uid, pod in list(self._pods.items()):
-            if pod.key not in taken:
-                taken.add(pod.key)
-                found.append(self._pods.pop(uid))
-        return found

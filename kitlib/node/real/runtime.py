@@ -1,11 +1,10 @@
 """The container runtime on a real node: crun starts and ends containers, the kernel says how they ended and why.
 
 The agent is the subreaper of its container, so the first process of every container is its child once crun has gone,
-and waiting for it gives the exit code. Whether the OOM killer was at work says the counter of the container's own
-cgroup, read after the process has ended and before the cgroup is removed.
+and waiting for it gives the exit code. The counter of the container's own cgroup, read before the cgroup is removed,
+tells whether the OOM killer ended it.
 
-Source: containerd internal/cri/server (StartContainer, StopContainer, handleContainerExit);
-OCI runtime-spec runtime.md.
+Source: containerd internal/cri/server (StartContainer, StopContainer, handleContainerExit); OCI runtime-spec.
 """
 
 from __future__ import annotations
@@ -100,8 +99,6 @@ class CrunRuntime(NoImages, Users):
         self._killing = Killing(cgroups, clock)
         self._probing = Probing(self.exec, self._execs.__setitem__, self.pids_of, clock, release)
         mounts.bind_root(self._root)
-
-    # What the kubelet asks for.
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
         """Start a pod's pause container: it owns the namespaces that the pod's containers share; no network."""
