@@ -124,9 +124,17 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
-def ended(cluster: Any) -> None:
-    """Wait until deleted pods have no cgroup: containers have two seconds between SIGTERM and SIGKILL."""
-    cluster.wait(lambda c: not any(one.left is None and not one.file for one in c.node().differences()), 30)
+def end(cluster: Any, *pods: Any) -> None:
+    """Delete pods without a grace period and wait until their cgroups are gone.
+
+    Containers have two seconds between SIGTERM and SIGKILL, in which the pods are no longer in the API.
+    """
+    uids = [one.metadata.uid for one in pods]
+    names = [name for uid in uids for name in (uid, uid.replace("-", "_"))]  # systemd's slices have no dashes
+    for one in pods:
+        cluster.delete("Pod", one.name, one.namespace, grace=0)
+    cluster.wait(lambda c: not {one.metadata.uid for one in c.pods()} & set(uids))
+    cluster.wait(lambda c: not any(name in path for path in c.node().tree() for name in names), 30)
 
 
 def deployment(replicas: int, spec: dict[str, Any]) -> dict[str, Any]:

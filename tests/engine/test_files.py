@@ -12,7 +12,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.kubelet.cm.cgroup_tree import controller_of
-from tests.engine.helpers import ended, pod
+from tests.engine.helpers import end, pod
 
 RANDOM_PODS = int(os.environ.get("KITLIB_RANDOM_PODS", "100"))
 AT_ONCE = min(50, RANDOM_PODS)
@@ -108,8 +108,7 @@ def test_a_file_written_by_hand_is_seen_and_the_kernels_refusal_is_told(shared: 
         node.write(path, file, "many")
     with pytest.raises(KitError, match="no file of this node's cgroup tree"):
         node.read("/../..", file)
-    shared.delete("Pod", name, grace=0)
-    ended(shared)
+    end(shared, shared.pod(name))
 
 
 def test_a_class_cgroup_changed_by_hand_is_written_again_when_a_pod_comes(shared: DockerCluster) -> None:
@@ -120,8 +119,7 @@ def test_a_class_cgroup_changed_by_hand_is_written_again_when_a_pod_comes(shared
     assert node.read(path, file) == value
     name = shared.apply(pod(requests={"cpu": "100m"}))[0].name
     assert [str(d) for d in node.differences()] == []
-    shared.delete("Pod", name, grace=0)
-    ended(shared)
+    end(shared, shared.pod(name))
 
 
 def test_cgroups_that_belong_to_no_pod_are_removed(shared: DockerCluster) -> None:

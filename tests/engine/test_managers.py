@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kitlib.cluster.control_plane.docker import DockerCluster
-from tests.engine.helpers import ended, pod
+from tests.engine.helpers import end, pod
 
 STATIC = ["--cpu-manager-policy=static", "--reserved-cpus=0"]
 
@@ -22,13 +22,12 @@ def test_exclusive_cpus_are_seen_by_the_process_and_leave_the_others(start: Call
     cluster.apply(pod(name="shares", requests={"cpu": "100m"}))
     cluster.wait(lambda c: c.pod("shares").status.phase == "Running", 15)
     assert node.proc("shares")["Cpus_allowed_list"] == "0-1"
-    cluster.delete("Pod", "shares")
+    end(cluster, cluster.pod("shares"))
     cluster.apply(pod(name="free"))
     cluster.apply(pod(name="owns", limits={"cpu": "1", "memory": "64Mi"}))
     cluster.wait(lambda c: c.pod("owns").status.phase == c.pod("free").status.phase == "Running", 15)
     assert node.proc("owns")["Cpus_allowed_list"] == "1"
     assert node.proc("free")["Cpus_allowed_list"] == "0"
-    ended(cluster)
     assert not node.differences()
     owners = json.loads(json.loads(node.checkpoint())["data"])["entries"]
     assert owners == {cluster.pod("owns").metadata.uid: {"c": "1"}}

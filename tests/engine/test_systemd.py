@@ -23,7 +23,7 @@ from kitlib.cluster.nodes.container import ContainerNode
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.kubelet.cm.systemd_properties import unit_properties
 from kitlib.node.real import engine
-from tests.engine.helpers import ROOT, ended, outside, pod, state
+from tests.engine.helpers import ROOT, end, outside, pod, state
 from tests.engine.test_disposable import Traces
 from tests.engine.test_files import WORKED, random_pod
 
@@ -32,7 +32,7 @@ PODS = 20
 OWNER = """
 import time
 from kitlib.cluster import Cluster
-from tests.engine.helpers import ended, pod
+from tests.engine.helpers import pod
 cluster = Cluster.docker(1, cpus=2, memory="512Mi", kubelet=["--cgroup-driver=systemd"])
 for number in range(3):
     cluster.apply(pod("trap '' TERM; while :; do sleep 1; done", limits={"cpu": "50m", "memory": "32Mi"}))
@@ -50,10 +50,7 @@ def cluster(engine: str) -> Iterator[DockerCluster]:
 @pytest.fixture(autouse=True)
 def empty(cluster: DockerCluster) -> Iterator[None]:
     yield
-    for one in cluster.pods():
-        cluster.delete(one, grace=0)
-    cluster.wait(lambda c: not c.pods())
-    ended(cluster)
+    end(cluster, *cluster.pods())
 
 
 def inside(node: ContainerNode, command: str) -> str:

@@ -20,7 +20,7 @@ from kitlib.widgets import (
     SideBySide,
     Timeline,
 )
-from tests.engine.helpers import cpu_seconds, ended, needed, pod
+from tests.engine.helpers import cpu_seconds, end, needed, pod
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,7 @@ def cluster():
 @pytest.fixture(autouse=True)
 def empty(cluster):
     yield
-    for one in cluster.pods():
-        cluster.delete("Pod", one.name, one.namespace, grace=0)
-    cluster.wait(lambda c: not c.pods())
-    ended(cluster)
+    end(cluster, *cluster.pods())
 
 
 def running(cluster, name):
