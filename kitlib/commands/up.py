@@ -113,6 +113,7 @@ def _cluster(options: argparse.Namespace) -> Any:
 
 
 def _documents(path: str) -> list[Any]:
+    from kitlib.api.boundary import not_utf8
     from kitlib.api.errors import KitError
     from kitlib.api.yaml_reader import yaml_documents
 
@@ -121,7 +122,7 @@ def _documents(path: str) -> list[Any]:
     except OSError as error:
         raise KitError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise KitError(f"{path}: must be UTF-8, byte {error.start} is not") from None
+        raise KitError(f"{path}: {not_utf8(error)}") from None
     return [one for one in yaml_documents(text, path) if one]
 
 

@@ -30,7 +30,7 @@ from kitlib.scheduler.profile import REGISTRY
 
 
 class _OwnNode(NodeName):
-    """Only the pod's node comes into question."""
+    """A filter that restricts the candidates to the pod's own node."""
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         return PreFilterResult(nodes=frozenset((info.pod.spec.node_name,)))
@@ -68,10 +68,10 @@ def _framework(profile: Framework) -> Framework:
 
 
 def explain(profile: Framework, pod: Pod, context: Context, nominated: Nominated) -> Decision:
-    """One cycle for a pod whose resize is deferred; nothing is changed, and no node is ever suggested.
+    """Run one cycle for a pod with a deferred resize; nothing is changed, and no node is suggested.
 
     Args:
-        profile: of the pod.
+        profile: the pod's scheduling profile.
         pod: with its node.
         context: the cluster.
         nominated: pods that count on nodes where they do not stand yet.

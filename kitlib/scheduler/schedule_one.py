@@ -123,7 +123,7 @@ class SchedulingLoop:
         """Write the binding, or wait for PreBind, or put the refused pod back."""
         if decision.binding is not None and decision.binding.waits:
             self._sink.trace("WaitingOnPreBind", info.key, decision.binding.status.message)
-            # What happens meanwhile is not kept for the pod: one that fails from here on waits for its back-off only.
+            # Events of this time are not kept for the pod: if it fails from here on, it waits for its back-off only.
             self.queue.done(info)
             now = self._clock.now_ms()
             self._pre_binding[info.uid] = _PreBinding(info, now, now + PRE_BIND_POLL_MS)

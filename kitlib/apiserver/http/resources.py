@@ -259,7 +259,7 @@ class ResourceTable:
 
     Args:
         definitions: CustomResourceDefinitions in the wire form.
-        release: whose feature gates add resources, and whose columns are shown; None = those of 1.36 without gates.
+        release: the release that decides on gated resources and on columns; None = 1.36 without gates.
     """
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = (), release: Release | None = None) -> None:

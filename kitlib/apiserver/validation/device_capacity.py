@@ -62,7 +62,7 @@ def _values(policy: CapacityRequestPolicy, most: Quantity, path: str) -> Errors:
 
 
 def _text(value: Quantity) -> str:
-    """What makes two options the same: their whole numbers, or their exact ones where fractions count."""
+    """Return an option as text for comparison: its whole number, or its exact one where fractions count."""
     fraction = value.nano % 10**9
     if not fraction or not Release.followed().enabled("DRAFractionalCapacityRange"):
         return str(value.value())

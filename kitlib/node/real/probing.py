@@ -73,7 +73,7 @@ class Probing:
         adopt: is told the process id of a child and what to call with its exit code.
         pids: the processes of a pod's containers.
         clock: seconds.
-        release: of the kubelet, which names itself to the servers that it asks.
+        release: the kubelet's release, named in the requests of its probes.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class CrunRuntime(NoImages, Users):
         cgroups: of this node.
         machine: as it was declared.
         clock: seconds.
-        release: of the kubelet.
+        release: the kubelet's release.
         lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
         note: called with a pod and a sentence that its user should read.
         busy: called every second while crun is at work, and after it; nothing else happens in the node meanwhile.

@@ -99,7 +99,7 @@ class NodeResourcesFit(Plugin):
 
     @staticmethod
     def lacks(state: Amounts, delegated: Sequence[str], context: Context, some: Rows) -> NDArray[np.bool_]:
-        """Which of some rows have too little left of anything."""
+        """Return a mask of the rows in which some resource is insufficient."""
         table = context.snapshot
         found = table.at(some, table.pod_count) >= table.at(some, table.allowed_pods)
         for name, amount in state.items():
