@@ -1,9 +1,10 @@
-"""The scheduler benchmark: pods per second of the whole cycle, every node scored, on five workloads.
+"""The scheduler benchmark: pods per second of the whole cycle, every node scored, on six workloads.
 
 Node i: labels hostname and zone, 4 CPUs, 32Gi, 110 pods. Pod i: 100m and 500Mi. `basic` asks nothing more; `spread`
 spreads over zones (hard) and hosts (soft); `antiaffinity` keeps its group's pods apart; `preempt` finds every node
-full and has to remove a pod; in `mixed` no two pods request the same, so that no two of them are alike. Objects
-are made before the clock starts.
+full and has to remove a pod; `mixed` is `basic` with other amounts requested by each pod. In `unlike` no two pods are
+alike in anything that plugins read (`unlike_pods`), on nodes with labels, taints and images to choose between.
+Objects are made before the clock starts.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.scheduler.scheduler import Scheduler
+from kitlib.study import unlike_pods
 
-WORKLOADS = ("basic", "spread", "antiaffinity", "preempt", "mixed")
+WORKLOADS = ("basic", "spread", "antiaffinity", "preempt", "mixed", "unlike")
 SIZES = (100, 1000, 5000)
 PODS = 1000
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -73,9 +75,11 @@ def run(
     return made
 
 
-def nodes(size: int) -> list[Node]:
+def nodes(size: int, workload: str = "basic") -> list[Node]:
     """The benchmark's nodes."""
     zones = 3 if size == 100 else 10
+    if workload == "unlike":
+        return [from_dict(unlike_pods.node_manifest(i, zones), Node) for i in range(size)]
     made = []
     for i in range(size):
         name = f"node-{i:05d}"
@@ -89,6 +93,8 @@ def nodes(size: int) -> list[Node]:
 
 def pod(i: int, workload: str) -> Pod:
     """The benchmark's pod number i."""
+    if workload == "unlike":
+        return from_dict(unlike_pods.pod_manifest(i), Pod)
     labels = {"app": "load"}
     spec: dict[str, Any] = {}
     cpu, priority, memory = "100m", None, f"{400 + i}Mi" if workload == "mixed" else "500Mi"
@@ -137,7 +143,7 @@ def _low(i: int, size: int) -> Pod:
 def _once(workload: str, size: int, count: int, clock: Callable[[], float]) -> float:
     incoming = [pod(i, workload) for i in range(count)]
     standing = [_low(i, size) for i in range(4 * size)] if workload == "preempt" else []
-    scheduler = Scheduler(nodes(size), standing)
+    scheduler = Scheduler(nodes(size, workload), standing)
     began = clock()
     for one in incoming:
         decision = scheduler.schedule(one)

@@ -42,8 +42,9 @@ def test_a_sweep_is_measured_with_one_worker_and_with_two(capsys: pytest.Capture
 
 def test_a_pending_pod_of_a_dump_is_explained_in_a_process_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "explain", "--pods", "3", "--runs", "1", "--json"]) == 0
-    (figure,) = json.loads(capsys.readouterr().out)
-    assert "5000 nodes, 3 pods" in figure["what"] and figure["seconds"] > 0
+    like, unlike = json.loads(capsys.readouterr().out)
+    assert "5000 nodes, 3 pods" in like["what"] and like["seconds"] > 0
+    assert "500 nodes, 1 pods no two alike" in unlike["what"] and unlike["seconds"] > 0
 
 
 def test_many_pods_are_compared_with_five_thousand(

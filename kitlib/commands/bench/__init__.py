@@ -29,7 +29,8 @@ def add(commands: Any) -> None:
         "scheduler: the workloads of the scheduler benchmark, pods per second. load: a manifest file, and the plain "
         "YAML reader as the reference. http: lists and watches over HTTPS, and the work behind them as the "
         "reference. minutes: a simulated node's time. scale: pods of ten ReplicaSets on 5,000 hollow nodes, and "
-        "5,000 of them as the reference. explain: a pending pod of a dump of 5,000 nodes, in a process of its own. "
+        "5,000 of them as the reference. explain: a pending pod of a dump of 5,000 nodes, and of one in which no two "
+        "pods are alike, in a process of its own. "
         "sweep: scenarios in one process and in two, which must find the same (not on one core).",
     )
     made.add_argument("what", choices=MEASURED, help="what to measure")
@@ -37,7 +38,9 @@ def add(commands: Any) -> None:
     made.add_argument(
         "--nodes", type=whole(1), action="append", help="scheduler: how many nodes (may be given several times)"
     )
-    made.add_argument("--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt or mixed")
+    made.add_argument(
+        "--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt, mixed or unlike"
+    )
     made.add_argument("--points", type=whole(1), default=10_000, help="sweep: how many scenarios (default 10000)")
     made.add_argument("--runs", type=whole(1), default=RUNS, help=f"how many runs (default {RUNS})")
     made.add_argument("--json", action="store_true", help="print the figures as JSON")

@@ -60,10 +60,17 @@ def _placed(count: int) -> float:
 
 
 def explain(options: argparse.Namespace) -> list[Figure]:
-    """`kitlib explain` with remedies for the one pending pod of a dump, in a process of its own, in processor time."""
-    from kitlib.api.errors import KitError
+    """`kitlib explain` with remedies for the one pending pod of a dump, in a process of its own, in processor time.
 
-    count, taken = options.pods or 50_000, []
+    The first dump is large and has pods of three templates; in the second, a tenth of it, no two pods are alike.
+    """
+    count = options.pods or 50_000
+    dumps = ((NODES, count, _like_pods, ""), (NODES // 10, max(1, count // 10), _unlike_pods, " no two alike"))
+    return [_explained(nodes, pods, made(nodes, pods), what, options) for nodes, pods, made, what in dumps]
+
+
+def _like_pods(nodes: int, count: int) -> list[dict[str, Any]]:
+    """Return nodes, pods of three templates, and last a pod that asks for more CPUs than any node has."""
     amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
     items: list[dict[str, Any]] = [
         {
@@ -72,26 +79,45 @@ def explain(options: argparse.Namespace) -> list[Figure]:
             "metadata": {"name": f"node-{i}", "labels": {"topology.kubernetes.io/zone": f"zone-{i % 3}"}},
             "status": {"capacity": amounts, "allocatable": amounts},
         }
-        for i in range(NODES)
+        for i in range(nodes)
     ]
-    items += [pod_manifest(i, node=f"node-{i % NODES}") for i in range(count)]
+    items += [pod_manifest(i, node=f"node-{i % nodes}") for i in range(count)]
     waiting = pod_manifest(count)
     waiting["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "32"}}
-    items.append(waiting)
+    return [*items, waiting]
+
+
+def _unlike_pods(nodes: int, count: int) -> list[dict[str, Any]]:
+    """Return nodes of many kinds, pods as kubectl prints them, and last a pod that needs two changes to get in."""
+    from kitlib.study import unlike_pods as unlike
+
+    items = [unlike.node_manifest(i, zones=10) for i in range(nodes)]
+    items += [unlike.printed(unlike.pod_manifest(i, node=f"node-{i % nodes:05d}")) for i in range(count)]
+    waiting = unlike.pod_manifest(count)
+    waiting["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "5"}}
+    waiting["spec"]["nodeSelector"] = {unlike.DISK: "tape"}
+    return [*items, waiting]
+
+
+def _explained(nodes: int, count: int, items: list[dict[str, Any]], what: str, options: argparse.Namespace) -> Figure:
+    """Measure `kitlib explain` of the last item, a pod that fits on no node."""
+    from kitlib.api.errors import KitError
+
+    taken = []
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "dump.json"
         file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=4))
-        command = [sys.executable, "-m", "kitlib.cli", "explain", waiting["metadata"]["name"], "-f", str(file)]
+        command = [sys.executable, "-m", "kitlib.cli", "explain", items[-1]["metadata"]["name"], "-f", str(file)]
         for _ in range(max(1, options.runs)):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(command, capture_output=True, text=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if done.returncode != 1 or "Insufficient cpu" not in done.stdout:  # 1: the pod is not placed
+            if done.returncode != 1 or "nodes are available" not in done.stdout:  # 1: the pod is not placed
                 raise KitError(
                     f"kitlib bench explain: ended with {done.returncode}: {(done.stderr or done.stdout)[-200:]}"
                 )
             taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         size = file.stat().st_size / 1e6
-    what = f"explain, {NODES} nodes, {count} pods, {size:.0f} MB, {after.ru_maxrss // 1024} MiB"
+    title = f"explain, {nodes} nodes, {count} pods{what}, {size:.0f} MB, {after.ru_maxrss // 1024} MiB"
     seconds = statistics.median(taken)
-    return [{"what": what, "count": count, "seconds": seconds, "per_second": count / seconds, "unit": "pods"}]
+    return {"what": title, "count": count, "seconds": seconds, "per_second": count / seconds, "unit": "pods"}
