@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 
 def make_key(options: argparse.Namespace) -> int:
-    from kitlib.lab.certificate import make_key
+    from kitlib.lab.signing import make_key
 
     private, public = make_key(options.file)
     print(f"{private}: keep it to yourself\n{public}: give it to those who verify")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from kitlib.commands.arguments import file_named, whole
@@ -14,30 +15,49 @@ def add(commands: Any) -> None:
         "lab-report",
         help="make a table of learners and labs from their progress files",
         description="Read the progress files in FOLDER (NAME.jsonl or NAME/progress.jsonl) and print a table as CSV, "
-        "or write it to a file: .csv, or .html for a page.",
+        "or write it to a file: .csv, .json, or .html for a page.",
     )
     made.add_argument("folder", help="where the progress files are")
-    made.add_argument("-o", "--output", type=file_named(".csv", ".html"), help="write to this file: .csv or .html")
+    made.add_argument("-o", "--output", type=file_named(".csv", ".html", ".json"), help="write to this file")
     made.add_argument("--recheck", action="store_true", help="replay every check here; count what that confirms")
     made.add_argument(
         "--workers", type=whole(0), metavar="N", help="processes (default: as many as there are processors)"
+    )
+    made.add_argument(
+        "--key",
+        type=Path,
+        metavar="FILE.pub",
+        help="the public key of the hub that collected FOLDER: check its signature",
+    )
+    made.add_argument(
+        "--feedback",
+        type=Path,
+        metavar="FOLDER",
+        help="also write a page for each learner, NAME.html, into this folder",
     )
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
-    from kitlib.lab import report
+    from kitlib.lab import feedback, report
     from kitlib.lab.files import write_whole
 
     shown = options.recheck and sys.stderr.isatty()
-    rows = report.read_learners(options.folder, recheck=options.recheck, workers=options.workers, progress=shown)
+    rows = report.read_learners(
+        options.folder, recheck=options.recheck, workers=options.workers, progress=shown, key=options.key
+    )
     if not options.recheck:
         print("kitlib lab-report: points are what the learners' files claim; --recheck replays them", file=sys.stderr)
+    if report.names_are_good_faith(rows):
+        print(f"kitlib lab-report: {report.GOOD_FAITH}", file=sys.stderr)
+    if options.feedback is not None:
+        print(f"{options.feedback}: {feedback.write(options.feedback, rows)} pages", file=sys.stderr)
     if options.output is None:
         print(report.to_csv(rows), end="")
         return 0
-    text = report.to_html(rows) if options.output.suffix == ".html" else report.to_csv(rows)
+    forms = {".html": report.to_html, ".json": report.to_json, ".csv": report.to_csv}
+    text = forms[options.output.suffix](rows)
     try:
         write_whole(options.output, text)
     except OSError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import html
 import json
-import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +20,14 @@ import msgspec
 
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
-from kitlib.lab import submissions
+from kitlib.lab import collected, submissions
 from kitlib.lab.files import write_whole
 from kitlib.lab.recheck import recheck
+from kitlib.lab.signing import is_signed, private_key
 
 CAPSTONE = "16-capstone"
 MAX_PAGE = 1 << 20
+GOOD_FAITH = "the progress file names no account: the name is of good faith"
 _MARK = re.compile(r'<script type="application/json" id="kitlib-certificate">(.*?)</script>', re.DOTALL)
 
 
@@ -41,6 +42,7 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         seed: of the variant.
         date: when it was confirmed, `2026-01-05`.
         issuer: who confirmed it; "" = nobody yet.
+        earned_by: the hub's account in the progress file; "" = none; None = not noted (older certificates).
     """
 
     name: str
@@ -52,47 +54,32 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     date: str
     issuer: str = ""
+    earned_by: str | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the statement as plain data; without `earned_by` where that was not noted, as it was signed then."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data if self.earned_by is not None else {k: v for k, v in data.items() if k != "earned_by"}
 
     def to_bytes(self) -> bytes:
         """What is signed: JSON with sorted keys."""
-        return json.dumps(msgspec.to_builtins(self), sort_keys=True, ensure_ascii=False).encode()
-
-
-def make_key(path: str | Path) -> tuple[Path, Path]:
-    """Write a new private key, readable by its owner only, and its public half beside it (`.pub`).
-
-    Raises:
-        KitError: the file exists, or cannot be written.
-    """
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    private, public = Path(path), Path(f"{path}.pub")
-    made = Ed25519PrivateKey.generate()
-    secret = made.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    shown = made.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    try:
-        descriptor = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(secret)
-        write_whole(public, shown.decode())
-    except OSError as error:
-        raise KitError(f"{private}: {error.strerror or error}") from error
-    return private, public
+        return json.dumps(self.to_data(), sort_keys=True, ensure_ascii=False).encode()
 
 
 def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE) -> Statement:
     """What a replay of a learner's progress file confirms.
 
     Raises:
-        KitError: the file cannot be read, or not every task of the lab is confirmed with all its points.
+        KitError: the file cannot be read, two accounts wrote it, or not every task of the lab is confirmed with all its
+            points.
     """
     definition = submissions.course_labs().get(lab)
     if definition is None:
         raise KitError(f"no lab {lab!r} in this installation")
     sent = submissions.read(Path(progress))
+    owner = collected.account_of(Path(progress)) or "".join(sent.owners[:1])
+    if others := set(sent.owners) - {owner}:
+        raise KitError(f"{progress}: written by {', '.join(sorted({owner, *others}))}: one account is expected")
     checks = {key: one for key, one in sent.checks.items() if key[0] == lab}
     claims = {claim.task: claim for claim in recheck(checks)}
     for task in definition.tasks:
@@ -102,7 +89,8 @@ def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE)
             raise KitError(f"{progress}: {lab}: task {task.key!r} is not confirmed: {why}")
     seeds = {one.details.ground.seed for one in checks.values()}
     points = sum(claim.confirmed for claim in claims.values())
-    return _statement(name, lab, points, max(seeds), issuer)
+    made = _statement(name, lab, points, max(seeds), issuer)
+    return msgspec.structs.replace(made, earned_by=submissions.shortened(owner))
 
 
 def _statement(name: str, lab: str, points: float, seed: int, issuer: str) -> Statement:
@@ -137,16 +125,7 @@ def sign(statement: Statement, key: str | Path) -> str:
     Raises:
         KitError: the key cannot be read.
     """
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        private = load_pem_private_key(Path(key).read_bytes(), None)
-    except (OSError, ValueError, TypeError) as error:
-        raise KitError(f"{key}: not a private key in PEM: {error}") from error
-    if not isinstance(private, Ed25519PrivateKey):
-        raise KitError(f"{key}: an Ed25519 key is expected, as kitlib certificate key makes one")
-    return page(statement, base64.b64encode(private.sign(statement.to_bytes())).decode())
+    return page(statement, base64.b64encode(private_key(key).sign(statement.to_bytes())).decode())
 
 
 def verify(file: str | Path, key: str | Path) -> Statement:
@@ -155,17 +134,10 @@ def verify(file: str | Path, key: str | Path) -> Statement:
     Raises:
         KitError: it is no certificate, is not signed by this key, or shows something else than it states.
     """
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
     try:
         text = Path(file).read_bytes()[:MAX_PAGE].decode()
-        public = load_pem_public_key(Path(key).read_bytes())
     except (OSError, ValueError) as error:
         raise KitError(f"{file} with {key}: {error}") from error
-    if not isinstance(public, Ed25519PublicKey):
-        raise KitError(f"{key}: the public half of an Ed25519 key is expected")
     found = _MARK.search(text)
     try:
         data: Any = json.loads(found[1].replace("<\\/", "</")) if found else None
@@ -173,10 +145,8 @@ def verify(file: str | Path, key: str | Path) -> Statement:
         signature = base64.b64decode(data["signature"], validate=True)
     except (ValueError, KeyError, TypeError, msgspec.ValidationError) as error:
         raise KitError(f"{file}: not a certificate: {error}") from error
-    try:
-        public.verify(signature, statement.to_bytes())
-    except InvalidSignature:
-        raise KitError(f"{file}: not signed by {key}, or changed afterwards") from None
+    if not is_signed(statement.to_bytes(), signature, key):
+        raise KitError(f"{file}: not signed by {key}, or changed afterwards")
     if page(statement, data["signature"]) != text:
         raise KitError(f"{file}: the page shows something else than its signed statement")
     return statement
@@ -185,7 +155,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
 def page(statement: Statement, signature: str = "") -> str:
     """The page: a picture to print, and the statement with its signature for verification."""
     data = json.dumps(
-        {"statement": msgspec.to_builtins(statement), "signature": signature}, sort_keys=True, ensure_ascii=False
+        {"statement": statement.to_data(), "signature": signature}, sort_keys=True, ensure_ascii=False
     ).replace("</", "<\\/")
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Certificate</title>'
@@ -206,6 +176,10 @@ def picture(statement: Statement, signature: str = "") -> str:
     below = 275 + 30 * len(statement.tasks)
     who = f"confirmed by a replay, {statement.issuer}" if signature else "not confirmed: an instructor has to sign it"
     said.append((below, 16, "#333", f"{statement.date} · variant {statement.seed} · {who}"))
+    if statement.earned_by is not None:
+        below += 24
+        by = f"earned by the account {statement.earned_by}" if statement.earned_by else GOOD_FAITH
+        said.append((below, 13, "#333", by))
     if signature:
         said.append((below + 28, 10, "#555", f"Ed25519 {signature}"))
     lines = "".join(

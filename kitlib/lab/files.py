@@ -20,10 +20,10 @@ def replacing(target: Path) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
-def write_whole(target: Path, text: str) -> None:
-    """Write a text; line ends as they are."""
+def write_whole(target: Path, text: str | bytes) -> None:
+    """Write a text as UTF-8 with its line ends as they are, or bytes."""
     with replacing(target) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", newline="")
+        unfinished.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
 def copy_whole(source: Path, target: Path) -> None:

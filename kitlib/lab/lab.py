@@ -90,6 +90,7 @@ class Lab:
             for p in self._folder.definition.predictions
         }
         self.cluster = self._prepare()
+        self._progress.opened(self.name)
         register()
 
     @property
@@ -310,6 +311,14 @@ class Lab:
         if reached.best + reached.cost < reached.of:
             return f"Not yet: {reached.best:g} of {reached.of:g} points. lab.check() says what is missing."
         return Certificate(unsigned(name, self.name, reached.of, self.seed))
+
+    def call_for_help(self, wanted: bool = True) -> str:
+        """Ask the trainer to come, or say that it is no longer needed; the trainer's page shows it and your cluster."""
+        journal, ground = self.done()
+        self._progress.record(
+            "help", self.name, "", 0, 0, wanted=wanted, journal=journal, ground=msgspec.to_builtins(ground)
+        )
+        return "Your trainer sees that you need help." if wanted else "Your trainer sees that you no longer need help."
 
     # ---- hints
 

@@ -95,6 +95,7 @@ class Lesson:
         self._tally, self._compared = Tally(), set[str]()
         self._told: set[str] = set()
         self._served: kubectl.Served | None = None
+        self._progress.opened(name)
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
         """A cluster on this lesson's kernel; the one that was made before is closed.

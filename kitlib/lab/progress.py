@@ -1,4 +1,5 @@
 """What a learner has done, kept in one local JSON Lines file: an entry a prediction, a check, a hint taken.
+On a hub, also which lab or notebook was opened, by which account, and calls for help.
 
 Entries are only ever appended, so a killed kernel loses at most the line it was writing; a half-written last line is
 ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
@@ -21,7 +22,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-Kind = Literal["prediction", "check", "hint"]
+Kind = Literal["prediction", "check", "hint", "open", "help"]
+ACCOUNT = "JUPYTERHUB_USER"
+"""The environment variable that names the account; the hub sets it."""
 Name = Annotated[str, msgspec.Meta(max_length=200)]
 Points = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
@@ -30,9 +33,9 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that happened.
 
     Attributes:
-        kind: "prediction", "check" or "hint".
+        kind: "prediction", "check", "hint", "open" or "help".
         lab: the lab's or notebook's name.
-        task: the task's or question's name.
+        task: the task's or question's name; "" = the lab or notebook as a whole.
         points: points earned by this entry.
         of: points that could be earned.
         seconds: unix time.
@@ -74,6 +77,11 @@ class Progress:
             told = f"{self.path}: {error.strerror or error}: what you reach is not saved until this can be written"
             warnings.warn(told, stacklevel=2)
         return entry
+
+    def opened(self, lab: str) -> None:
+        """Note on a hub that a lab or notebook was opened, and by which account: a trainer sees where people are."""
+        if account := os.environ.get(ACCOUNT):
+            self.record("open", lab, "", 0, 0, owner=account)
 
     def entries(self, lab: str | None = None) -> Iterator[Entry]:
         """All entries in the order they were made, or those of one lab."""

@@ -5,17 +5,19 @@ Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the folder that 
 these are the learners' claims; with one, a point counts that the replay confirms. Predictions give no points. Hints
 cost what the instructor says here (`hint_cost` of lab.toml, KITLIB_HINT_COST), and the total is less by that. A file
 that cannot be taken has a row without points and its reason; the table is made of the others. Each file is a point of
-a sweep: a whole room is graded in several processes, and a file at which a process ends is one bad row.
+a sweep: a whole room is graded in several processes, and a file at which a process ends is one bad row. Remarks name
+files and work that an instructor should look at (`kitlib.lab.remarks`).
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
 import io
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -24,8 +26,9 @@ import msgspec
 
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
-from kitlib.lab import submissions
+from kitlib.lab import collected, submissions
 from kitlib.lab.recheck import recheck as replay
+from kitlib.lab.remarks import Work, remarks
 from kitlib.lab.score import hint_cost
 from kitlib.study.sweeps import Progress, Row, sweep
 
@@ -47,6 +50,12 @@ class LearnerRow:
         changed_checks: labs whose check file differed from the package's when a task was graded.
         not_confirmed: claims that a replay did not confirm, in words; None = nothing was replayed.
         problems: what was refused of the file, or why none of it could be taken, in words.
+        name: in the roster of the hub that collected the file; "" = none.
+        tries: lab -> checks of its tasks.
+        predictions: lab or notebook -> question -> whether the first answer was right.
+        owners: the hub's accounts that the file names.
+        journals: what earned points, "LAB TASK" -> digest of variant and journal.
+        remarks: what an instructor should look at: another account's file, the same work as another's.
     """
 
     learner: str
@@ -58,6 +67,12 @@ class LearnerRow:
     changed_checks: tuple[str, ...] = ()
     not_confirmed: tuple[str, ...] | None = None
     problems: tuple[str, ...] = ()
+    name: str = ""
+    tries: dict[str, int] = field(default_factory=dict)
+    predictions: dict[str, dict[str, bool]] = field(default_factory=dict)
+    owners: tuple[str, ...] = ()
+    journals: dict[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def points(self) -> float:
@@ -71,6 +86,7 @@ def read_learners(
     recheck: bool = False,
     workers: int | None = None,
     progress: Callable[[Progress], Any] | bool = False,
+    key: Path | None = None,
 ) -> list[LearnerRow]:
     """One row for every progress file in `folder`, by name.
 
@@ -80,9 +96,10 @@ def read_learners(
         workers: processes that read and replay files; None = as many as there are processors and work for them, none
             without a replay; 0 = this process.
         progress: as of `study.sweep`.
+        key: the public key of the hub that collected the files; None = no signature is checked.
 
     Raises:
-        KitError: the folder is not there or holds no progress file.
+        KitError: the folder is not there, holds no progress file, or was not signed by this key.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -110,7 +127,35 @@ def read_learners(
     rows = [
         _learner_row(submissions.shortened(name), row, recheck) for name, row in zip(seen, results.rows, strict=True)
     ]
-    return sorted([*rows, *refused], key=lambda row: row.learner)
+    made = sorted([*rows, *refused], key=lambda row: row.learner)
+    return _remarked(made, collected.read(root, key), seen)
+
+
+def _remarked(
+    rows: list[LearnerRow], taken: collected.Collection | None, files: Mapping[str, Path]
+) -> list[LearnerRow]:
+    """Return the rows with their remarks, and with the names of the hub's roster."""
+    paths = {submissions.shortened(name): path for name, path in files.items()}
+    room = {}
+    for row in rows:
+        known = taken.files.get(row.learner) if taken else None
+        unchanged = known is None or known.digest == _file_digest(paths[row.learner])
+        room[row.learner] = Work(row.owners, row.journals, None if taken is None else known is not None, unchanged)
+    found = remarks(room)
+    names = {account: one.name for account, one in taken.files.items()} if taken else {}
+    return [replace(row, remarks=found[row.learner], name=names.get(row.learner, "")) for row in rows]
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(submissions.content(path)).hexdigest()
+    except KitError:  # the row names the reason
+        return ""
+
+
+def names_are_good_faith(rows: Iterable[LearnerRow]) -> bool:
+    """Return whether no file of the room names an account: the names are then what their senders wrote."""
+    return not any(row.owners for row in rows)
 
 
 def _learner_row(learner: str, row: Row, recheck: bool) -> LearnerRow:
@@ -154,7 +199,28 @@ def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:
         minutes={lab: (last - first) / 60 for lab, (first, last) in found.seconds.items()},
         changed_checks=found.changed_checks,
         problems=found.problems,
+        tries=dict(found.tries),
+        predictions=_by_lab(found.predictions),
+        owners=found.owners,
+        journals={
+            f"{lab} {task}": digest
+            for (lab, task), entry in found.checks.items()
+            if entry.points and (digest := _digest(entry))
+        },
     )
+
+
+def _by_lab(predictions: Mapping[tuple[str, str], bool]) -> dict[str, dict[str, bool]]:
+    made: dict[str, dict[str, bool]] = {}
+    for (lab, question), right in predictions.items():
+        made.setdefault(lab, {})[question] = right
+    return made
+
+
+def _digest(entry: submissions.Submitted) -> str:
+    """Return a digest of variant and journal; "" = the entry has no journal."""
+    journal = bytes(entry.details.journal)
+    return hashlib.sha256(b"%d %s" % (entry.details.ground.seed, journal)).hexdigest() if journal else ""
 
 
 def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
@@ -163,28 +229,50 @@ def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
 
 
 def to_csv(rows: list[LearnerRow]) -> str:
-    """The table as CSV: learner; points, possible points, hints, their cost and variant of each lab; total; changes.
+    """The table as CSV: a row for each learner, columns for each lab, then the predictions of labs and notebooks.
 
-    Further columns say what a replay did not confirm, where there was one, and what was refused of a file. No cell is
-    a formula to a spreadsheet.
+    Further columns say what a replay did not confirm, where there was one, what was refused of a file, and what an
+    instructor should look at. No cell is a formula to a spreadsheet.
     """
     labs, out, replayed = labs_of(rows), io.StringIO(), any(row.not_confirmed is not None for row in rows)
+    asked = sorted({place for row in rows for place in row.predictions})
     writer = csv.writer(out, lineterminator="\n")
-    columns = [f"{lab} {what}" for lab in labs for what in ("points", "of", "hints", "hint cost", "variant")]
-    refused = any(row.problems for row in rows)
-    more = [*(["not confirmed"] if replayed else []), *(["refused"] if refused else [])]
+    columns = [f"{lab} {what}" for lab in labs for what in _LAB_COLUMNS]
+    columns += [f"{place} predictions {what}" for place in asked for what in ("right", "answered")]
+    optional = {
+        "name": [row.name for row in rows],
+        "not confirmed": ["; ".join(row.not_confirmed or ()) for row in rows],
+        "refused": ["; ".join(row.problems) for row in rows],
+        "remarks": ["; ".join(row.remarks) for row in rows],
+    }
+    more = {name: texts for name, texts in optional.items() if any(texts) or (name == "not confirmed" and replayed)}
     writer.writerow(["learner", *columns, "total", "changed checks", *more])
-    for row in rows:
+    for number, row in enumerate(rows):
         cells: list[object] = [_text(row.learner)]
         for lab in labs:
             points, of = row.labs.get(lab, ("", ""))
             cells += [_number(points), _number(of), row.hints.get(lab, ""), _number(row.cost.get(lab, ""))]
-            cells.append(_seeds(row, lab))
+            minutes = row.minutes.get(lab, "")
+            cells += [_seeds(row, lab), row.tries.get(lab, "" if lab not in row.labs else 0)]
+            cells.append(minutes if isinstance(minutes, str) else f"{minutes:.0f}")
+        for place in asked:
+            answers = row.predictions.get(place)
+            cells += ["", ""] if answers is None else [sum(answers.values()), len(answers)]
         cells += [_number(row.points), " ".join(row.changed_checks)]
-        cells += [_text("; ".join(row.not_confirmed or ()))] if replayed else []
-        cells += [_text("; ".join(row.problems))] if refused else []
+        cells += [_text(texts[number]) for texts in more.values()]
         writer.writerow(cells)
     return out.getvalue()
+
+
+_LAB_COLUMNS = ("points", "of", "hints", "hint cost", "variant", "tries", "minutes")
+
+
+def to_json(rows: list[LearnerRow]) -> str:
+    """Return the table as JSON: a list of learners with everything that the table knows, each prediction by itself."""
+    data = [{**msgspec.to_builtins(row), "total": row.points} for row in rows]
+    for one in data:
+        del one["journals"]  # digests, compared already
+    return msgspec.json.format(msgspec.json.encode(data)).decode() + "\n"
 
 
 def _text(value: str) -> str:
@@ -209,7 +297,8 @@ def to_html(rows: list[LearnerRow]) -> str:
         f"<table><caption>{len(rows)} learners, {len(labs)} labs. Points of possible points; ⚠ = the check "
         f'file had been changed.</caption><thead><tr><th scope="col">learner</th>{head}'
         '<th scope="col">total</th></tr></thead>'
-        f"<tbody>{body}</tbody></table>{_not_confirmed(rows)}{_refused(rows)}</html>"
+        f"<tbody>{body}</tbody></table>{_not_confirmed(rows)}{_refused(rows)}"
+        f"{_remarks(rows)}</html>"
     )
 
 
@@ -225,6 +314,15 @@ def _not_confirmed(rows: list[LearnerRow]) -> str:
 def _refused(rows: list[LearnerRow]) -> str:
     items = "".join(f"<li>{html.escape(f'{row.learner}: {text}')}</li>" for row in rows for text in row.problems)
     return f"<h2>Refused</h2><ul>{items}</ul>" if items else ""
+
+
+def _remarks(rows: list[LearnerRow]) -> str:
+    items = "".join(f"<li>{html.escape(f'{row.learner}: {text}')}</li>" for row in rows for text in row.remarks)
+    faith = f"<p>{GOOD_FAITH}</p>" if names_are_good_faith(rows) else ""
+    return (f"<h2>Remarks</h2><ul>{items}</ul>" if items else "") + faith
+
+
+GOOD_FAITH = "No file names an account of a hub: the names are of good faith."
 
 
 def _cell(row: LearnerRow, lab: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -43,12 +44,23 @@ class Details(msgspec.Struct, frozen=True):
         ground: what it was done on.
         check_changed: whether the learner's copy of the checks had been edited.
         number: of a hint, from 1.
+        owner: the hub's account that opened the lab or notebook; "" = none was noted.
+        wanted: of a call for help: whether it is needed, or no longer.
+        predicted: the answer to a prediction, as JSON.
     """
 
     journal: msgspec.Raw = msgspec.Raw(b"")
     ground: Ground = SIMULATED
     check_changed: bool = False
     number: int | None = None
+    owner: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    wanted: bool = True
+    predicted: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def answered(self) -> bool:
+        """Whether a prediction was answered: neither skipped nor given up."""
+        return bytes(self.predicted) not in (b"", b"null")
 
 
 class Submitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +86,9 @@ class Submission:
         seconds: lab -> (first, last) unix time.
         changed_checks: labs whose checks had been edited, as the file says itself.
         problems: what was refused, in words.
+        owners: the hub's accounts that opened a lab or notebook.
+        tries: lab -> checks of its tasks.
+        predictions: (lab or notebook, question) -> whether the first answer was right.
     """
 
     checks: Mapping[tuple[str, str], Submitted] = field(default_factory=dict)
@@ -82,6 +97,9 @@ class Submission:
     seconds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     changed_checks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    tries: Mapping[str, int] = field(default_factory=dict)
+    predictions: Mapping[tuple[str, str], bool] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1)
@@ -119,8 +137,8 @@ def entries(path: Path) -> list[Submitted]:
 
 def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
     """Lines that fit, and what is wrong with the others."""
-    reads = decoder(Submitted)
-    lines, found, problems = _content(path).split(b"\n"), list[Submitted](), list[str]()
+    reads, unfinished = decoder(Submitted), ""
+    lines, found, problems = content(path).split(b"\n"), list[Submitted](), list[str]()
     if len(lines) > MAX_ENTRIES:
         raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
     for number, line in enumerate(lines, start=1):
@@ -129,10 +147,12 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
         try:
             found.append(_entry(reads, line))
         except KitError as error:
-            if number < len(lines):  # the last one may be what a killed kernel was writing
+            if number < len(lines):
                 problems.append(f"line {number}: {error}")
-    if problems and not found:
-        raise KitError(f"no line of it is an entry; {problems[0]}")
+            else:  # may be what a killed kernel was writing, unless it is all that there is
+                unfinished = f"line {number}: {error}"
+    if not found and (problems or unfinished):
+        raise KitError(f"no line of it is an entry; {(problems or [unfinished])[0]}")
     return found, problems
 
 
@@ -148,7 +168,14 @@ def read(path: Path) -> Submission:
     seeds: dict[str, set[int]] = {}
     seconds: dict[str, tuple[float, float]] = {}
     changed: set[str] = set()
+    owners: set[str] = set()
+    tries: Counter[str] = Counter()
+    predictions: dict[tuple[str, str], bool] = {}
     for entry in found:
+        if entry.details.owner:
+            owners.add(entry.details.owner)
+        if entry.kind == "prediction" and entry.details.answered:
+            predictions.setdefault((entry.lab, entry.task), entry.points > 0)
         if entry.lab not in course_labs():
             continue
         first, last = seconds.get(entry.lab, (entry.seconds, entry.seconds))
@@ -156,6 +183,7 @@ def read(path: Path) -> Submission:
         if entry.kind == "hint":
             hints.setdefault(entry.lab, set()).add((entry.task, entry.details.number))
         elif entry.kind == "check":
+            tries[entry.lab] += 1
             seeds.setdefault(entry.lab, set()).add(entry.details.ground.seed)
             if entry.details.check_changed:
                 changed.add(entry.lab)
@@ -170,6 +198,9 @@ def read(path: Path) -> Submission:
         seconds,
         tuple(sorted(changed)),
         tuple(problems[:MAX_PROBLEMS] + more),
+        tuple(sorted(owners)),
+        dict(tries),
+        predictions,
     )
 
 
@@ -187,10 +218,10 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
         raise KitError(f"not an entry: {shortened(str(error))}") from None
     lab = course_labs().get(entry.lab)
     if lab is None:
-        if entry.kind == "prediction" and entry.lab in course_notebooks():
+        if entry.kind in ("prediction", "open", "help") and entry.lab in course_notebooks():
             return entry
         raise KitError(f"no such lab in the course: {shortened(entry.lab)!r}")
-    if entry.kind == "prediction":
+    if entry.kind == "prediction" or (entry.kind in ("open", "help") and not entry.task):
         return entry
     task = next((task for task in lab.tasks if task.key == entry.task), None)
     if task is None:
@@ -203,7 +234,7 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
     return entry
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
     """A regular file's bytes: no link is followed, and nothing is waited for.
 
     Raises:

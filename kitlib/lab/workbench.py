@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import os
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.lab.progress import ACCOUNT
 from kitlib.views.error_box import error_html
 
 WAITS = (10, 60, 300)
@@ -80,6 +82,8 @@ def workbench(lab: Any) -> Any:
         button("Check", "grade what was done so far", lab.check),
         button("Start again", "a new cluster with the setup", reset),
     ]
+    if os.environ.get(ACCOUNT):  # on a hub there is a trainer
+        actions.append(button("I need help", "your trainer sees your name and your cluster", lab.call_for_help))
     box = ipw.VBox(
         [
             Access(title=f"Workbench of the lab: {lab.title}"),

@@ -6,7 +6,7 @@ import pytest
 
 from kitlib import cli
 from kitlib.api.errors import KitError
-from kitlib.lab import certificate
+from kitlib.lab import certificate, signing
 from kitlib.lab.certificate import CAPSTONE
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.grader import prepare
@@ -20,7 +20,7 @@ SEED = 5
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key, and the progress of a learner who has solved the capstone."""
     place = tmp_path_factory.mktemp("room")
-    certificate.make_key(place / "key.pem")
+    signing.make_key(place / "key.pem")
     folder = LabFolder.read(LABS / CAPSTONE, SEED)
     cluster = prepare(folder)
     folder.answers().reference(cluster)
@@ -59,7 +59,7 @@ def test_a_changed_page_is_refused(room: Path, signed: Path, tmp_path: Path, old
 
 
 def test_another_key_is_refused(signed: Path, tmp_path: Path) -> None:
-    certificate.make_key(tmp_path / "other.pem")
+    signing.make_key(tmp_path / "other.pem")
     with pytest.raises(KitError, match="not signed by"):
         certificate.verify(signed, tmp_path / "other.pem.pub")
 
@@ -74,7 +74,7 @@ def test_a_claim_that_no_replay_confirms_is_not_signed(tmp_path: Path) -> None:
 
 def test_a_key_is_never_overwritten(room: Path) -> None:
     with pytest.raises(KitError, match="File exists"):
-        certificate.make_key(room / "key.pem")
+        signing.make_key(room / "key.pem")
 
 
 def test_an_unsigned_page_says_so(room: Path, tmp_path: Path) -> None:
@@ -83,3 +83,22 @@ def test_an_unsigned_page_says_so(room: Path, tmp_path: Path) -> None:
     assert "not confirmed" in file.read_text()
     with pytest.raises(KitError):
         certificate.verify(file, room / "key.pem.pub")
+
+
+def test_a_certificate_names_the_account_that_earned_it(room: Path, signed: Path, tmp_path: Path) -> None:
+    assert certificate.GOOD_FAITH in signed.read_text()
+    sent = tmp_path / "sent.jsonl"
+    owned = '{"kind":"open","lab":"16-capstone","task":"","points":0,"of":0,"seconds":1,"details":{"owner":"%s"}}\n'
+    sent.write_text(owned % "ann" + (room / "ann" / "progress.jsonl").read_text())
+    statement = certificate.confirmed(sent, "Ann", "Bob")
+    assert statement.earned_by == "ann" and "earned by the account ann" in certificate.page(statement)
+    sent.write_text(owned % "eve" + sent.read_text())
+    with pytest.raises(KitError, match="written by ann, eve: one account is expected"):
+        certificate.confirmed(sent, "Eve", "Bob")
+
+
+def test_a_certificate_that_was_signed_before_accounts_were_noted_is_verified(room: Path, tmp_path: Path) -> None:
+    old = certificate.Statement("Ann", CAPSTONE, "The capstone", 10.0, 10.0, ("a",), 5, "2026-01-05", "Bob")
+    assert "earned_by" not in old.to_data()
+    (tmp_path / "old.html").write_text(certificate.sign(old, room / "key.pem"))
+    assert certificate.verify(tmp_path / "old.html", room / "key.pem.pub") == old

@@ -1,5 +1,7 @@
 """The instructor's table from a folder of learners' files."""
 
+import json
+
 import pytest
 
 from kitlib.api.errors import KitError
@@ -9,7 +11,7 @@ from kitlib.lab.grader import prepare
 from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
 from kitlib.lab.recheck import recheck
-from kitlib.lab.report import read_learners, to_csv, to_html
+from kitlib.lab.report import read_learners, to_csv, to_html, to_json
 
 FIRST, THIRD = "01-make-it-guaranteed", "03-sidecar-oom"
 
@@ -32,12 +34,56 @@ def test_the_best_check_counts_and_hints_are_shown(room):
 
 
 def test_the_table_as_csv(room):
-    columns = [f"{lab} {what}" for lab in (FIRST, THIRD) for what in ("points", "of", "hints", "hint cost", "variant")]
+    of_lab = ("points", "of", "hints", "hint cost", "variant", "tries", "minutes")
+    columns = [f"{lab} {what}" for lab in (FIRST, THIRD) for what in of_lab]
     assert to_csv(read_learners(room)).splitlines() == [
         ",".join(["learner", *columns, "total", "changed checks"]),
-        "ann,2,2,1,0,0,,,,,,2,",
-        f"bob,0,2,0,0,0,0,0,0,0,,0,{FIRST}",
+        "ann,2,2,1,0,0,2,0,,,,,,,,2,",
+        f"bob,0,2,0,0,0,1,0,0,0,0,0,,0,0,0,{FIRST}",
     ]
+
+
+def test_predictions_are_counted_by_the_first_answer_and_each_stands_in_the_json(tmp_path):
+    ann = Progress(tmp_path / "ann")
+    for key, points, predicted in [("who", 0, "a"), ("who", 1, "b"), ("when", 1, "c"), ("why", 0, None)]:
+        ann.record("prediction", THIRD, key, points, 1, predicted=predicted)
+    ann.record("prediction", "01-a-pod-becomes-cgroup-files", "class", 1, 1, predicted="Guaranteed")
+    rows = read_learners(tmp_path)
+    assert rows[0].predictions[THIRD] == {"who": False, "when": True}, "a question that was given up is not answered"
+    head, line = (text.split(",") for text in to_csv(rows).splitlines())
+    assert (
+        dict(zip(head, line, strict=True)).items()
+        >= {
+            f"{THIRD} predictions right": "1",
+            f"{THIRD} predictions answered": "2",
+            "01-a-pod-becomes-cgroup-files predictions right": "1",
+        }.items()
+    )
+    (found,) = json.loads(to_json(rows))
+    assert found["predictions"][THIRD] == {"who": False, "when": True} and found["total"] == 0
+
+
+def test_a_copied_file_and_shared_work_are_remarked(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTERHUB_USER", "ann")
+    ann = Progress(tmp_path / "ann")
+    ann.opened(FIRST)
+    work = {"journal": [{"action": "apply"}], "ground": {"kernel": "simulated", "seed": 12}}
+    ann.record("check", FIRST, "guaranteed", 2, 2, **work)
+    (tmp_path / "eve.jsonl").write_bytes(ann.path.read_bytes())
+    first, second = read_learners(tmp_path)
+    shared = f"{FIRST} guaranteed"
+    assert first.remarks == (f"same variant and same journal as eve: {shared}",)
+    assert second.remarks == (
+        "another's file: written by the account ann",
+        f"same variant and same journal as ann: {shared}",
+    )
+    assert "Remarks" in to_html([first, second]) and "of good faith" not in to_html([first, second])
+
+
+def test_a_file_of_one_line_that_is_no_entry_is_named(tmp_path):
+    (tmp_path / "ann.jsonl").write_text("[" * 1000)
+    (row,) = read_learners(tmp_path)
+    assert "no line of it is an entry; line 1: not an entry" in row.problems[0]
 
 
 @pytest.mark.parametrize(

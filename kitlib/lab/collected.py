@@ -1,0 +1,138 @@
+"""Progress files that a hub collected: a copy of each account's file, and a signed list of what was copied.
+
+A learner's own file may be changed by its owner at any time, and says itself whose it is. What a hub collects does not:
+the account is the folder's, and the hub signs account, digest and time with a key that learners' kernels cannot read
+(`collected.json`, Ed25519). Where all kernels run as the hub's user they can, and the list says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from kitlib.api.convert import decoder
+from kitlib.api.errors import KitError
+from kitlib.lab import submissions
+from kitlib.lab.files import write_whole
+from kitlib.lab.signing import is_signed, make_key, private_key
+
+FILE = "collected.json"
+MAX_LIST = 8 << 20
+
+
+class Taken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One copied file.
+
+    Attributes:
+        digest: SHA-256 of its bytes, in hexadecimal.
+        name: the learner's name in the roster; "" = none.
+    """
+
+    digest: str
+    name: str = ""
+
+
+class Collection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is signed.
+
+    Attributes:
+        seconds: unix time by the hub's clock.
+        good_faith: whether kernels could read the key and every learner's folder.
+        files: account -> its file.
+        refused: account -> why its file was not copied.
+    """
+
+    seconds: float
+    good_faith: bool
+    files: dict[str, Taken]
+    refused: dict[str, str] = {}
+
+
+class _Signed(msgspec.Struct, forbid_unknown_fields=True):
+    collection: msgspec.Raw
+    signature: str
+
+
+def collect(
+    learners: Path, target: Path, key: Path, *, names: Mapping[str, str] | None = None, good_faith: bool = False
+) -> Collection:
+    """Copy every learner's progress file to `target`/ACCOUNT.jsonl, and sign what was copied.
+
+    Args:
+        learners: the folder with ACCOUNT/progress.jsonl.
+        target: made where it is missing; earlier copies are replaced.
+        key: an Ed25519 private key in PEM; made where it is missing.
+        names: account -> name.
+        good_faith: see `Collection`.
+
+    Raises:
+        KitError: a folder or the key cannot be read or written.
+    """
+    if not key.exists():
+        make_key(key)
+    files, refused = dict[str, Taken](), dict[str, str]()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        target.chmod(0o700)
+        for path in sorted(learners.glob("*/progress.jsonl")):
+            account = path.parent.name
+            try:
+                data = submissions.content(path)
+            except KitError as error:
+                refused[submissions.shortened(account)] = str(error)
+                continue
+            write_whole(target / f"{account}.jsonl", data)
+            files[account] = Taken(hashlib.sha256(data).hexdigest(), (names or {}).get(account, ""))
+        made = Collection(round(time.time(), 3), good_faith, files, refused)
+        data = msgspec.json.encode(made, order="sorted")
+        signature = base64.b64encode(private_key(key).sign(data)).decode()
+        write_whole(target / FILE, msgspec.json.encode(_Signed(msgspec.Raw(data), signature)))
+    except OSError as error:
+        raise KitError(f"{target}: {error.strerror or error}") from error
+    return made
+
+
+def read(folder: Path, key: Path | None = None) -> Collection | None:
+    """Return the list of a folder of collected files; None = a hub did not collect it.
+
+    Args:
+        folder: the copies and their list.
+        key: the hub's public key; None = the signature is not checked.
+
+    Raises:
+        KitError: the list is not one, or was not signed by this key.
+    """
+    place = folder / FILE
+    if not place.exists():
+        if key is not None:
+            raise KitError(f"{place}: missing: a hub did not collect this folder, so no key signed it")
+        return None
+    try:
+        with place.open("rb") as opened:
+            signed = decoder(_Signed).decode(opened.read(MAX_LIST))
+        data = bytes(signed.collection)
+        made = decoder(Collection).decode(data)
+        signature = base64.b64decode(signed.signature, validate=True)
+    except (OSError, ValueError) as error:
+        raise KitError(f"{place}: not a list of collected files: {error}") from error
+    if key is not None and not is_signed(data, signature, key):
+        raise KitError(f"{place}: not signed by {key}, or changed afterwards")
+    return made
+
+
+def account_of(file: Path) -> str:
+    """Return the account of a collected file; "" = a hub did not collect it, or it was changed since.
+
+    Raises:
+        KitError: the list beside it is not one.
+    """
+    made = read(file.parent)
+    taken = made.files.get(file.stem) if made else None
+    if taken is None or taken.digest != hashlib.sha256(submissions.content(file)).hexdigest():
+        return ""
+    return file.stem

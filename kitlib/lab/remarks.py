@@ -1,0 +1,75 @@
+"""What an instructor should look at in a room's files: whose file it is, and work that two learners share.
+
+A remark is no verdict. Two learners who work together have equal journals; with a variant fixed for the whole room,
+short solutions may be equal by chance.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SHOWN = 5
+"""Names in one remark; further ones are counted."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is compared of one learner's file.
+
+    Attributes:
+        owners: the hub's accounts that the file names.
+        journals: "LAB TASK" -> digest of variant and journal of what earned points.
+        collected: whether the hub's list has this file; None = a hub did not collect the folder.
+        unchanged: whether the file has the digest in that list.
+    """
+
+    owners: tuple[str, ...] = ()
+    journals: Mapping[str, str] | None = None
+    collected: bool | None = None
+    unchanged: bool = True
+
+
+def remarks(room: Mapping[str, Work]) -> dict[str, tuple[str, ...]]:
+    """Return the remarks on each learner's file.
+
+    Args:
+        room: the learner's name, of the file or folder -> the work.
+    """
+    doers: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for learner, work in room.items():
+        for task, digest in (work.journals or {}).items():
+            doers[task, digest].append(learner)
+    has_owners = any(work.owners or work.collected is not None for work in room.values())
+    return {
+        learner: (*_of_file(learner, work, has_owners), *_shared(learner, work, doers))
+        for learner, work in room.items()
+    }
+
+
+def _of_file(learner: str, work: Work, has_owners: bool) -> list[str]:
+    found = []
+    if others := [owner for owner in work.owners if owner != learner]:
+        found.append(f"another's file: written by the account {', '.join(others[:SHOWN])}")
+    if not work.owners and has_owners:  # without any owner in the room, all names are of good faith
+        found.append("the file names no account")
+    if work.collected is False:
+        found.append("not among the files that the hub collected")
+    elif not work.unchanged:
+        found.append("changed after the hub collected it")
+    return found
+
+
+def _shared(learner: str, work: Work, doers: Mapping[tuple[str, str], list[str]]) -> list[str]:
+    """Return a remark for each group of learners with whom this one shares work, with the labs and tasks."""
+    tasks: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for task, digest in (work.journals or {}).items():
+        others = tuple(other for other in doers[task, digest] if other != learner)
+        if others:
+            tasks[others].append(task)
+    return [
+        f"same variant and same journal as {', '.join(others[:SHOWN])}"
+        f"{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}: {', '.join(of)}"
+        for others, of in tasks.items()
+    ]
