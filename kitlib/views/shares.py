@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kitlib.kubelet.cm import conversions
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
 from kitlib.node.simulated.cpu_sharing import water_fill
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULT_WEIGHT = {1: 1024, 2: 100}
+DEFAULT_WEIGHT = {1: conversions.SHARES_PER_CPU, 2: conversions.DEFAULT_WEIGHT}
 """Weight of a cgroup that nobody has written, by cgroup version."""
 
 
@@ -128,7 +129,7 @@ def _limit(cgroup: Cgroup, version: int) -> float | None:
         quota, period = cgroup.get("cpu.cfs_quota_us"), cgroup.get("cpu.cfs_period_us")
         if quota is None or int(quota.value) <= 0:
             return None
-        return int(quota.value) / int(period.value if period is not None else 100_000)
+        return int(quota.value) / int(period.value if period is not None else conversions.QUOTA_PERIOD)
     file = cgroup.get("cpu.max")
     if file is None or file.value.startswith("max"):
         return None

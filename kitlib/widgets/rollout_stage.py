@@ -20,6 +20,7 @@ from kitlib.charts.rollout import rollout_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.origin import Origin, origin_of
+from kitlib.controllers.controller_utils import scaled_value
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.story import Story
@@ -234,10 +235,7 @@ def _int_or_percent(text: str) -> int | str:
 
 def _resolved(text: str, whole: int, *, up: bool) -> int:
     """Source: apimachinery intstr.GetScaledValueFromIntOrPercent: maxSurge is rounded up, maxUnavailable down."""
-    if not text.endswith("%"):
-        return int(text)
-    part = int(text[:-1]) * whole
-    return -(-part // 100) if up else part // 100
+    return scaled_value(_int_or_percent(text), whole, round_up=up)
 
 
 _NARROW, _WIDE = {"width": "14em"}, {"width": "18em"}

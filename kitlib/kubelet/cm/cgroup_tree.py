@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from kitlib.kubelet.cm.cgroup_names import CgroupName, to_path
+from kitlib.kubelet.cm.conversions import MAX_SHARES, MIN_SHARES, QUOTA_PERIOD
 from kitlib.kubelet.cm.formula import Formula
 from kitlib.kubelet.config.machine import PAGE_SIZE
 from kitlib.kubelet.config.settings import Driver
@@ -345,9 +346,9 @@ def kernel_shows(file: str, value: str, page_size: int = PAGE_SIZE) -> str:
     if file in _V2_MEMORY:
         return value if value == "max" else str(int(value) // page_size * page_size)
     if file == "cpu.shares":
-        return str(min(max(int(value), 2), 262_144))
+        return str(min(max(int(value), MIN_SHARES), MAX_SHARES))
     if file == "cpu.max":
-        return value if " " in value else f"{value} 100000"
+        return value if " " in value else f"{value} {QUOTA_PERIOD}"
     if file.startswith("hugetlb.") and value != "max":
         size = huge_page_size(file.split(".")[1])
         limit = min(int(value), UNLIMITED_V1) // size * size

@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 import struct
 
+from kitlib.kubelet.cm.formula import Formula, Step
+
 MIN_SHARES = 2
 """The kernel's least cpu.shares; also what "no CPU requested" means."""
 MAX_SHARES = 262_144
@@ -28,107 +30,106 @@ MIN_QUOTA = 1000
 MIN_WEIGHT = 1
 MAX_WEIGHT = 10_000
 DEFAULT_WEIGHT = 100
+PER_SECOND = 1_000_000
+"""Microseconds in a second."""
+_PERCENT = PER_SECOND // 100
+
+SHARES = Step("shares", f"min(max(floor(milli * {SHARES_PER_CPU} / {MILLI_PER_CPU}), {MIN_SHARES}), {MAX_SHARES})")
+QUOTA = Step("quota", f"max(floor(milli * period / {MILLI_PER_CPU}), {MIN_QUOTA})")
+WEIGHT = Step(
+    "weight",
+    f"min({MIN_WEIGHT} + floor((shares - {MIN_SHARES}) * {MAX_WEIGHT - MIN_WEIGHT} / {MAX_SHARES - MIN_SHARES}), "
+    f"{MAX_WEIGHT})",
+)
+LOGARITHM = Step("l", "log2(shares)")
+CURVE = Step("weight", f"min(ceil(10 ** ((l * l + 125 * l) / 612 - 7 / 34)), {MAX_WEIGHT})")
+WHOLE_PERCENTS = Step("per_second", f"ceil(floor(quota * {PER_SECOND} / period) / {_PERCENT}) * {_PERCENT}")
+"""CPU time a second that systemd keeps for a quota: whole percents of a CPU, rounded up. Source: addCPUQuota."""
+KEPT_QUOTA = Step("kept", f"floor(per_second * period / {PER_SECOND})")
+MILLI_OF_SHARES = Step("milli", f"ceil(shares * {MILLI_PER_CPU} / {SHARES_PER_CPU})")
+MILLI_OF_QUOTA = Step("milli", f"floor(quota * {MILLI_PER_CPU} / period)")
+PERCENTAGE = Step("part", "floor(whole * percent / 100)")
 
 
 def milli_cpu_to_shares(milli_cpu: int) -> int:
-    """shares = milli_cpu × 1024 / 1000, rounded down, within 2 and 262144.
-
-    Args:
-        milli_cpu: requested CPU in thousandths of a CPU; 0 means that nothing was requested.
-
-    Returns:
-        The value of `cpu.shares`.
-
-    Source: kubelet cm.MilliCPUToShares.
-    """
-    if milli_cpu == 0:
-        return MIN_SHARES
-    return min(max(milli_cpu * SHARES_PER_CPU // MILLI_PER_CPU, MIN_SHARES), MAX_SHARES)
+    """Return the `cpu.shares` of a request in milli-CPU. Source: kubelet cm.MilliCPUToShares."""
+    return SHARES(milli_cpu)
 
 
 def milli_cpu_to_quota(milli_cpu: int, period: int = QUOTA_PERIOD) -> int:
-    """quota = milli_cpu × period / 1000, rounded down, at least 1 ms; 0 where there is no limit.
-
-    Args:
-        milli_cpu: CPU limit in thousandths of a CPU; 0 means no limit.
-        period: the CFS period in microseconds.
-
-    Returns:
-        Microseconds of CPU time per period; 0 = not limited, nothing is written.
+    """Return the quota in microseconds per period of a limit in milli-CPU; 0 (no limit) stays 0.
 
     Source: kubelet cm.MilliCPUToQuota.
     """
-    if milli_cpu == 0:
-        return 0
-    return max(milli_cpu * period // MILLI_PER_CPU, MIN_QUOTA)
+    return QUOTA(milli_cpu, period) if milli_cpu else 0
 
 
 def shares_to_weight(shares: int) -> int:
-    """weight = 1 + (shares − 2) × 9999 / 262142: the straight line that the kubelet uses for its own cgroups.
+    """Return the `cpu.weight` by the straight line that the kubelet uses for its own cgroups.
 
-    Args:
-        shares: `cpu.shares`, 2 or more.
-
-    Returns:
-        The value of `cpu.weight`, 1 to 10000. 1024 shares (one CPU) give 39, not the kernel's default of 100.
-
-    Source: kubelet cm.getCPUWeight.
+    1024 shares (one CPU) give 39, not the kernel's default of 100. Source: kubelet cm.getCPUWeight.
     """
-    if shares >= MAX_SHARES:
-        return MAX_WEIGHT
-    return MIN_WEIGHT + (shares - MIN_SHARES) * (MAX_WEIGHT - MIN_WEIGHT) // (MAX_SHARES - MIN_SHARES)
+    return WEIGHT(shares)
 
 
 def shares_to_weight_by_runtime(shares: int) -> int:
-    """weight = ⌈10^((l² + 125·l)/612 − 7/34)⌉ with l = log2(shares): the curve that runtimes use for containers.
+    """Return the `cpu.weight` by the curve that runtimes use for containers; 0 (shares not set) stays 0.
 
     The curve goes through (2, 1), (1024, 100) and (262144, 10000).
-
-    Args:
-        shares: `cpu.shares`; 0 means "not set".
-
-    Returns:
-        The value of `cpu.weight`, 1 to 10000; 0 where shares are not set.
-
     Source: opencontainers/cgroups ConvertCPUSharesToCgroupV2Value (since v0.0.5).
     """
-    if shares == 0:
-        return 0
-    if shares <= MIN_SHARES:
-        return MIN_WEIGHT
-    if shares >= MAX_SHARES:
-        return MAX_WEIGHT
-    l = math.log2(shares)
-    weight: float = 10.0 ** ((l * l + 125 * l) / 612.0 - 7.0 / 34.0)
-    return math.ceil(weight)
+    return CURVE(LOGARITHM(shares)) if shares else 0
 
 
 def shares_to_milli_cpu(shares: int) -> int:
-    """milli_cpu = ⌈shares × 1000 / 1024⌉; 0 below 2 shares.
+    """Return the milli-CPU of `cpu.shares`; 0 below 2 shares.
 
-    The way back loses what rounding took: 100m is 102 shares and comes back as 100m, 3m is 3 shares and stays 3m, but
-    everything of 1m or less is 2 shares and comes back as 2m.
-
-    Source: kubelet cm.sharesToMilliCPU.
+    Rounding is lost: 1m or less is 2 shares and comes back as 2m. Source: kubelet cm.sharesToMilliCPU.
     """
-    if shares < MIN_SHARES:
-        return 0
-    return -(-shares * MILLI_PER_CPU // SHARES_PER_CPU)
+    return MILLI_OF_SHARES(shares) if shares >= MIN_SHARES else 0
 
 
 def quota_to_milli_cpu(quota: int, period: int) -> int:
-    """milli_cpu = quota × 1000 / period, towards zero; a quota of -1 (unlimited) is 0.
+    """Return the milli-CPU of a quota, rounded towards zero; a quota of -1 (unlimited) is 0.
 
-    Args:
-        quota: microseconds per period, -1 for "unlimited".
-        period: microseconds, above 0.
-
-    Source: kubelet cm.quotaToMilliCPU.
+    Both are in microseconds. Source: kubelet cm.quotaToMilliCPU.
     """
     if quota == -1:
         return 0
-    milli = abs(quota) * MILLI_PER_CPU // period
+    milli = MILLI_OF_QUOTA(abs(quota), period)
     return milli if quota >= 0 else -milli
+
+
+def whole_percent_quota(quota: int, period: int) -> int:
+    """Return the quota that systemd keeps: whole percents of a CPU, rounded up. Source: systemd.addCPUQuota."""
+    return KEPT_QUOTA(WHOLE_PERCENTS(quota, period), period)
+
+
+def shares_formula(milli: int, version: int, *, curve: bool = False) -> Formula:
+    """Return the arithmetic of a request's `cpu.shares`, on cgroup v2 that of `cpu.weight`.
+
+    Args:
+        milli: requested milli-CPU.
+        version: cgroup version, 1 or 2.
+        curve: map shares to a weight as runtimes do, instead of the kubelet's straight line.
+    """
+    if version == 1:
+        return Formula({"milli": milli}, (SHARES,), "{shares}")
+    return Formula({"milli": milli}, (SHARES, *((LOGARITHM, CURVE) if curve else (WEIGHT,))), "{weight}")
+
+
+def quota_formula(milli: int, period: int, version: int, *, percent: bool = False) -> Formula:
+    """Return the arithmetic of a limit's quota.
+
+    Args:
+        milli: milli-CPU of the limit.
+        period: microseconds.
+        version: cgroup version, 1 or 2; on v2 the period is part of the value.
+        percent: as systemd keeps it, in whole percents of a CPU.
+    """
+    steps = (QUOTA, WHOLE_PERCENTS, KEPT_QUOTA) if percent else (QUOTA,)
+    template = f"{{{steps[-1].name}}}" + (" {period}" if version == 2 else "")
+    return Formula({"milli": milli, "period": period}, steps, template)
 
 
 def percent_as_float32(percent: float) -> float:

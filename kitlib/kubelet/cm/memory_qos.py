@@ -14,10 +14,9 @@ Source: kubelet kuberuntime generateLinuxContainerResources, qosContainerManager
 
 from __future__ import annotations
 
-import math
-
 from kitlib.api.core import Container, Pod, ResourceList
 from kitlib.kubelet.cm.container_context import ContainerContext
+from kitlib.kubelet.cm.formula import Formula, Step
 from kitlib.kubelet.qos.qos_class import QosClass, get_pod_qos
 
 MEMORY_MIN = "memory.min"
@@ -29,6 +28,9 @@ TIERED_RESERVATION = "TieredReservation"
 
 UNPROTECTED = {MEMORY_MIN: "0", MEMORY_LOW: "0"}
 """Written where nothing is protected, so that what an earlier policy left is taken back."""
+
+_HIGH = Step("high", "floor((request + (ceiling - request) * factor) / page) * page")
+"""The factor is a 64-bit float, as in the kubelet."""
 
 
 def memory_high(request: int, limit: int, factor: float, node_allocatable: int, page_size: int) -> int:
@@ -46,9 +48,14 @@ def memory_high(request: int, limit: int, factor: float, node_allocatable: int, 
     ceiling = limit or node_allocatable
     if request == limit or not ceiling:
         return 0
-    line = math.floor(float(request) + (float(ceiling) - float(request)) * factor)
-    high = line // page_size * page_size
+    high = _HIGH(request, ceiling, factor, page_size)
     return high if high > request else 0
+
+
+def memory_high_formula(request: int, limit: int, factor: float, node_allocatable: int, page_size: int) -> Formula:
+    """Return the arithmetic of `memory_high`, with the same arguments, for a container that gets one."""
+    inputs = {"request": request, "ceiling": limit or node_allocatable, "factor": factor, "page": page_size}
+    return Formula(inputs, (_HIGH,), "{high}")
 
 
 def container_memory_qos(pod: Pod, container: Container, context: ContainerContext) -> dict[str, str]:

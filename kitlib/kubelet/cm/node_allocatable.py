@@ -16,17 +16,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from kitlib.api.core import ResourceList
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm.cgroup_config import ResourceConfig, resource_config_for_list
 from kitlib.kubelet.cm.conversions import percent_as_float32
+from kitlib.kubelet.cm.formula import Formula, Step
 from kitlib.kubelet.config.machine import MachineInfo
 
 SIGNAL_RESOURCES = {"memory.available": "memory", "nodefs.available": "ephemeral-storage"}
 """Hard eviction thresholds that lower allocatable. Source: kubelet cm.hardEvictionReservation."""
 
+_LEFT = Step("left", "max(ceil(whole - kube - system), 0)")
 _PERCENT = re.compile(r"([0-9.]+)%")
 
 
@@ -131,6 +134,14 @@ def pods_limit(machine: MachineInfo, reserved: Reservations) -> ResourceList:
     """
     capacity = machine.internal_capacity()
     return node_allocatable_absolute(capacity, reserved) if reserved.enforce_pods else capacity
+
+
+def left_formula(resource: str, machine: MachineInfo, reserved: Reservations) -> Formula:
+    """Return the arithmetic of one resource of `pods_limit`, in exact amounts, rounded up to a whole number."""
+    kept = [reserved.kube_reserved, reserved.system_reserved] if reserved.enforce_pods else [{}, {}]
+    amounts = [Fraction(one[resource].nano, 10**9) if resource in one else Fraction(0) for one in kept]
+    whole = Fraction(machine.internal_capacity()[resource].nano, 10**9)
+    return Formula({"whole": whole, "kube": amounts[0], "system": amounts[1]}, (_LEFT,), "{left}")
 
 
 def pods_cgroup(machine: MachineInfo, reserved: Reservations) -> ResourceConfig:

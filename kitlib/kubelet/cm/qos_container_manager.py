@@ -19,8 +19,12 @@ from kitlib.api.errors import KitError
 from kitlib.api.podresources import pod_requests
 from kitlib.api.release import Release
 from kitlib.kubelet.cm.conversions import MIN_SHARES, milli_cpu_to_shares
+from kitlib.kubelet.cm.formula import Formula, Step
 from kitlib.kubelet.cm.memory_qos import MEMORY_LOW, MEMORY_MIN, TIERED_RESERVATION
-from kitlib.kubelet.qos.qos_class import get_pod_qos
+from kitlib.kubelet.qos.qos_class import QosClass, get_pod_qos
+
+_BURSTABLE_LIMIT = Step("limit", "pods - floor(guaranteed * percent / 100)")
+_BEST_EFFORT_LIMIT = Step("limit", "pods - floor(guaranteed * percent / 100) - floor(burstable * percent / 100)")
 
 
 class QosReservedError(KitError, ValueError):
@@ -68,7 +72,7 @@ def qos_requests(pods: Iterable[Pod], release: Release | None = None) -> QosRequ
     return QosRequests(cpu, burstable, guaranteed)
 
 
-def qos_cpu_shares(requests: QosRequests) -> dict[str, int]:
+def qos_cpu_shares(requests: QosRequests) -> dict[QosClass, int]:
     """`cpu.shares` of the two QoS cgroups. Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig."""
     return {"Burstable": milli_cpu_to_shares(requests.burstable_cpu), "BestEffort": MIN_SHARES}
 
@@ -85,8 +89,22 @@ def qos_memory_limits(requests: QosRequests, allocatable: int, percent: int) -> 
     """
     if allocatable == 0:
         return {}
-    burstable = allocatable - requests.guaranteed_memory * percent // 100
-    return {"Burstable": burstable, "BestEffort": burstable - requests.burstable_memory * percent // 100}
+    guaranteed, burstable = requests.guaranteed_memory, requests.burstable_memory
+    return {
+        "Burstable": _BURSTABLE_LIMIT(allocatable, guaranteed, percent),
+        "BestEffort": _BEST_EFFORT_LIMIT(allocatable, guaranteed, percent, burstable),
+    }
+
+
+def qos_memory_formula(qos: QosClass, requests: QosRequests, allocatable: int, percent: int) -> Formula:
+    """Return the arithmetic of a limit of `qos_memory_limits`."""
+    inputs = {
+        "pods": allocatable,
+        "percent": percent,
+        "guaranteed": requests.guaranteed_memory,
+        "burstable": requests.burstable_memory,
+    }
+    return Formula(inputs, (_BURSTABLE_LIMIT if qos == "Burstable" else _BEST_EFFORT_LIMIT,), "{limit}")
 
 
 def qos_memory_protection(requests: QosRequests, policy: str) -> dict[str, dict[str, str]]:

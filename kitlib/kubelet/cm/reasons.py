@@ -11,17 +11,20 @@ from typing import Literal
 
 from kitlib.api.core import Container, ResourceList
 from kitlib.api.resource import Quantity
-from kitlib.kubelet.cm import formula
 from kitlib.kubelet.cm.cgroup_config import PodTotals
 from kitlib.kubelet.cm.cgroup_files import Why
 from kitlib.kubelet.cm.cgroup_names import Runtime
 from kitlib.kubelet.cm.cgroup_tree import Reason, Version
 from kitlib.kubelet.cm.container_config import LinuxContainerResources
 from kitlib.kubelet.cm.container_context import ContainerContext
-from kitlib.kubelet.cm.formula import Formula
-from kitlib.kubelet.cm.node_allocatable import Reservations
-from kitlib.kubelet.cm.qos_container_manager import QosRequests
+from kitlib.kubelet.cm.conversions import quota_formula, shares_formula
+from kitlib.kubelet.cm.formula import Formula, given
+from kitlib.kubelet.cm.memory_qos import memory_high_formula
+from kitlib.kubelet.cm.node_allocatable import Reservations, left_formula
+from kitlib.kubelet.cm.qos_container_manager import QosRequests, qos_memory_formula
+from kitlib.kubelet.cm.swap import limited_swap_formula
 from kitlib.kubelet.config.machine import PIDS, MachineInfo
+from kitlib.kubelet.qos.qos_class import QosClass
 
 _SHARES = "kubelet cm.MilliCPUToShares"
 _QUOTA = "kubelet cm.MilliCPUToQuota"
@@ -31,7 +34,7 @@ _NODE = "kubelet cm.getNodeAllocatableInternalAbsolute"
 def sandbox(version: Version) -> Why:
     """Of a pause container's cgroup."""
     text = "the pause container does nothing: the minimum"
-    return {"cpu": Reason(text, source="containerd", formula=partial(formula.shares, 0, version, curve=True))}
+    return {"cpu": Reason(text, source="containerd", formula=partial(shares_formula, 0, version, curve=True))}
 
 
 _ALL_CPUS = Reason(
@@ -57,19 +60,19 @@ def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList, 
             kept("cpu"),
             cpu,
             source=_SHARES,
-            formula=partial(formula.shares, cpu, version),
+            formula=partial(shares_formula, cpu, version),
         ),
         "memory": Reason(
             "the machine's memory − {0} reserved; the eviction threshold is not subtracted here",
             kept("memory"),
             source=_NODE,
-            formula=partial(formula.rest, "memory", machine.memory, *_taken("memory", reserved)),
+            formula=partial(left_formula, "memory", machine, reserved),
         ),
         "pids": Reason(
             "the machine's process ids − {0} reserved",
             kept(PIDS),
             source=_NODE,
-            formula=partial(formula.rest, "pids", machine.max_pid, *_taken(PIDS, reserved)),
+            formula=partial(left_formula, PIDS, machine, reserved),
         ),
         "hugepages": Reason(
             "2^62: huge pages are not limited here", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded"
@@ -79,14 +82,8 @@ def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList, 
     }
 
 
-def _taken(name: str, reserved: Reservations) -> list[int]:
-    if not reserved.enforce_pods:
-        return []
-    return [r[name].value() for r in (reserved.kube_reserved, reserved.system_reserved) if name in r]
-
-
 def _amount(resources: ResourceList, name: str) -> Callable[[], Formula]:
-    return partial(formula.given, name, resources[name].value() if name in resources else 0)
+    return partial(given, name, resources[name].value() if name in resources else 0)
 
 
 def reserved(which: str, resources: ResourceList, version: Version) -> Why:
@@ -99,7 +96,7 @@ def reserved(which: str, resources: ResourceList, version: Version) -> Why:
             which,
             cpu,
             source=_SHARES,
-            formula=partial(formula.shares, cpu.milli_value() if cpu is not None else 0, version),
+            formula=partial(shares_formula, cpu.milli_value() if cpu is not None else 0, version),
         ),
         "memory": Reason(
             "--{0}-reserved memory={1}",
@@ -119,28 +116,27 @@ def reserved(which: str, resources: ResourceList, version: Version) -> Why:
     }
 
 
-def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | None, version: Version) -> Why:
+def qos_class(qos: QosClass, requests: QosRequests, allocatable: int, percent: int | None, version: Version) -> Why:
     """Of the cgroup of a QoS class."""
     source = "kubelet qosContainerManagerImpl.setCPUCgroupConfig"
     if qos == "BestEffort":
         cpu = Reason(
-            "BestEffort pods request nothing: the minimum", source=source, formula=partial(formula.shares, 0, version)
+            "BestEffort pods request nothing: the minimum", source=source, formula=partial(shares_formula, 0, version)
         )
     else:
         cpu = Reason(
             "the Burstable pods request {0}m together",
             requests.burstable_cpu,
             source=source,
-            formula=partial(formula.shares, requests.burstable_cpu, version),
+            formula=partial(shares_formula, requests.burstable_cpu, version),
         )
     above = "Guaranteed" if qos == "Burstable" else "Guaranteed and Burstable"
-    requested = [requests.guaranteed_memory] + ([requests.burstable_memory] if qos == "BestEffort" else [])
     memory = Reason(
         "the memory for pods − {0}% of what {1} pods request",
         percent,
         above,
         source="kubelet qosContainerManagerImpl.setMemoryReserve",
-        formula=partial(formula.qos_reserve, allocatable, percent or 0, *requested),
+        formula=partial(qos_memory_formula, qos, requests, allocatable, percent or 0),
     )
     return {
         "cpu": cpu,
@@ -156,13 +152,13 @@ def pod(totals: PodTotals, period: int, pids: int, version: Version, *, rounded:
     """Of a pod's own cgroup; `rounded` where systemd keeps another quota than the kubelet's."""
     source = "kubelet cm.ResourceConfigForPod"
     if totals.qos == "BestEffort":
-        cpu = Reason("BestEffort: the minimum", source=source, formula=partial(formula.shares, 0, version))
+        cpu = Reason("BestEffort: the minimum", source=source, formula=partial(shares_formula, 0, version))
     else:
         cpu = Reason(
             "the pod requests {0}m",
             totals.cpu_request,
             source=_SHARES,
-            formula=partial(formula.shares, totals.cpu_request, version),
+            formula=partial(shares_formula, totals.cpu_request, version),
         )
     quota = "the pod may use {0}m"
     if rounded:
@@ -173,28 +169,28 @@ def pod(totals: PodTotals, period: int, pids: int, version: Version, *, rounded:
             quota,
             totals.cpu_limit,
             source=_QUOTA,
-            formula=partial(formula.quota, totals.cpu_limit, period, version, percent=rounded),
+            formula=partial(quota_formula, totals.cpu_limit, period, version, percent=rounded),
         ),
         "memory": Reason(
             "the sum of the containers' memory limits (or the pod's own)",
             source=source,
-            formula=partial(formula.given, "memory", totals.memory_limit),
+            formula=partial(given, "memory", totals.memory_limit),
         ),
         "pids": Reason(
             "--pod-max-pids",
             source="kubelet podContainerManagerImpl.EnsureExists",
-            formula=partial(formula.given, "pids", pids),
+            formula=partial(given, "pids", pids),
         ),
         "hugepages": Reason("the huge pages that the pod requests", source="kubelet cm.HugePageLimits"),
         "memory.min": Reason(
             "a Guaranteed pod's memory request, never reclaimed",
             source="KEP-2570",
-            formula=partial(formula.given, "request", totals.memory_request),
+            formula=partial(given, "request", totals.memory_request),
         ),
         "memory.low": Reason(
             "a Burstable pod's memory request, reclaimed last",
             source="KEP-2570",
-            formula=partial(formula.given, "request", totals.memory_request),
+            formula=partial(given, "request", totals.memory_request),
         ),
     }
 
@@ -233,7 +229,7 @@ def container(
     memory = declared.resources.requests.get("memory")
     asked = memory.value() if memory is not None else 0
     if resources.cpu_quota > 0 and limit is not None:
-        arithmetic = partial(formula.quota, limit.milli_value(), resources.cpu_period, version)
+        arithmetic = partial(quota_formula, limit.milli_value(), resources.cpu_period, version)
         quota = Reason("limited to {0}m of CPU", limit.milli_value(), source=_QUOTA, formula=arithmetic)
     else:
         quota = Reason("no limit of CPU: the period is written all the same", source=source)
@@ -242,20 +238,20 @@ def container(
             "requests {0} of CPU",
             f"{milli}m" if request is not None else "nothing",
             source=f"{source}; {runtime.low_level.label}" if version == 2 else source,
-            formula=partial(formula.shares, milli, version, curve=runtime.low_level.weight_formula != "linear"),
+            formula=partial(shares_formula, milli, version, curve=runtime.low_level.weight_formula != "linear"),
         ),
         "quota": quota,
         "memory": Reason(
             "limits.memory {0}",
             declared.resources.limits.get("memory") or "of the pod",
             source=source,
-            formula=partial(formula.given, "memory", resources.memory_limit),
+            formula=partial(given, "memory", resources.memory_limit),
         ),
         "hugepages": Reason("limits of huge pages; 0 where none are asked for", source=source),
         "swap": Reason(
             "memory and swap together as much as the memory limit: no swap",
             source="kubelet kuberuntime configureContainerSwapResources",
-            formula=partial(formula.given, "memory_and_swap", resources.memory_limit),
+            formula=partial(given, "memory_and_swap", resources.memory_limit),
         ),
         "cpuset": Reason(_CPUS[cpus][0], source=f"kubelet cpumanager {_CPUS[cpus][1]}"),
     }
@@ -271,10 +267,11 @@ def _of_unified(declared: Container, resources: LinuxContainerResources, context
             "request + throttling factor × (limit − request), in whole pages",
             source="KEP-2570",
             formula=partial(
-                formula.memory_high,
+                memory_high_formula,
                 asked,
-                _own_memory_limit(declared) or context.node_allocatable_memory,
+                _own_memory_limit(declared),
                 context.memory_throttling_factor or 0.0,
+                context.node_allocatable_memory,
                 context.page_size,
             ),
         ),
@@ -302,11 +299,11 @@ def _own_memory_limit(declared: Container) -> int:
 
 def _protected(resources: LinuxContainerResources, file: str, request: int) -> Callable[[], Formula]:
     """The request where the file protects it, else 0: what an earlier policy left is taken back."""
-    return partial(formula.given, "protected", request if resources.unified.get(file, "0") != "0" else 0)
+    return partial(given, "protected", request if resources.unified.get(file, "0") != "0" else 0)
 
 
 def _swap(resources: LinuxContainerResources, context: ContainerContext, request: int) -> Reason:
     if resources.unified.get("memory.swap.max", "0") == "0":
-        return Reason("no swap", source="KEP-2400", formula=partial(formula.given, "swap", 0))
-    arithmetic = partial(formula.swap, request, context.memory_capacity, context.swap_capacity)
+        return Reason("no swap", source="KEP-2400", formula=partial(given, "swap", 0))
+    arithmetic = partial(limited_swap_formula, request, context.memory_capacity, context.swap_capacity)
     return Reason("a part of the swap as large as its part of memory", source="KEP-2400", formula=arithmetic)

@@ -15,11 +15,13 @@ from __future__ import annotations
 from kitlib.api.core import Container, Pod
 from kitlib.api.release import Release
 from kitlib.kubelet.cm.container_context import ContainerContext
+from kitlib.kubelet.cm.formula import Formula, Step
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
 
 NO_SWAP = "NoSwap"
 LIMITED_SWAP = "LimitedSwap"
 SWAP_MAX = "memory.swap.max"
+_PART = Step("part", "floor(request / memory * swap)")
 
 
 def container_swap(
@@ -69,7 +71,12 @@ def limited_swap(memory_request: int, machine_memory: int, machine_swap: int) ->
     """
     if machine_memory <= 0 or memory_request > machine_memory:
         return 0
-    return int(float(memory_request) / float(machine_memory) * float(machine_swap))
+    return _PART(memory_request, machine_memory, machine_swap)
+
+
+def limited_swap_formula(memory_request: int, machine_memory: int, machine_swap: int) -> Formula:
+    """Return the arithmetic of `limited_swap`, with the same arguments."""
+    return Formula({"request": memory_request, "memory": machine_memory, "swap": machine_swap}, (_PART,), "{part}")
 
 
 def _bytes(container: Container, which: str) -> int:

@@ -20,20 +20,16 @@ addCPUQuota, addCpuset, RangeToBits; systemd.resource-control(5).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from kitlib.kubelet.cm.cgroup_names import CgroupNameError, OCIRuntime, expand_slice
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Reason, Version
-from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
-from kitlib.kubelet.cm.formula import pids_of_scope
+from kitlib.kubelet.cm.conversions import PERCENTAGE, QUOTA_PERIOD, WHOLE_PERCENTS, whole_percent_quota
+from kitlib.kubelet.cm.formula import Formula
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 INFINITY = 2**64 - 1
 """What systemd takes for "no limit"."""
-SECOND = 1_000_000
-_STEP = 10_000
-"""Microseconds a second: systemd keeps a quota in whole percents, so it is rounded up to one."""
 _PLAIN: Mapping[Version, Mapping[str, str]] = {
     1: {"cpu.shares": "CPUShares", "memory.limit_in_bytes": "MemoryLimit", "pids.max": "TasksMax"},
     2: {
@@ -93,12 +89,8 @@ def _quota(files: Mapping[str, str], version: Version) -> list[Property]:
     else:
         quota, period = files.get("cpu.cfs_quota_us", "max"), files.get("cpu.cfs_period_us", "")
     every, amount = int(period or QUOTA_PERIOD), _number(quota)
-    per_second = INFINITY if amount == INFINITY else _per_second(amount, every)
+    per_second = INFINITY if amount == INFINITY else WHOLE_PERCENTS(amount, every)
     return [Property("CPUQuotaPeriodUSec", "t", every), Property("CPUQuotaPerSecUSec", "t", per_second)]
-
-
-def _per_second(quota: int, period: int) -> int:
-    return -(-(quota * SECOND // period) // _STEP) * _STEP
 
 
 def slice_quota(quota: int, period: int) -> int:
@@ -113,7 +105,7 @@ def slice_quota(quota: int, period: int) -> int:
 
     Source: opencontainers/cgroups systemd.addCPUQuota; systemd unit_realize_cgroup_now, cgroup_apply_legacy_cpu_quota.
     """
-    return quota if quota < 0 else _per_second(quota, period) * period // SECOND
+    return quota if quota < 0 else whole_percent_quota(quota, period)
 
 
 DEFAULT_TASKS_MAX_PERCENT = 15
@@ -144,13 +136,14 @@ def scope_files(files: Sequence[CgroupFile], version: Version, runtime: OCIRunti
         limit = next((file.value for file in files if file.name == "memory.max"), None)
         made = [_as_unit_property(file, limit) for file in files if file.name != "memory.oom.group"]
     if max_pid and all(file.name != "pids.max" for file in made):
-        tasks = str(max_pid * DEFAULT_TASKS_MAX_PERCENT // 100)
+        inputs = {"whole": max_pid, "percent": DEFAULT_TASKS_MAX_PERCENT}
+        tasks = Formula(inputs, (PERCENTAGE,), "{part}")
         why = Reason(
             "systemd's DefaultTasksMax of the machine's process ids; the kubelet limits only the pod's slice",
             source="systemd-system.conf(5) DefaultTasksMax=",
-            formula=partial(pids_of_scope, max_pid, DEFAULT_TASKS_MAX_PERCENT),
+            formula=lambda: tasks,
         )
-        made.append(CgroupFile("pids.max", tasks, why))
+        made.append(CgroupFile("pids.max", tasks.result(), why))
     return made
 
 

@@ -29,6 +29,7 @@ from kitlib.kubelet.cm.cgroup_files import memory_order
 from kitlib.kubelet.cm.cgroup_levels import Desired, container_id
 from kitlib.kubelet.cm.cgroup_names import CgroupName, parse_cgroupfs, parse_path
 from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupFile, CgroupTree, controller_of
+from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
 from kitlib.kubelet.cm.desired import assemble
 from kitlib.kubelet.cm.memory_qos import MEMORY_LOW, MEMORY_MIN
 from kitlib.kubelet.cm.qos_container_manager import QosRequests, qos_requests
@@ -414,4 +415,4 @@ def _number(text: str) -> float:
 
 def _quota(text: str) -> float:
     quota, _, period = text.partition(" ")
-    return _number(quota) / int(period or 100_000)
+    return _number(quota) / int(period or QUOTA_PERIOD)

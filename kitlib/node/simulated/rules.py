@@ -14,10 +14,10 @@ import errno
 import re
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, huge_page_size
+from kitlib.kubelet.cm.conversions import MAX_SHARES, MIN_SHARES
 from kitlib.kubelet.util.cpuset import format_cpus
 
 PAGE_SIZE = 4096
-MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_BANDWIDTH_USEC, MAX_PERIOD_USEC = 1_000, 1_000_000
 MAX_BANDWIDTH_USEC = (1 << 44) - 1
 PID_MAX_LIMIT = 4 * 1024 * 1024
