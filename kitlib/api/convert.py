@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,7 +29,6 @@ _WORDS = {
 """msgspec's names of types -> what a user writes."""
 Hook = Callable[[type, Any], Any]
 
-_met: set[Any] = set()
 _meeting = threading.RLock()
 
 
@@ -39,12 +39,13 @@ def meet(type_: Any, dec_hook: Hook | None = None) -> None:
         type_: that will be converted to, or decoded.
         dec_hook: makes what msgspec does not know.
     """
-    if type_ in _met:
-        return
-    with _meeting:
-        with contextlib.suppress(msgspec.ValidationError):
-            msgspec.convert(None, type_, dec_hook=dec_hook)
-        _met.add(type_)
+    _met(type_, dec_hook)
+
+
+@cache
+def _met(type_: Hashable, dec_hook: Hook | None) -> None:
+    with _meeting, contextlib.suppress(msgspec.ValidationError):
+        msgspec.convert(None, type_, dec_hook=dec_hook)
 
 
 def convert(data: Any, type_: type[T], dec_hook: Hook | None = None) -> T:

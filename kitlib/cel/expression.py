@@ -11,7 +11,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.cel.compiler import NO_OBJECTS, Compiler
-from kitlib.cel.library import EvaluationError, budget
+from kitlib.cel.library import Budget, EvaluationError, running
 from kitlib.cel.messages import Resolver, no_messages
 from kitlib.cel.operators import Run
 from kitlib.cel.parser import CompileError, parse
@@ -28,17 +28,18 @@ class Expression:
     kind: str
     _run: Run
 
-    def evaluate(self, names: Mapping[str, Any], max_cost: int) -> Any:
+    def evaluate(self, names: Mapping[str, Any], budget: Budget | int) -> Any:
         """The answer for these values of the names.
 
         Args:
             names: every name that the expression was compiled against.
-            max_cost: elements that may be gone through or compared, and tens of characters that may be made.
+            budget: the maximum cost: elements that are gone through or compared, and tens of characters that are
+                made. Evaluations that are given the same `Budget` share it.
 
         Raises:
             EvaluationError: as cel-go words it: `no such key: model`.
         """
-        outer, budget.left = budget.left, max_cost
+        outer = running.set(Budget(budget) if isinstance(budget, int) else budget)
         try:
             return self._run(dict(names))
         except RecursionError:
@@ -48,8 +49,7 @@ class Expression:
                 raise
             raise EvaluationError(f"{type(error).__name__}: {str(error)[:200]}") from None
         finally:
-            budget.spent += max_cost - budget.left
-            budget.left = outer
+            running.reset(outer)
 
 
 def compile_expression(

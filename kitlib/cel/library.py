@@ -7,9 +7,9 @@ strings.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from kitlib.api.errors import KitError
@@ -54,8 +54,17 @@ class Overload(NamedTuple):
     work: Callable[..., Any]
 
 
-budget = SimpleNamespace(left=0, spent=0)
-"""What the running evaluation may still cost, and what all have cost."""
+class Budget:
+    """The cost that an evaluation, or several that share it, may still have; below 0 when it is exceeded."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+running: ContextVar[Budget | None] = ContextVar("running", default=None)
+"""The budget of the evaluation that runs in this thread."""
 
 
 def charge(cost: int) -> None:
@@ -64,6 +73,9 @@ def charge(cost: int) -> None:
     Raises:
         EvaluationError: it is more than the evaluation may cost.
     """
+    budget = running.get()
+    if budget is None:  # a function that is called outside an expression costs nothing
+        return
     budget.left -= cost
     if budget.left < 0:
         raise EvaluationError("operation cancelled: actual cost limit exceeded")

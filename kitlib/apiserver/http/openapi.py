@@ -12,8 +12,7 @@ import hashlib
 import json
 import types
 import typing
-import weakref
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -29,33 +28,24 @@ from kitlib.apiserver.http.resources import APIResource, ResourceTable
 _PREFIX = "io.k8s.api."
 
 
-_documents: weakref.WeakKeyDictionary[ResourceTable, dict[tuple[str, str], dict[str, Any]]] = (
-    weakref.WeakKeyDictionary()
-)
-"""The documents of a table, made once: a change of the CustomResourceDefinitions makes a new table."""
-_indexes: weakref.WeakKeyDictionary[ResourceTable, dict[str, Any]] = weakref.WeakKeyDictionary()
-
-
 def index(table: ResourceTable) -> dict[str, Any]:
     """`/openapi/v3`: the document of each group and version, by a path that names its hash."""
-    if table in _indexes:
-        return _indexes[table]
+    return table.document("v3", partial(_index, table))
+
+
+def _index(table: ResourceTable) -> dict[str, Any]:
     paths = {}
     for group, version in table.group_versions():
         path = f"apis/{group}/{version}" if group else f"api/{version}"
         text = json.dumps(document(table, group, version), sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:32].upper()
         paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
-    _indexes[table] = {"paths": paths}
-    return _indexes[table]
+    return {"paths": paths}
 
 
 def document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
     """The OpenAPI v3 document of one group and version."""
-    made = _documents.setdefault(table, {})
-    if (group, version) not in made:
-        made[group, version] = _document(table, group, version)
-    return made[group, version]
+    return table.document((group, version), partial(_document, table, group, version))
 
 
 def _document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ Source: apiserver pkg/endpoints/openapi; k8s.io/kube-openapi pkg/handler; gnosti
 
 from __future__ import annotations
 
-import weakref
+from functools import partial
 from typing import Any
 
 from kitlib.apiserver.http import openapi
@@ -16,19 +16,20 @@ from kitlib.apiserver.http.resources import ResourceTable
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _NOT_IN_V2 = ("oneOf", "anyOf", "nullable", "not")
-_made: weakref.WeakKeyDictionary[ResourceTable, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 def document(table: ResourceTable) -> dict[str, Any]:
     """The whole document."""
-    if table not in _made:
-        definitions: dict[str, Any] = {}
-        for group, version in table.group_versions():
-            schemas = openapi.document(table, group, version)["components"]["schemas"]
-            definitions |= {name: _plain(schema) for name, schema in schemas.items() if name not in definitions}
-        info = {"title": "Kubernetes", "version": "kitlib"}
-        _made[table] = {"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions}
-    return _made[table]
+    return table.document("v2", partial(_document, table))
+
+
+def _document(table: ResourceTable) -> dict[str, Any]:
+    definitions: dict[str, Any] = {}
+    for group, version in table.group_versions():
+        schemas = openapi.document(table, group, version)["components"]["schemas"]
+        definitions |= {name: _plain(schema) for name, schema in schemas.items() if name not in definitions}
+    info = {"title": "Kubernetes", "version": "kitlib"}
+    return {"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions}
 
 
 def _plain(schema: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources as package_data
 from typing import Any, NamedTuple
@@ -265,9 +265,16 @@ class ResourceTable:
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = (), release: Release | None = None) -> None:
         self.resources = [*_of_release(release), *_gated(release), *(r for d in definitions for r in custom(d))]
         self._by_path = {(r.group, r.version, r.plural): r for r in self.resources}
+        self._documents: dict[Hashable, dict[str, Any]] = {}
 
     def find(self, group: str, version: str, plural: str) -> APIResource | None:
         return self._by_path.get((group, version, plural))
+
+    def document(self, key: Hashable, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the OpenAPI document of that key, made once: a change of definitions makes a new table."""
+        if key not in self._documents:
+            self._documents[key] = make()
+        return self._documents[key]
 
     def of_kind(self, api_version: str, kind: str) -> APIResource | None:
         return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)

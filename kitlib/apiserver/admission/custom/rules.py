@@ -16,7 +16,7 @@ from kitlib.api.field_errors import Errors, duplicate, forbidden, invalid, requi
 from kitlib.apiserver.validation.custom_resource_rules import Place, Rule, compiled_rules, escaped
 from kitlib.apiserver.validation.custom_resource_structural import EITHER, EMBEDDED, KEYS, Schema, below, parts
 from kitlib.cel.expression import Expression
-from kitlib.cel.library import EvaluationError, Maybe, budget
+from kitlib.cel.library import Budget, EvaluationError, Maybe
 from kitlib.cel.times import duration, timestamp
 
 MAX_COST, MAX_EVALUATIONS = 200_000, 50_000
@@ -60,7 +60,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.found: Errors = []
-        self.start, self.asked = budget.spent, 0
+        self.asked, self.budget = 0, Budget(MAX_COST)
 
     def check(self, place: Place, data: Any, old: Any, path: str) -> None:
         """A value and what is below it."""
@@ -127,10 +127,9 @@ class _Run:
 
     def _answer(self, expression: Expression, names: Mapping[str, Any]) -> Any:
         self.asked += 1
-        left = MAX_COST - (budget.spent - self.start)
-        if self.asked > MAX_EVALUATIONS or left <= 0:
+        if self.asked > MAX_EVALUATIONS or self.budget.left <= 0:
             raise _Exhausted
-        return expression.evaluate(names, left)
+        return expression.evaluate(names, self.budget)
 
     def _words(self, rule: Rule, names: Mapping[str, Any]) -> str:
         if rule.words is not None:
