@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,9 @@ print("up", flush=True)
 time.sleep(1000)
 """
 """Without pods: on cgroup v1 a node in which processes come and go cannot be frozen for certain."""
+
+
+STAYING_OWNER = OWNER.replace("cluster.close()\n", "")
 
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -95,7 +99,7 @@ def test_a_paused_node_goes_with_its_owner(traces: Traces, how: signal.Signals) 
 
 
 def test_a_stopped_agent_does_not_keep_the_node(traces: Traces) -> None:
-    process = owner()
+    process = owner(script=STAYING_OWNER)
     assert process.stdout is not None
     while process.stdout.readline() != "running\n":
         assert process.poll() is None
@@ -144,9 +148,12 @@ def test_a_container_that_was_created_and_never_started_is_swept(engine: str) ->
     mine = client.api.create_container(
         image.ensure(client), labels={container.LABEL: "y", container.OWNER: container.owner()}
     )["Id"]
-    assert container.sweep(client) == [made]
-    client.api.remove_container(mine)
-    client.close()
+    try:
+        assert set(container.sweep(client)) <= {made}  # another process that begins a cluster may have swept it
+        assert _standing(client, {made, mine}) == {mine}
+    finally:
+        client.api.remove_container(mine)
+        client.close()
 
 
 def test_a_container_that_runs_on_without_its_owner_is_swept(shared: DockerCluster) -> None:
@@ -162,12 +169,26 @@ def test_a_container_that_runs_on_without_its_owner_is_swept(shared: DockerClust
         client.api.start(one["Id"])
         made.append(one["Id"])
     try:
-        assert set(container.sweep(client)) == set(made[:2])  # mine has no stream: a node of mine would have one
+        lost, held = set(made[:2]), set(made[2:])  # mine has no stream: a node of mine would have one
+        assert set(container.sweep(client)) <= lost  # another process that begins a cluster may have been first
+        assert _standing(client, lost | held) == held
         assert shared.node().link.alive
     finally:
         for one in made[2:]:
             client.api.remove_container(one, force=True)
         client.close()
+
+
+def _standing(client: Any, ids: set[str]) -> set[str]:
+    """Those of `ids` that are still there once the engine has done with removals that another process began."""
+
+    def there() -> dict[str, str]:
+        return {one["Id"]: one["State"] for one in client.api.containers(all=True) if one["Id"] in ids}
+
+    end = time.monotonic() + 10 * SLOW
+    while "removing" in there().values() and time.monotonic() < end:
+        time.sleep(0.1)
+    return set(there())
 
 
 def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[..., DockerCluster]) -> None:
@@ -273,7 +294,7 @@ def test_pods_that_eat_memory_end_at_the_nodes_limit_and_the_agent_lives(start: 
     assert "OOMKilled" in reasons
     node = cluster.node()
     assert node.link.alive
-    assert [str(d) for d in node.differences()] == []
+    cluster.wait(lambda c: not node.differences(), 30)  # a container that is restarted has no cgroup for a moment
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,9 @@ CASES = {
 }
 SETTLES = 12
 """Seconds of the simulated node until amounts stand: its disk writes 100 MiB a second."""
-STANDS, WATCHED, GOES_ON = 2.0, 2.0, 6.0
-"""Seconds: after which amounts that have not changed stand; in which refaults and waiting are counted; and that a
+STANDS, WATCHED, GOES_ON = 5.0, 2.0, 6.0
+"""Seconds: after which amounts that have not changed stand, more than one delay above memory.high lasts (two seconds,
+MEMCG_MAX_HIGH_DELAY_JIFFIES in mm/memcontrol.c); in which refaults and waiting are counted; and that a
 process is given which is never done."""
 PRESSURE = Path("/proc/pressure/memory").exists()
 WAITS, RUNS = 0.1, 0.02
