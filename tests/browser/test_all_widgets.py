@@ -115,7 +115,9 @@ def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dar
     assert page.evaluate("() => document.body.dataset.jpThemeLight") == str(not dark).lower()
     page.evaluate("() => document.querySelectorAll('.kitlib-widget details').forEach(one => { one.open = true; })")
     page.wait_for_function(
-        "n => [...document.querySelectorAll('.kitlib-share input[aria-label=Link]')].length >= n",
+        """n => [...document.querySelectorAll('.kitlib-share')].filter(
+            one => one.querySelector('input[aria-label=Python]')?.value
+                || one.querySelector('.kitlib-share-said')?.textContent).length >= n""",
         arg=len(MADE),
         timeout=60_000,  # the kernel makes each link when its widget is opened, one after the other
     )
