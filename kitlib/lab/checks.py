@@ -372,10 +372,10 @@ class Facts:
         Raises:
             Wrong: it named its node itself, or it does not run there.
         """
-        by_hand = self._history.named_its_node(pod) if self._history else False
+        by_hand = self._history.named_its_node(pod) if self._history else ""
         self.expect(
             not by_hand,
-            found=f"{pod.metadata.name} was put on {pod.spec.node_name} by hand (spec.nodeName)",
+            found=f"{pod.metadata.name} was put on {pod.spec.node_name} by hand (spec.nodeName): {by_hand}",
             expected="a pod that the scheduler placed",
             hint="nodeName skips the scheduler: it hides the reasons instead of removing them; leave it out",
         )

@@ -34,7 +34,7 @@ class TaskSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One task: `key`, the sentence that the learner reads, its points, and hints from vague to plain.
 
     Attributes:
-        needs: keys of tasks without which this one gives no point, since it holds from the start.
+        needs: keys of tasks without which this one gives no point, since it may hold without any work.
     """
 
     key: str
@@ -101,6 +101,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         cluster: arguments of `Cluster.simulated` or `Cluster.docker` (nodes, release, ...).
         settle: seconds that pass on the cluster's clock after the setup.
         hint_cost: points that a hint costs; 0 = hints are free.
+        opens: what the learner may change, see `kitlib.lab.guard`.
         tasks, rules, predictions, docker: see their types.
     """
 
@@ -118,6 +119,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     why_simulated: str = "other machines, releases, or its clock"
     cluster: dict[str, Any] = {}
     settle: float = 10
+    opens: dict[str, tuple[str, ...]] = {}
     rules: tuple[RuleSpec, ...] = ()
     predictions: tuple[PredictionSpec, ...] = ()
     docker: OnRealNodes = OnRealNodes()

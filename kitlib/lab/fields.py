@@ -3,17 +3,18 @@
 A path begins at the pod's specification (of a Deployment: its template's), unless its first step is `metadata` or
 `spec`. An entry of a list is named by its `name`, or by its number.
 
-Rules name with such paths what stays as it is, and answers name with them what a learner changes.
+A lab's `[opens]` names with such paths what a learner may change, and answers name with them what one changes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kitlib.api.resource import Quantity, QuantityError
 
 MISSING = object()
-"""What `get` finds where there is nothing."""
+"""The value at a path that does not exist."""
 _AMOUNTS = ("requests", "limits", "capacity", "allocatable")
 
 
@@ -23,17 +24,6 @@ def pod_spec(manifest: dict[str, Any]) -> dict[str, Any]:
     template = spec.get("template")
     found: dict[str, Any] = template.setdefault("spec", {}) if isinstance(template, dict) else spec
     return found
-
-
-def get(manifest: dict[str, Any], path: str) -> Any:
-    """The value at a path, quantities as numbers; `MISSING` where there is none."""
-    steps = path.split(".")
-    place: Any = manifest if steps[0] in ("metadata", "spec") else pod_spec(manifest)
-    for step in steps:
-        place = _entry(place, step)
-        if place is MISSING:
-            return MISSING
-    return canonical(place, steps[-1] in _AMOUNTS or (len(steps) > 1 and steps[-2] in _AMOUNTS))
 
 
 def put(manifest: dict[str, Any], path: str, value: Any) -> None:
@@ -52,13 +42,18 @@ def put(manifest: dict[str, Any], path: str, value: Any) -> None:
         _set(place, steps[-1], value)
 
 
+class Named(dict[str, Any]):
+    """The entries of a list by their names."""
+
+
 def canonical(value: Any, amounts: bool = False) -> Any:
-    """A value that compares equal however it is written: quantities as exact numbers, named lists by name."""
+    """Return a value that compares equal however it is written: quantities as exact numbers, named lists by name."""
     if isinstance(value, dict):
-        return {key: canonical(one, amounts or key in _AMOUNTS) for key, one in value.items()}
+        return type(value)({key: canonical(one, amounts or key in _AMOUNTS) for key, one in value.items()})
     if isinstance(value, list):
-        if value and all(isinstance(one, dict) and "name" in one for one in value):
-            return {one["name"]: canonical(one, amounts) for one in value}
+        names = [one.get("name") if isinstance(one, dict) else None for one in value]
+        if names and None not in names and len(set(names)) == len(names):
+            return Named({str(one["name"]): canonical(one, amounts) for one in value})
         return [canonical(one, amounts) for one in value]
     if amounts and isinstance(value, str | int | float):
         try:
@@ -66,6 +61,34 @@ def canonical(value: Any, amounts: bool = False) -> Any:
         except QuantityError:
             return value
     return value
+
+
+def differences(
+    before: Any, now: Any, path: tuple[str, ...] = (), *, whole: bool = False
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yield the path of each canonical value that differs, and whether it is a new entry of a named list.
+
+    A mapping that only one side has is compared field by field, so that a path names the fields that came or went; an
+    entry of a named list comes or goes as a whole.
+
+    Args:
+        before, now: canonical values.
+        path: the steps to them.
+        whole: whether they are an entry of a named list.
+    """
+    if whole and MISSING in (before, now):
+        yield path, before is MISSING
+    elif isinstance(before, dict) or isinstance(now, dict):
+        old, new = (one if isinstance(one, dict) else {} for one in (before, now))
+        named = isinstance(before, Named) or isinstance(now, Named)
+        for key in sorted(old.keys() | new.keys()):
+            yield from differences(old.get(key, MISSING), new.get(key, MISSING), (*path, key), whole=named)
+    elif before != now and not (_is_empty(before) and _is_empty(now)):
+        yield path, False
+
+
+def _is_empty(value: Any) -> bool:
+    return value is MISSING or value is None or value is False or (isinstance(value, list | str) and not value)
 
 
 def _entry(place: Any, step: str) -> Any:

@@ -107,7 +107,8 @@ def grade(
     checks, wanted = folder.checks(), tasks or tuple(t.key for t in folder.definition.tasks)
     journal = list(cluster.journal)
     touched = any(entry["action"] != "advance" for entry in journal)
-    rules = judge(folder.definition.rules, history, journal, checks.rules) if history else ()
+    definition = folder.definition
+    rules = judge(definition.rules, history, journal, checks.rules, definition.opens) if history else ()
     results: dict[str, TaskResult] = {}
     needed = {one for key in wanted for one in folder.definition.task(key).needs}
     for key in sorted({*wanted, *needed}, key=lambda key: (key in checks.trials, key)):
@@ -144,8 +145,8 @@ def _guarded(result: TaskResult, rules: Iterable[RuleResult]) -> TaskResult:
 
 
 def _missing(result: TaskResult, title: str) -> TaskResult:
-    """A task that holds from the start gives no point before the tasks that it needs are solved."""
-    return _without_points(result, "this held from the start", f"first: {title}", "it counts together with that task")
+    """A task that may hold without any work gives no point before the tasks that it needs are solved."""
+    return _without_points(result, "this alone gives no points", f"first: {title}", "it counts together with that task")
 
 
 def _without_points(result: TaskResult, found: str, expected: str, hint: str) -> TaskResult:

@@ -21,11 +21,19 @@ Key = tuple[str, str, str]
 
 
 class Change(NamedTuple):
-    """One change: when (seconds since the learner began), and what."""
+    """One change of an object.
+
+    Attributes:
+        seconds: since the learner began.
+        type: of the watch event: ADDED, MODIFIED, DELETED.
+        object: as it is then.
+        step: index in the journal of the action during which it happened; the action may only have caused it.
+    """
 
     seconds: float
     type: str
     object: KubeObject
+    step: int = 0
 
 
 @dataclass
@@ -78,7 +86,7 @@ class History:
     """
 
     def __init__(self, cluster: Any) -> None:
-        store, self._clock = cluster.api.store, cluster.clock
+        store, self._clock, self._journal = cluster.api.store, cluster.clock, cluster.journal
         self._began = cluster.clock.seconds
         kept = [one for resource in RESOURCES for one in store.list(resource.kind, copy=False)]
         self.first: dict[Key, KubeObject] = {key_of(one): one for one in kept if one.kind != "Event"}
@@ -87,7 +95,8 @@ class History:
 
     def _note(self, event: WatchEvent) -> None:
         if event.object.kind != "Event":
-            self.changes.append(Change(self._clock.seconds - self._began, event.type, event.object))
+            seconds = self._clock.seconds - self._began
+            self.changes.append(Change(seconds, event.type, event.object, len(self._journal)))
 
     def stop(self) -> None:
         """Note no more."""
@@ -104,12 +113,17 @@ class History:
                 objects[key_of(change.object)] = change.object
             yield Moment(change.seconds, objects, change, self.first)
 
-    def named_its_node(self, pod: Pod) -> bool:
-        """Whether a pod came with its node's name: no scheduler placed it."""
-        for change in self.changes:
-            if change.object.metadata.uid == pod.metadata.uid:
-                return isinstance(change.object, Pod) and bool(change.object.spec.node_name)
-        return False
+    def named_its_node(self, pod: Pod) -> str:
+        """Return the write that created a pod with its node's name, so that no scheduler placed it; "" = none.
+
+        A pod of the setup has none: the first change of it that is seen here is no creation.
+        """
+        uid = pod.metadata.uid
+        made = next((c for c in self.changes if c.type == "ADDED" and c.object.metadata.uid == uid), None)
+        if made is None or not isinstance(made.object, Pod) or not made.object.spec.node_name:
+            return ""
+        action = self._journal[made.step]["action"] if made.step < len(self._journal) else "made"
+        return f"{action} after {made.seconds:.0f} s"
 
 
 def as_time(moment: Any) -> datetime:

@@ -25,6 +25,19 @@ def exclusive(facts: Facts) -> None:
     mine, others = facts.allowed_cpus(v.trader, "main"), facts.allowed_cpus(v.noise, "main")
     if len(mine) == count and not mine & others:
         return
+    resize = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
+    if resize is not None:
+        raise Wrong(
+            f"the resize of {v.trader} is {resize.reason}: {resize.message}",
+            "CPUs of its own from the start",
+            "the static policy gives CPUs when a container is created: make the pod again with what it needs",
+        )
+    if pod.spec.resources is not None:
+        raise Wrong(
+            f"{v.trader} has resources of its own (spec.resources), CPUs {format_cpus(mine)}",
+            "a whole number of CPUs for the container main, and no resources of the pod as a whole",
+            "the static policy leaves out pods with spec.resources: give them to the containers",
+        )
     main = next(c for c in pod.spec.containers if c.name == "main")
     cpu = main.resources.limits.get("cpu")
     if pod.status.qos_class != "Guaranteed":

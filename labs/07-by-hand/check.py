@@ -24,9 +24,15 @@ def raised(facts: Facts) -> None:
     by_hand = written_before_a_resize(facts, pod, file)
     own, container = facts.memory_limit(pod), facts.memory_limit(pod, v.pod)
     limits = f"{file} of the pod {own}, of the container {container}"
+    facts.expect(
+        max(own, container) < UNLIMITED and container <= GENEROUS,
+        found=limits,
+        expected=f"about {v.wanted} MiB, at most 1 GiB",
+        hint="without a bound the next leak takes the node: raise the limit, do not remove it",
+    )
     if not by_hand:
         raise Wrong(
-            f"{limits}; the spec was resized, no limit was written by hand before",
+            f"{limits}; no limit of {v.wanted} MiB was written by hand before the spec was resized",
             "both limits raised by hand, then the spec",
             "imagine a kubelet that does not answer: write the files of the node's cgroups first. lab.reset() starts "
             "again"
@@ -51,12 +57,6 @@ def raised(facts: Facts) -> None:
         credit=0.5,
     )
     facts.expect(
-        max(own, container) < UNLIMITED and container <= GENEROUS,
-        found=limits,
-        expected=f"about {v.wanted} MiB, at most 1 GiB",
-        hint="without a bound the next leak takes the node: raise the limit, do not remove it",
-    )
-    facts.expect(
         {"pod", "container"} <= by_hand,
         found=f"only the limit of the {' and the '.join(sorted(by_hand))} was written by hand",
         expected="both limits raised by hand, then the spec",
@@ -66,15 +66,24 @@ def raised(facts: Facts) -> None:
 
 
 def written_before_a_resize(facts: Facts, pod, file: str) -> set[str]:
-    """The kinds of the pod's cgroups whose limit was written by hand while the spec was still the old one."""
+    """The kinds of the pod's cgroups whose limit was raised by hand while the spec was still the old one."""
     kinds = {cgroup.path: cgroup.kind for cgroup in facts.tree(pod.spec.node_name).of_pod(pod.metadata.uid)}
-    found = set()
+    written = {}
     for entry in facts.actions():
         if entry["action"] in ("resize", "patch", "apply"):
             break
         if entry["action"] == "write" and entry["file"] == file:
-            found.add(str(entry.get("kind") or kinds.get(entry["path"], "")))
-    return found & {"pod", "container"}
+            written[str(entry.get("kind") or kinds.get(entry["path"], ""))] = in_bytes(entry["value"])
+    return {k for k in ("pod", "container") if facts.variant.bytes <= written.get(k, 0) <= GENEROUS}
+
+
+def in_bytes(text: str) -> int:
+    """A value as the kernel reads it (memparse: K, M and G are powers of 1024); -1 = no limit."""
+    number, unit = text.strip()[:-1], "KMG".find(text.strip()[-1:].upper())
+    try:
+        return int(number) << 10 * (unit + 1) if unit >= 0 and number else int(text)
+    except ValueError:
+        return -1
 
 
 @checks.check("spec")

@@ -1,7 +1,7 @@
 """The pod runs where it should, because what kept it away was changed, and nobody else had to go."""
 
 from kitlib.api.core import Affinity, Toleration
-from kitlib.api.podresources import containers_of
+from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.lab import Checks, Facts, Wrong
 
 checks = Checks()
@@ -12,6 +12,13 @@ NODE = "fast-1"
 def reasons(facts: Facts) -> None:
     pod = facts.pod(facts.variant.pod)
     if pod.spec.node_name == NODE:
+        cpu = pod_requests(pod).get("cpu")
+        facts.expect(
+            cpu is not None and cpu.milli_value() >= 1000,
+            found=f"{pod.metadata.name} requests {cpu or 'no'} CPU",
+            expected="a request of at least 1 CPU",
+            hint="a pod without a request fits everywhere, and gets what the others leave: ask for what it needs",
+        )
         facts.needs_the_scheduler(pod)
         return
     problems = [text for wrong, text in problems_of(facts, pod) if wrong]

@@ -45,6 +45,8 @@ def all_of_them(facts: Facts) -> None:
         expected="four",
         hint="pods of the old and the new spec mixed? wait for the Deployment: lab.cluster.advance(60)",
     )
+    for pod in facts.pods("default", {"app": v.app}):
+        facts.needs_the_scheduler(pod)
 
 
 @checks.check("even")
@@ -69,7 +71,9 @@ def even(facts: Facts) -> None:
         found[v.one] == found[v.two] == 2 and found[""] == 0,
         found=f"{v.one} {found[v.one]}, {v.two} {found[v.two]}, pending {found['']}",
         expected=f"two in {v.one} and two in {v.two}",
-        hint="pods of the old and the new spec mixed? wait for the Deployment: lab.cluster.advance(60)",
+        hint="a toleration sends pods into the broken zone"
+        if found[v.bad]
+        else "pods of the old and the new spec mixed? wait for the Deployment: lab.cluster.advance(60)",
     )
 
 

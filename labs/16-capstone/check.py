@@ -33,6 +33,13 @@ def report(facts: Facts) -> None:
         expected="data-1, beside its data",
         hint="say which node is good for it: the one with the fast disk",
     )
+    cpu = pod_requests(pod).get("cpu")
+    facts.expect(
+        cpu is not None and cpu.milli_value() >= 1000,
+        found=f"{pod.metadata.name} requests {cpu or 'no'} CPU",
+        expected="a request of at least 1 CPU",
+        hint="a pod without a request fits everywhere, and gets what the others leave: ask for what it needs",
+    )
     facts.needs_the_scheduler(pod)
 
 
@@ -106,6 +113,7 @@ def shop(facts: Facts) -> None:
         "update needs a minute",
     )
     for pod in pods:
+        facts.needs_the_scheduler(pod)
         facts.expect(
             any(
                 c.topology_key == ZONE

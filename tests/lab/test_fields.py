@@ -2,29 +2,30 @@
 
 import pytest
 
-from kitlib.api.resource import Quantity
-from kitlib.lab.fields import MISSING, get, put
+from kitlib.lab.fields import canonical, differences, put
 
-POD = {
-    "metadata": {"labels": {"app": "a"}},
-    "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "500m"}}}], "tolerations": [{"key": "k"}]},
-}
-CASES = [
-    ("metadata.labels", {"app": "a"}),
-    (
-        "containers.main.resources.limits.cpu",
-        Quantity("0.5"),
-    ),
-    ("tolerations.0.key", "k"),
-    ("tolerations.1", MISSING),
-    ("containers.other.resources", MISSING),
+SAME = [
+    ("quantities", {"limits": {"cpu": "500m"}}, {"limits": {"cpu": 0.5}}),
+    ("the order of named entries", [{"name": "a"}, {"name": "b"}], [{"name": "b"}, {"name": "a"}]),
+    ("what is empty and what is missing", {"a": [], "b": "", "c": None, "d": {}, "e": False}, {}),
+]
+OTHER = [
+    ("a field that came in a mapping that came", {}, {"limits": {"cpu": 1}}, [(("limits", "cpu"), False)]),
+    ("a named entry that came", [{"name": "a"}], [{"name": "a"}, {"name": "b", "x": 1}], [(("b",), True)]),
+    ("a named entry that went", [{"name": "a"}, {"name": "b", "x": 1}], [{"name": "a"}], [(("b",), False)]),
+    ("a list without names, as a whole", {"args": ["a"]}, {"args": ["b"]}, [(("args",), False)]),
+    ("a second entry of one name", [{"name": "a"}], [{"name": "a"}, {"name": "a"}], [(("a",), False)]),
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), CASES)
-def test_get(path, value):
-    assert get(POD, path) == value
-    assert get({"spec": {"template": POD}}, path) == value or path.startswith("metadata")
+@pytest.mark.parametrize(("before", "now"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
+def test_values_that_mean_the_same_do_not_differ(before, now):
+    assert list(differences(canonical(before), canonical(now))) == []
+
+
+@pytest.mark.parametrize(("before", "now", "found"), [case[1:] for case in OTHER], ids=[case[0] for case in OTHER])
+def test_a_difference_names_its_path(before, now, found):
+    assert list(differences(canonical(before), canonical(now))) == found
 
 
 def test_put_makes_and_removes():

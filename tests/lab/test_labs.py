@@ -93,7 +93,7 @@ def test_a_lab_is_complete(folder):
     definition, answers = folder.definition, folder.answers()
     assert len(answers.right) >= 3 and len(answers.wrong) >= 5
     assert 1 <= definition.difficulty <= 3 and definition.minutes > 0
-    assert definition.brief and definition.left and definition.edit and definition.rules
+    assert definition.brief and definition.left and definition.edit and definition.opens
     assert all(task.hints for task in definition.tasks)
     assert all(rule.hint for rule in definition.rules)
     assert all(p.why and (p.choices or p.unit) for p in definition.predictions)

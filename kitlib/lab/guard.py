@@ -1,0 +1,322 @@
+"""What a lab does not open stays as it was: the learner's writes compared with the setup.
+
+A lab names in lab.toml what its task asks to change; every other change is refused, with the object, the field's path
+and the write that made it:
+
+    [opens]
+    "Pod shop" = ["containers.*.resources", "resources"]   # these fields; the pod may be deleted and made again
+    "Pod job" = ["containers.+"]                           # containers that the setup does not have
+    "Node node-1" = ["spec.unschedulable"]
+    new = ["PriorityClass"]                                # kinds of objects that may be added
+    actions = ["write", "evict"]                           # of the journal, beside writes of objects
+
+A path begins at the pod's specification unless its first step is metadata, spec, status or work; a step with dots is
+written in brackets. `*` is one name, `+` the name of an entry that is new. `work.CONTAINER.PHASE.FIELD` is a declared
+workload (the annotation kitlib.dev/workload.CONTAINER), phase by phase, so that a lab can open its threads and guard
+its memory.
+
+When a difference counts:
+
+* an object that is not opened: at every moment since the first write. Undoing it is not enough, since its effect stays.
+* an opened pod: at every moment of the pod that is there at the end. An earlier one of the same name was a try.
+* an opened workload: at the end, for the same reason, and the pods that it made then are compared with those of the
+  setup: a tampered template could outlive its correction in them.
+* a pod or ReplicaSet that a workload made: from its creation.
+
+Only objects that the learner wrote are compared, so what controllers, scheduler and kubelets change is never an
+accusation. A native sidecar counts as the container that it was before. A new annotation is a note, unless its key
+belongs to Kubernetes or to this kit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import to_dict
+from kitlib.apiserver.store.kinds import resource
+from kitlib.lab.fields import Named, canonical, differences
+from kitlib.lab.history import Change, History, Key, key_of
+from kitlib.node.common.workload import ANNOTATION, WorkloadError, declared_workload
+
+Opens = dict[str, tuple[str, ...]]
+"""`KIND NAME` -> paths, and `new`, `actions`."""
+TITLE = "Only what the task asks for changes"
+WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
+INERT = ("ConfigMap", "Secret", "Event", "Namespace", "ServiceAccount")
+"""Kinds of which a new object has no effect on pods and nodes by itself."""
+_ON_OBJECTS = ("apply", "create", "patch", "resize", "delete", "evict")
+_BY_CONTROLLERS = (
+    "node.kubernetes.io/",
+    "deployment.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "pod-template-",
+)
+_BY_OTHERS = ("kubectl.kubernetes.io/", "kubernetes.io/change-cause", "kubernetes.io/limit-ranger")
+_EFFECTIVE = ("kubernetes.io/", "k8s.io/", "kitlib.dev/")
+"""Domains of annotations that change what Kubernetes or the kit does."""
+_FROM_CLASS = ("priority", "preemptionPolicy")
+"""Fields of a pod that admission computes from its priorityClassName."""
+
+Path = tuple[str, ...]
+
+
+class LabGuard:
+    """The comparison of a learner's objects with the setup.
+
+    Args:
+        opens: of the lab.
+        history: since the learner began.
+        journal: the learner's actions.
+    """
+
+    def __init__(self, opens: Opens, history: History, journal: list[Mapping[str, Any]]) -> None:
+        self._opens, self._history, self._journal = opens, history, journal
+        self._known: dict[Key, KubeObject] = dict(history.first)
+        self._last: dict[Key, KubeObject] = dict(history.first)
+        self._of: dict[Key, list[Change]] = {}
+        for change in history.changes:
+            key = key_of(change.object)
+            self._of.setdefault(key, []).append(change)
+            self._known.setdefault(key, change.object)
+            self._last[key] = change.object
+            if change.type == "DELETED":
+                del self._last[key]
+
+    def broken(self) -> tuple[str, str]:
+        """Return the first refused change and the way out; "" and "" = none."""
+        written: dict[Key, None] = {}
+        for step, entry in enumerate(self._journal):
+            for key in self._targets(entry):
+                if found := self._refused(step, entry, key):
+                    return found, self._way_out(key)
+                written[key] = None
+            action = entry["action"]
+            if action not in (*_ON_OBJECTS, "advance") and action not in self._opens.get("actions", ()):
+                return f"{_words(entry)} was done by hand", "act through manifests; lab.reset() starts again"
+        for key in written:
+            if found := self._changed(key):
+                return found, self._way_out(key)
+        for key in self._last:
+            if found := self._left_over(key):
+                return found, self._way_out(key)
+        return "", ""
+
+    def _targets(self, entry: Mapping[str, Any]) -> Iterator[Key]:
+        """Yield the objects that an action of the journal names."""
+        if entry["action"] not in _ON_OBJECTS:
+            return
+        plain = entry.get("objects") or [{"kind": entry.get("kind", "Pod"), "metadata": entry}]
+        for one in plain:
+            kind, metadata = _kind(str(one.get("kind"))), one.get("metadata") or {}
+            name, place = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
+            key = (kind, place, name)
+            yield key if key in self._known or (kind, "", name) not in self._known else (kind, "", name)
+
+    def _refused(self, step: int, entry: Mapping[str, Any], key: Key) -> str:
+        """Return why an action is refused whatever its object became; "" = it is not."""
+        action, root = entry["action"], self._root(key)
+        if action in ("delete", "evict"):
+            mine = self._paths(root) or not self._is_first(root)
+            if not mine and action not in self._opens.get("actions", ()):
+                return f"{_said(key)} was deleted ({_words(entry, key)})"
+            return ""
+        made = any(c.type == "ADDED" and c.step == step for c in self._of.get(key, ()))
+        if action in ("apply", "create") and key not in self._history.first and (made or key not in self._known):
+            if key[0] not in (*INERT, *self._opens.get("new", ())):
+                return f"{_said(key)} is new ({_words(entry, key)})"
+        elif root != key and key[0] != "Pod":
+            before = self._before(key, step)
+            now = next((c.object for c in self._of.get(key, ()) if c.step == step), None)
+            for path, _ in differences(_view(before), _view(now)) if before and now else ():
+                return f"{_said(key)} belongs to {_said(root)}: {_text(path)} was changed ({_words(entry, key)})"
+        return ""
+
+    def _before(self, key: Key, step: int) -> KubeObject | None:
+        earlier = [change.object for change in self._of.get(key, ()) if change.step < step]
+        return earlier[-1] if earlier else self._history.first.get(key)
+
+    def _changed(self, key: Key) -> str:
+        """Return how a written object differs from what it was, where that counts; "" = not at all."""
+        before = self._known.get(key)
+        root = self._root(key)
+        if before is None or (not self._is_first(root) and root[0] != "Pod") or (root != key and key[0] != "Pod"):
+            return ""
+        if not self._is_first(root):  # a new object of a kind that is open
+            return ""
+        opened, changes = self._paths(root), self._of.get(key, [])
+        if opened and key[0] == "Pod":
+            uid = self._last[key].metadata.uid if key in self._last else ""
+            changes = [change for change in changes if change.object.metadata.uid == uid]
+        elif opened and key[0] in WORKLOADS:
+            changes = changes[-1:] if key in self._last else []
+        baseline = _view(before)
+        for change in changes:
+            if change.type != "DELETED" and (path := self._difference(key, baseline, _view(change.object), opened)):
+                return f"{_said(key)}: {path} is no longer what it was ({self._by(key, change)})"
+        return ""
+
+    def _left_over(self, key: Key) -> str:
+        """Return how a pod of an opened workload differs from the setup's at the end; "" = not at all."""
+        root = self._root(key)
+        if key[0] != "Pod" or root == key or not self._is_first(root):
+            return ""
+        before = next((one for k, one in self._history.first.items() if k[0] == "Pod" and self._root(k) == root), None)
+        if before is None or key in self._history.first:
+            return ""
+        path = self._difference(key, _view(before), _view(self._last[key]), self._paths(root), kin=True)
+        return f"{_said(key)}: {path} is not what {_said(root)} gave its pods" if path else ""
+
+    def _difference(self, key: Key, before: Any, now: Any, opened: tuple[Path, ...], *, kin: bool = False) -> str:
+        """Return the path of the first difference that is not opened; "" = none.
+
+        Args:
+            key: of the object.
+            before, now: the compared views.
+            opened: patterns.
+            kin: the two are different pods of one workload, with names of their own.
+        """
+        for path, added in differences(before, now):
+            if kin and path[:2] == ("metadata", "ownerReferences"):
+                continue
+            if added and path[:2] == ("metadata", "annotations") and not any(one in path[2] for one in _EFFECTIVE):
+                continue
+            if not any(_matches(pattern, path, added) for pattern in opened):
+                return _text(path)
+        return ""
+
+    def _by(self, key: Key, change: Change) -> str:
+        """Return the action that made a change, in words."""
+        done = self._journal[: change.step + 1]
+        entry = next((one for one in reversed(done) if key in self._targets(one)), None)
+        return f"after {change.seconds:.0f} s" + (f", {_words(entry, key)}" if entry else "")
+
+    def _root(self, key: Key) -> Key:
+        """Return the object that an object was made for, through all its controllers; itself, where it has none."""
+        seen = {key}
+        while (obj := self._known.get(key)) is not None:
+            owner = next((one for one in obj.metadata.owner_references if one.controller), None)
+            above = (owner.kind, key[1], owner.name) if owner else key
+            if above in seen or above not in self._known:
+                return key
+            seen.add(above)
+            key = above
+        return key
+
+    def _is_first(self, key: Key) -> bool:
+        return key in self._history.first
+
+    def _paths(self, key: Key) -> tuple[Path, ...]:
+        """Return the patterns that are opened in an object."""
+        written = [path for name, paths in self._opens.items() if _names(name, key) for path in paths]
+        found = [_pattern(path, "spec") for path in written]
+        found += [_pattern(path, "spec.template.spec") for path in written]
+        if any(path[-1] == "priorityClassName" for path in found):
+            found += [("spec", field) for field in _FROM_CLASS]
+        return tuple(found)
+
+    def _way_out(self, key: Key) -> str:
+        """Return the next step, without the open paths: in most labs they are the answer."""
+        root = self._root(key)
+        if not self._paths(root):
+            return f"{_said(root)} is not part of the task: undoing it is not enough, lab.reset() starts again"
+        return "the task does not ask for this change: put it back, or lab.reset() starts again"
+
+
+def _names(name: str, key: Key) -> bool:
+    kind, _, pattern = name.partition(" ")
+    return kind == key[0] and fnmatchcase(key[2], pattern)
+
+
+def _pattern(path: str, spec: str) -> Path:
+    """Return a path of [opens] as steps from the object's top."""
+    steps = [one.strip("[]") for one in re.findall(r"\[[^]]+\]|[^.\[\]]+", path)]
+    return tuple(steps if steps[0] in ("metadata", "spec", "status", "work") else [*spec.split("."), *steps])
+
+
+def _matches(pattern: Path, path: Path, added: bool) -> bool:
+    """Return whether a pattern opens a path, or what stands above it."""
+    if pattern[-1] == "+":
+        return added and len(path) == len(pattern) and _matches(pattern[:-1], path, added)
+    return len(pattern) <= len(path) and all(a in ("*", b) for a, b in zip(pattern, path, strict=False))
+
+
+def _text(path: Path) -> str:
+    """Return a path as a learner finds it in the manifest."""
+    if path[0] != "work" or len(path) == 1:
+        return ".".join(path)
+    phase = f" (phase {int(path[2]) + 1}{''.join(f', {one}' for one in path[3:])})" if path[2:3] != ("exit",) else ""
+    return f"metadata.annotations[{ANNOTATION}{path[1]}]{phase if path[2:] else ''}"
+
+
+def _said(key: Key) -> str:
+    return f"{key[0]} {key[2]}"
+
+
+def _words(entry: Mapping[str, Any], key: Key | None = None) -> str:
+    """Return an action as the learner would name it."""
+    if key is not None:
+        return f"{entry['action']} {_said(key)}"
+    subject = str(entry.get("pod") or entry.get("name") or entry.get("node") or "").rpartition("/")[2]
+    return " ".join(filter(None, (str(entry["action"]), subject, str(entry.get("file", "")))))
+
+
+def _kind(name: str) -> str:
+    """Return the kind that `po`, `pods` or `Pod` names."""
+    try:
+        return resource(name).kind
+    except (KitError, NotFound):
+        return name
+
+
+def _view(obj: KubeObject) -> dict[str, Any]:
+    """Return what of an object is compared: metadata by users, declared workloads, and its specification."""
+    plain = to_dict(obj)
+    metadata = plain.get("metadata") or {}
+    found: dict[str, Any] = {key: one for key, one in plain.items() if key not in ("apiVersion", "kind", "status")}
+    found["metadata"] = {key: metadata.get(key) for key in ("ownerReferences", "finalizers")}
+    found["metadata"] |= {key: Named(_by_users(metadata.get(key) or {})) for key in ("labels", "annotations")}
+    spec = found["spec"] = dict(plain.get("spec") or {})
+    annotations = found["metadata"]["annotations"]
+    if obj.kind == "Pod":
+        spec.pop("nodeName", None)  # the scheduler sets it
+        found["spec"] = _pod_view(spec)
+    elif obj.kind == "Node":
+        spec["taints"] = [t for t in spec.get("taints") or [] if not str(t.get("key")).startswith(_BY_CONTROLLERS)]
+        found["status"] = {key: (plain.get("status") or {}).get(key) for key in ("capacity", "allocatable")}
+    elif isinstance(template := spec.get("template"), dict) and isinstance(template.get("spec"), dict):
+        of_template = template.get("metadata") or {}
+        annotations = dict(of_template.get("annotations") or {})  # every one of them is a roll-out
+        made = {"labels": _by_users(of_template.get("labels") or {}), "annotations": annotations}
+        spec["template"] = {"metadata": made, "spec": _pod_view(template["spec"])}
+    work = {name: annotations.pop(name) for name in list(annotations) if name.startswith(ANNOTATION)}
+    found["work"] = {name.removeprefix(ANNOTATION): _phases(str(text)) for name, text in work.items()}
+    view: dict[str, Any] = canonical(found)
+    return view
+
+
+def _pod_view(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a pod's specification with its native sidecars among the containers."""
+    inits = [one for one in spec.get("initContainers") or [] if one.get("restartPolicy") != "Always"]
+    sides = [one for one in spec.get("initContainers") or [] if one.get("restartPolicy") == "Always"]
+    mains = [{key: one[key] for key in one if key != "restartPolicy"} for one in sides]
+    return {**spec, "initContainers": inits, "containers": [*(spec.get("containers") or []), *mains]}
+
+
+def _phases(text: str) -> Any:
+    """Return a declared workload, phase by phase; the text itself, where it cannot be read."""
+    try:
+        read = declared_workload(text)
+    except (WorkloadError, ValueError):
+        return text
+    found = Named({str(n): {**one._asdict(), "tmpfs": list(one.tmpfs)} for n, one in enumerate(read.phases)})
+    found["exit"] = read.exit_code
+    return found
+
+
+def _by_users(pairs: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in pairs.items() if not key.startswith((*_BY_CONTROLLERS, *_BY_OTHERS))}
