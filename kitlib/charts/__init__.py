@@ -1,4 +1,4 @@
-"""Plotly figures from plain data, each with its frame and its sentence; no widget and no cluster is known here.
+"""Pictures from plain data, each with its frame and its sentence; no widget and no cluster is known here.
 
 Imported by widgets, lab and commands.
 Face: one module a figure, each a `Chart`.
@@ -16,11 +16,14 @@ from kitlib.charts.scheduler_board import filter_board, score_bars
 from kitlib.charts.shares import shares_chart
 from kitlib.charts.spread import spread_chart, spread_map
 from kitlib.charts.sweep import heat_map, share_bars, small_multiples
+from kitlib.charts.throttling import Period, throttling_chart
 from kitlib.charts.timeline import timeline_chart
-from kitlib.charts.usage import usage_chart
+from kitlib.charts.usage import UsageMark, usage_chart
 
 __all__ = [
     "Chart",
+    "Period",
+    "UsageMark",
     "cpu_map",
     "eviction_gauge",
     "filter_board",
@@ -36,6 +39,7 @@ __all__ = [
     "small_multiples",
     "spread_chart",
     "spread_map",
+    "throttling_chart",
     "timeline_chart",
     "usage_chart",
 ]

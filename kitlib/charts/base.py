@@ -1,4 +1,7 @@
-"""A chart is three faces of the same data: a plotly figure, the frame behind it, and a sentence saying what it shows.
+"""A chart is three faces of the same data: a picture, the frame behind it, and a sentence saying what it shows.
+
+A notebook shows the still picture (SVG in the colours of its theme, with the table behind it): it needs no script, so
+that GitHub, VS Code and Colab show the same. `figure()` makes a plotly figure for a document or for zooming.
 
 Every function in this room takes plain data (dicts, lists, numbers with their unit in the name) and returns a `Chart`.
 The sentence and the frame are what a screen reader, a terminal and a page without JavaScript show.
@@ -15,13 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-OFFLINE: dict[str, Any] = {
-    "plotlyServerURL": "",
-    "showSendToCloud": False,
-    "modeBarButtonsToRemove": ["sendChartToCloud", "sendDataToCloud"],
-}
-"""plotly.js options without which a picture's tool bar offers to upload its data to a vendor's cloud."""
-
 Row = Mapping[str, Any]
 """One entry of plain data: field name to value."""
 
@@ -36,6 +32,7 @@ class Chart:
         columns: column name (with its unit) to values; all of the same length.
         draw: makes the figure; called at most once per `figure()` call.
         plain: makes the same as plain data, where that is known: making plotly's objects takes most of a figure's time.
+        picture: makes the still picture as SVG text, where the chart has one of its own; else it is made of the figure.
     """
 
     title: str
@@ -43,6 +40,7 @@ class Chart:
     columns: Mapping[str, Sequence[Any]]
     draw: Callable[[], go.Figure]
     plain: Callable[[], dict[str, Any]] | None = None
+    picture: Callable[[], str] | None = None
 
     def frame(self) -> pd.DataFrame:
         """The chart's data as a pandas frame, one row a mark."""
@@ -68,7 +66,9 @@ class Chart:
         return dress_spec(made, title=self.title, sentence=self.sentence)
 
     def svg(self) -> str:
-        """The figure as a still picture (SVG text) that needs no JavaScript."""
+        """The figure as a still picture (SVG text) that needs no JavaScript and follows the page's theme."""
+        if self.picture is not None:
+            return self.picture()
         from kitlib.charts.static import to_svg
 
         return to_svg(self.figure())
@@ -87,14 +87,13 @@ class Chart:
             f"<tbody>{body}</tbody></table>{more}"
         )
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = dict(self.figure()._repr_mimebundle_(include, exclude) or {})
-        plotly = bundle.get("application/vnd.plotly.v1+json")
-        if plotly is not None:
-            bundle["application/vnd.plotly.v1+json"] = {**plotly, "config": {**plotly.get("config", {}), **OFFLINE}}
-        bundle["text/plain"] = f"{self.title}: {self.sentence}"
-        bundle.setdefault("text/html", self.table_html())
-        return bundle
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        from kitlib.charts.svg import framed
+
+        return {
+            "text/plain": f"{self.title}: {self.sentence}",
+            "text/html": framed(self.svg(), self.sentence, self.table_html()),
+        }
 
 
 def _cell(value: Any) -> str:

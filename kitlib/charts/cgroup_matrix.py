@@ -49,7 +49,7 @@ def cgroup_matrix(rows: Sequence[Row], *, compared: bool = True) -> Chart:
             texts,
             EQUAL_OR_NOT,
             "%{y}<br>%{x}: %{text}",
-            textfont={"size": 9, "color": "#000000"},
+            textfont={"size": 11},
             zmin=ABSENT,
             zmax=DIFFERS,
             xgap=1,

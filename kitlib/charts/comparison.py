@@ -34,7 +34,6 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
             [[_said(row["left"]), _said(row["right"])] for row in rows],
             EQUAL_OR_NOT,
             "%{y}, %{x}: %{text}",
-            textfont={"color": "#000000"},
             zmax=2,
             ygap=1,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kitlib.charts.base import Chart
-from kitlib.charts.style import GREY, series_color
+from kitlib.charts.style import BLUE, FAINT, GREY, series_color
 
 
 def cpu_map(cpus: Sequence[tuple[int, int, int, int]], owners: Mapping[int, str]) -> Chart:
@@ -41,11 +41,13 @@ def cpu_map(cpus: Sequence[tuple[int, int, int, int]], owners: Mapping[int, str]
                 y=[row[4] for row in mine],
                 mode="markers+text",
                 text=[str(row[0]) for row in mine],
-                textfont={"size": 9, "color": "#000000"},
+                textfont={"size": 11},
                 marker={
                     "symbol": "square",
                     "size": 22,
-                    "color": GREY if owner == "shared pool" else series_color(index),
+                    "color": {"shared pool": FAINT, "reserved": GREY}.get(
+                        owner, series_color(index) if len(kinds) > 3 else BLUE
+                    ),
                     "line": {"width": 1, "color": GREY},
                 },
                 name=owner,

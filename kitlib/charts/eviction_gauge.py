@@ -5,23 +5,26 @@ Source: kubelet pkg/kubelet/eviction (signals, thresholds met when available < q
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import BLUE, VERMILLION
+from kitlib.charts.style import BLUE, ORANGE, VERMILLION
+from kitlib.charts.svg import Drawing
+from kitlib.views.units import size
 
 
 def eviction_gauge(signals: Sequence[Row]) -> Chart:
-    """One bar a signal: what is available, with the threshold as a line across it.
+    """One bar a signal: what is in use, and the amount from which the kubelet evicts as a line across it.
 
     Args:
-        signals: {"signal", "available", "capacity", "threshold", "met"}; the first three numbers in one unit.
+        signals: {"signal", "available", "capacity", "threshold", "met"}; the first three numbers in one unit: bytes,
+            and counts for signals of inodes and PIDs.
     """
     rows = [dict(row) for row in signals]
     for row in rows:
         capacity = float(row["capacity"]) or 1.0
-        row["available percent"] = round(100 * float(row["available"]) / capacity, 2)
-        row["threshold percent"] = round(100 * float(row["threshold"]) / capacity, 2)
+        row["used percent"] = round(100 * (1 - float(row["available"]) / capacity), 2)
+        row["evicts from percent"] = round(100 * (1 - float(row["threshold"]) / capacity), 2)
     met = [str(row["signal"]) for row in rows if row["met"]]
     sentence = "Thresholds met: " + ", ".join(met) + "." if met else "No eviction threshold is met."
 
@@ -31,24 +34,69 @@ def eviction_gauge(signals: Sequence[Row]) -> Chart:
         figure = go.Figure()
         figure.add_bar(
             y=[row["signal"] for row in rows],
-            x=[row["available percent"] for row in rows],
+            x=[row["used percent"] for row in rows],
             orientation="h",
-            name="available",
-            text=["met" if row["met"] else "" for row in rows],
+            name="in use",
+            text=["threshold met" if row["met"] else "" for row in rows],
+            textposition="outside",
             marker={
-                "color": [VERMILLION if row["met"] else BLUE for row in rows],
-                "pattern": {"shape": ["x" if row["met"] else "" for row in rows]},
+                "color": [ORANGE if row["met"] else BLUE for row in rows],
+                "pattern": {"shape": ["/" if row["met"] else "" for row in rows]},
             },
         )
         figure.add_scatter(
             y=[row["signal"] for row in rows],
-            x=[row["threshold percent"] for row in rows],
+            x=[row["evicts from percent"] for row in rows],
             mode="markers",
-            name="threshold",
+            name="eviction begins",
             marker={"symbol": "line-ns-open", "size": 28, "color": VERMILLION, "line": {"width": 3}},
         )
-        figure.update_xaxes(title={"text": "percent of capacity"}, range=[0, 100])
+        figure.update_xaxes(title={"text": "% of capacity in use"}, range=[0, 100])
         return figure
 
-    names = ("signal", "available", "capacity", "threshold", "available percent", "threshold percent", "met")
-    return Chart("Distance to eviction", sentence, {name: [row.get(name) for row in rows] for name in names}, draw)
+    def picture() -> str:
+        return _rails(rows).svg("Distance to eviction", sentence)
+
+    names = ("signal", "available", "capacity", "threshold", "used percent", "evicts from percent", "met")
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return Chart("Distance to eviction", sentence, columns, draw, picture=picture)
+
+
+def _rails(rows: Sequence[Row]) -> Drawing:
+    d = Drawing(860)
+    d.text(8, 18, "Distance to eviction", size=14, bold=True)
+    d.height = 40 + 62 * max(1, len(rows))
+    if not rows:
+        d.text(8, 56, "No eviction threshold is set.", "soft")
+    for number, row in enumerate(rows):
+        top, capacity = 40 + 62 * number, float(row["capacity"]) or 1.0
+        amount = _amount_of(str(row["signal"]))
+        d.text(8, top + 16, str(row["signal"]), bold=True)
+        words = f"{amount(row['available'])} left of {amount(row['capacity'])}"
+        d.text(8, top + 32, words, "soft", size=11)
+        left, wide = 250.0, 560.0
+        used = wide * min(1.0, max(0.0, 1 - float(row["available"]) / capacity))
+        at = left + wide * min(1.0, max(0.0, 1 - float(row["threshold"]) / capacity))
+        d.rect(left, top + 8, wide, 20, "raised", stroke="line")
+        if row["met"]:
+            d.hatch(left, top + 8, used, 20, "orange-mark")
+        else:
+            d.rect(left, top + 8, used, 20, "blue", tint=42)
+        d.path(f"M{at:.1f} {top + 2}V{top + 34}", "red", weight=2.5)
+        said = f"evicts below {amount(row['threshold'])}"
+        d.text(
+            at - 4,
+            top + 45,
+            f"{said}: met" if row["met"] else said,
+            "red-text" if row["met"] else "ink",
+            anchor="end",
+            size=11,
+        )
+    return d
+
+
+def _amount_of(signal: str) -> Callable[[float], str]:
+    """How an amount of a signal is written: counts of inodes and processes as they are, bytes as Mi and Gi."""
+    if "inodes" in signal.lower() or signal.startswith("pid"):
+        return lambda value: f"{int(value):,}"
+    return lambda value: size(int(value)).removeprefix("~")

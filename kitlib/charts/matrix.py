@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kitlib.charts.style import ORANGE, SKY
+from kitlib.charts.style import FAINT, PALETTE
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-EQUAL_OR_NOT = ((0, "rgba(128,128,128,0.12)"), (0.5, SKY), (1, ORANGE))
-"""Colours of 0 = absent, 1 = equal, 2 = different."""
+EQUAL_OR_NOT = ((0, "rgba(128,128,128,0.12)"), (0.5, FAINT), (1, PALETTE[0]))
+"""Tints of 0 = absent, 1 = equal, 2 = different; to differ is no state of a pod, so that it has no hue but a sign."""
 
 
 def matrix(

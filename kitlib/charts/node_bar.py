@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kitlib.charts.base import Chart
-from kitlib.charts.style import BLUE, GREEN, ORANGE, PATTERN, PURPLE, VERMILLION
+from kitlib.charts.style import BLUE, FAINT, GREY, PATTERN, VERMILLION
 from kitlib.views.units import size
 
 _PARTS = (
-    ("kube-reserved", PURPLE, "/"),
-    ("system-reserved", ORANGE, "\\"),
+    ("kube-reserved", GREY, "/"),
+    ("system-reserved", GREY, "\\"),
     ("eviction-hard", VERMILLION, "x"),
     ("requested by pods", BLUE, ""),
-    ("free", GREEN, "."),
+    ("free", FAINT, ""),
 )
 
 

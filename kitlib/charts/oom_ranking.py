@@ -10,7 +10,10 @@ from typing import Any
 
 from kitlib.advisor.oom_orders import oom_orders
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import GREY, PATTERN, QOS_COLORS, QOS_PATTERNS
+from kitlib.charts.style import BLUE, GREY, PALETTE, VERMILLION
+
+PAGE = 4096
+"""Bytes; badness is counted in pages, and shown in Mi as memory is."""
 
 
 def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> Chart:
@@ -43,31 +46,46 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
         columns["refused"] = [f"{row['refused']}: {row.get('why', '')}" if "refused" in row else "" for row in ranked]
 
     def plain() -> dict[str, Any]:
-        data = []
-        for qos, color in {**QOS_COLORS, "node": GREY}.items():
-            mine = [row for row in ranked if row["qos"] == qos]
-            pattern = {"shape": QOS_PATTERNS.get(qos, "."), "fillmode": "overlay", "fgcolor": PATTERN}
-            bars = {
-                "type": "bar",
-                "y": [row["name"] for row in mine],
-                "x": [row["badness"] for row in mine],
-                "customdata": [[row["memory_bytes"], row["oom_score_adj"]] for row in mine],
-                "orientation": "h",
-                "name": qos,
+        names = [row["name"] for row in ranked]
+        own = [row["qos"] == "node" for row in ranked]
+        colours = [
+            VERMILLION if row["name"] == killed else GREY if node else BLUE
+            for row, node in zip(ranked, own, strict=True)
+        ]
+        memory = [mebibytes(memory_points(row)) for row in ranked]
+        rest = [mebibytes(int(row["badness"]) - memory_points(row)) for row in ranked]
+        common = {
+            "type": "bar",
+            "y": names,
+            "orientation": "h",
+            "customdata": [[mebibytes(row["badness"]), row["oom_score_adj"]] for row in ranked],
+            "hovertemplate": "%{y}: %{customdata[0]:,} Mi of points, oom_score_adj %{customdata[1]}",
+        }
+        patterns = ["x" if row["name"] == killed else "" for row in ranked]
+        data = [
+            {
+                **common,
+                "x": memory,
+                "name": "memory in use",
+                "marker": {"color": colours, "pattern": {"shape": patterns}},
+            },
+            {
+                **common,
+                "x": rest,
+                "name": "added by oom_score_adj",
                 "textposition": "outside",
                 "cliponaxis": False,
-                "text": [_mark(row, ranked[0] if told else None, killed) for row in mine],
-                "marker": {"color": color, "pattern": pattern},
-                "hovertemplate": "%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
-            }
-            data += [bars] if mine else []
-        names = [row["name"] for row in reversed(ranked)]
+                "text": [_mark(row, ranked[0] if told else None, killed) for row in ranked],
+                "marker": {"color": PALETTE[1], "pattern": {"shape": "/"}},
+            },
+        ]
         layout = {
+            "barmode": "stack",
             "height": max(280, 130 + 26 * len(ranked)),
-            "yaxis": {"categoryorder": "array", "categoryarray": names},
-            "xaxis": {"title": {"text": "badness in pages"}},
+            "yaxis": {"categoryorder": "array", "categoryarray": list(reversed(names))},
+            "xaxis": {"title": {"text": "badness in Mi: memory + oom_score_adj ‰ of all memory"}},
         }
-        return {"data": data, "layout": layout}
+        return {"data": data if ranked else [], "layout": layout}
 
     def draw():
         import plotly.graph_objects as go
@@ -75,6 +93,16 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
         return go.Figure(plain())
 
     return Chart("Who dies first", sentence, columns, draw, plain)
+
+
+def memory_points(row: Row) -> int:
+    """The pages of a process in memory; its page tables are counted with the adjustment."""
+    return int(row["memory_bytes"]) // PAGE
+
+
+def mebibytes(pages: float) -> float:
+    """Pages in Mi."""
+    return round(float(pages) * PAGE / 2**20, 2)
 
 
 def _mark(row: Row, first: Row | None, killed: str) -> str:

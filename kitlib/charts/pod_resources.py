@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import BLUE, ORANGE
+from kitlib.charts.style import BLUE, INK
 from kitlib.views.units import size
 
-_PANELS = (("cpu", "CPU, milli-CPU"), ("memory", "memory, MiB"))
+_PANELS = (("cpu", "CPUs"), ("memory", "memory, Mi"))
 
 
 def pod_resources_chart(
@@ -48,15 +48,17 @@ def pod_resources_chart(
         data: list[dict[str, Any]] = []
         for number, (resource, _) in enumerate(_PANELS):
             axis = str(number + 1) if number else ""
-            for what, color, pattern in (("request", BLUE, ""), ("limit", ORANGE, "/")):
+            for what in ("request", "limit"):
+                look: dict[str, Any] = {"type": "bar", "orientation": "h", "marker": {"color": BLUE}}
+                if what == "limit":
+                    line = {"symbol": "line-ns-open", "size": 24, "color": INK, "line": {"width": 2}}
+                    look = {"type": "scatter", "mode": "markers+text", "marker": line}
                 data.append(
-                    {
-                        "type": "bar",
+                    look
+                    | {
                         "y": names,
                         "x": [_shown(resource, c[f"{resource}_{what}"]) for c in levels],
-                        "orientation": "h",
                         "name": what,
-                        "marker": {"color": color, "pattern": {"shape": pattern}},
                         "showlegend": not number,
                         "hovertemplate": "%{y} " + what + ": %{x}<extra></extra>",
                         "xaxis": f"x{axis}",
@@ -65,7 +67,8 @@ def pod_resources_chart(
                 )
                 if node:
                     texts = [_part(resource, c[f"{resource}_{what}"], node[resource]) for c in levels]
-                    data[-1] |= {"text": texts, "textposition": "outside", "cliponaxis": False}
+                    place = "outside" if what == "request" else "middle right"
+                    data[-1] |= {"text": texts, "textposition": place, "cliponaxis": False}
         titles = [
             {"text": title + (f", of the node's {_amount(key, node[key])}" if node else "")} for key, title in _PANELS
         ]
@@ -117,7 +120,7 @@ def _part(resource: str, value: int | None, whole: int) -> str:
 
 
 def _amount(resource: str, value: int) -> str:
-    return f"{value}m" if resource == "cpu" else size(value)
+    return f"{value / 1000:.3g} CPU" if resource == "cpu" else size(value)
 
 
 def _end(resource: str, levels: Sequence[Row], whole: int) -> float:
@@ -127,4 +130,4 @@ def _end(resource: str, levels: Sequence[Row], whole: int) -> float:
 
 
 def _shown(resource: str, value: int | None) -> float | None:
-    return value if value is None or resource == "cpu" else value / 2**20
+    return None if value is None else value / (1000 if resource == "cpu" else 2**20)

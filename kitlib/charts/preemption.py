@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import ORANGE, VERMILLION
+from kitlib.charts.style import GREEN, VERMILLION
+from kitlib.charts.svg import LETTER, Drawing
+
+CRITERIA = (
+    ("pdb_violations", "budgets broken"),
+    ("highest_priority", "highest priority of a victim"),
+    ("sum_of_priorities", "sum of priorities"),
+    ("count", "number of victims"),
+)
+"""In the order in which candidates are compared; the least is taken, the next one decides among equals."""
 
 
 def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:
-    """One bar a candidate node: how many pods it would lose; the nominated one is marked.
+    """One row a candidate node: the pods that it would lose struck out, and the criteria that compare the nodes.
 
     Args:
         candidates: {"node", "victims" (list of names), "highest_priority", "sum_of_priorities", "pdb_violations"}.
@@ -24,29 +33,98 @@ def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:
     columns["victims"] = [", ".join(row["victims"]) for row in candidates]
     if nominated:
         victims = next((v for n, v in zip(columns["node"], columns["victims"], strict=True) if n == nominated), "")
-        sentence = f"{nominated} is nominated; it loses {victims or 'nobody'}."
+        sentence = f"{nominated} is nominated; it loses {victims or 'no pod'}."
     else:
         sentence = "Preemption helps on no node."
+    decides = deciding(candidates, nominated)
+    if decides:
+        sentence += f" What decides: {decides}."
 
     def draw():
         import plotly.graph_objects as go
 
-        counts = [len(row["victims"]) for row in candidates]
         figure = go.Figure()
         figure.add_bar(
             y=columns["node"],
-            x=counts,
+            x=columns["highest_priority"],
             orientation="h",
-            customdata=[[columns["victims"][i], columns["pdb_violations"][i]] for i in range(len(counts))],
-            text=["nominated" if node == nominated else "" for node in columns["node"]],
+            text=[f"{v}, nominated" if n == nominated else v for n, v in zip(*_pairs(columns), strict=True)],
             marker={
-                "color": [VERMILLION if node == nominated else ORANGE for node in columns["node"]],
-                "pattern": {"shape": ["x" if row["pdb_violations"] else "" for row in candidates]},
+                "color": [GREEN if node == nominated else VERMILLION for node in columns["node"]],
+                "pattern": {"shape": ["x" if row["pdb_violations"] else "/" for row in candidates]},
             },
-            hovertemplate="%{y}: %{customdata[0]}; budgets broken: %{customdata[1]}<extra></extra>",
+            hovertemplate="%{y}: %{text}<extra></extra>",
         )
-        figure.update_xaxes(title={"text": "victims"}, dtick=1)
+        figure.update_xaxes(title={"text": "highest priority of a victim"})
         figure.update_yaxes(autorange="reversed")
         return figure
 
-    return Chart("Candidates of preemption", sentence, columns, draw)
+    def picture() -> str:
+        return _rows(candidates, nominated, decides).svg("Candidates of preemption", sentence)
+
+    return Chart("Candidates of preemption", sentence, columns, draw, picture=picture)
+
+
+def deciding(candidates: Sequence[Row], nominated: str) -> str:
+    """The criterion by which the nominated node was chosen; "" where one candidate or none was there."""
+    left = list(candidates)
+    if not nominated or len(left) < 2:
+        return ""
+    for key, words in CRITERIA:
+        least = min(_value(row, key) for row in left)
+        left = [row for row in left if _value(row, key) == least]
+        if len(left) == 1:
+            return words
+    return "the latest start of the victims with the highest priority"
+
+
+def _value(row: Row, key: str) -> int:
+    return len(row["victims"]) if key == "count" else int(row[key])
+
+
+def _pairs(columns: dict[str, list]) -> tuple[list, list]:
+    return columns["node"], columns["victims"]
+
+
+def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
+    """The picture: node, its victims as boxes that leave, the criteria as columns; the deciding one is marked."""
+    d = Drawing(860)
+    d.text(8, 18, "Candidates of preemption", size=14, bold=True)
+    columns = [(560, "budgets"), (640, "highest"), (720, "sum"), (800, "victims")]
+    d.height = 64 + 44 * max(1, len(candidates))
+    if not candidates:
+        d.text(8, 60, "Preemption helps on no node.", "soft")
+        return d
+    d.text(8, 46, "node", "soft", size=11)
+    d.text(120, 46, "would lose", "soft", size=11)
+    for (x, words), (_, criterion) in zip(columns, CRITERIA, strict=True):
+        d.text(
+            x + 40,
+            46,
+            words,
+            "ink" if criterion == decides else "soft",
+            anchor="end",
+            size=11,
+            bold=criterion == decides,
+        )
+    for number, row in enumerate(candidates):
+        top = 54 + 44 * number
+        chosen = row["node"] == nominated
+        d.rect(2, top, 852, 38, "raised", stroke="green" if chosen else "line", weight=2 if chosen else 1)
+        d.text(12, top + 17, str(row["node"]), bold=True)
+        if chosen:
+            d.text(12, top + 32, "nominated", "green-text", size=11)
+        at_x = 120.0
+        for i, victim in enumerate(row["victims"]):
+            wide = LETTER * len(victim) + 16
+            if at_x + wide > 510:
+                d.text(at_x, top + 24, f"and {len(row['victims']) - i} more", "soft", size=11)
+                break
+            d.hatch(at_x, top + 6, wide, 26, "red", "leaves", f"{victim} would be deleted")
+            d.rect(at_x, top + 6, wide, 26, stroke="red", weight=2, dash="5 3")
+            d.text(at_x + 8, top + 23, victim, struck=True, halo=True)
+            at_x += wide + 6
+        for (at, _), (key, criterion) in zip(columns, CRITERIA, strict=True):
+            mine = criterion == decides
+            d.text(at + 40, top + 24, f"{_value(row, key):,}", anchor="end", bold=mine and chosen)
+    return d

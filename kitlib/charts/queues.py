@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import PATTERN, series_color
+from kitlib.charts.style import series_marker
 
 QUEUES = ("activeQ", "backoffQ", "unschedulable", "gated")
 
@@ -38,10 +38,7 @@ def queue_chart(steps: Sequence[Row]) -> Chart:
                 y=[len(row.get(queue, ())) for row in steps],
                 customdata=[[columns[queue][i], columns["what"][i]] for i in range(len(steps))],
                 name=queue,
-                marker={
-                    "color": series_color(index),
-                    "pattern": {"shape": ("", "/", "x", ".")[index], "fillmode": "overlay", "fgcolor": PATTERN},
-                },
+                marker=series_marker(index),
                 hovertemplate="%{customdata[1]}<br>" + queue + ": %{customdata[0]}<extra></extra>",
             )
         figure.update_layout(barmode="stack", yaxis={"title": {"text": "pods"}, "dtick": 1})

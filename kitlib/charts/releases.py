@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from kitlib.charts.base import Chart
 from kitlib.charts.matrix import plain_matrix
-from kitlib.charts.style import BLUE, GREEN, ORANGE
+from kitlib.charts.style import FAINT, GREEN, INK, PALETTE, VERMILLION
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _LEVELS = {"rejected": 0, "passes": 1, "best": 2, "victims": 3}
 _MARKS = {"rejected": "✗", "passes": "✓", "best": "★", "victims": "⚔"}
-_GREY = "#c8c8c8"
-_SCALE = ((0, _GREY), (0.32, _GREY), (0.33, BLUE), (0.65, BLUE), (0.66, GREEN), (0.99, GREEN), (1, ORANGE))
+_SCALE = (
+    *((0, PALETTE[0]), (0.32, PALETTE[0])),
+    *((0.33, FAINT), (0.65, FAINT)),
+    *((0.66, GREEN), (0.99, GREEN)),
+    (1, VERMILLION),
+)
 
 
 def release_board(
@@ -53,7 +57,7 @@ def release_board(
         if current in releases:
             place = list(releases).index(current)
             edges = {"x0": place - 0.5, "x1": place + 0.5, "y0": -0.5, "y1": len(nodes) - 0.5}
-            layout["shapes"] = [{"type": "rect", **edges, "line": {"color": ORANGE, "width": 3}, "layer": "above"}]
+            layout["shapes"] = [{"type": "rect", **edges, "line": {"color": INK, "width": 3}, "layer": "above"}]
         layout["xaxis"] = {"type": "category", "title": {"text": "release"}, "showgrid": False}
         layout["yaxis"]["showgrid"] = False
         layout["height"] = 170 + 30 * len(nodes)

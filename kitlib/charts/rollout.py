@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import PATTERN, series_color
+from kitlib.charts.style import BLUE, FAINT, GREEN, PATTERN, VERMILLION
 
 PARTS = ("old, ready", "new, ready", "not ready", "ending")
+_LOOKS = ((BLUE, ""), (GREEN, "."), (FAINT, "\\"), (VERMILLION, "/"))
 
 
 def rollout_chart(moments: Sequence[Row], least: int, most: int) -> Chart:
@@ -41,8 +42,8 @@ def rollout_chart(moments: Sequence[Row], least: int, most: int) -> Chart:
                 customdata=columns["what"],
                 name=part,
                 marker={
-                    "color": series_color(index),
-                    "pattern": {"shape": ("", "/", "x", ".")[index], "fillmode": "overlay", "fgcolor": PATTERN},
+                    "color": _LOOKS[index][0],
+                    "pattern": {"shape": _LOOKS[index][1], "fillmode": "overlay", "fgcolor": PATTERN},
                 },
                 hovertemplate="%{customdata}<br>" + part + ": %{y}<extra></extra>",
             )

@@ -7,12 +7,12 @@ from typing import Any
 
 from kitlib.charts.base import Chart
 from kitlib.charts.matrix import matrix
-from kitlib.charts.style import BLUE, ORANGE, PATTERN, VERMILLION, series_color
+from kitlib.charts.style import FAINT, PALETTE, series_marker
 
 _LEVEL = {"": 0, "Success": 1, "Unschedulable": 2, "UnschedulableAndUnresolvable": 3, "Error": 3}
 _MARK = {"": "", "Success": "✓", "Unschedulable": "✗", "UnschedulableAndUnresolvable": "✗✗", "Error": "!"}
 _FAINT = "rgba(128,128,128,0.15)"
-_SCALE = ((0, _FAINT), (0.33, BLUE), (0.34, BLUE), (0.66, ORANGE), (0.67, ORANGE), (1, VERMILLION))
+_SCALE = ((0, _FAINT), (0.33, FAINT), (0.34, FAINT), (0.66, PALETTE[1]), (0.67, PALETTE[1]), (1, PALETTE[0]))
 
 
 def filter_board(
@@ -76,14 +76,7 @@ def score_bars(nodes: Sequence[str], weighted: Mapping[str, Sequence[int]], best
                 x=list(values),
                 name=plugin,
                 orientation="h",
-                marker={
-                    "color": series_color(index),
-                    "pattern": {
-                        "shape": ("", "/", "x", ".", "\\", "+")[index % 6],
-                        "fillmode": "overlay",
-                        "fgcolor": PATTERN,
-                    },
-                },
+                marker=series_marker(index),
             )
         figure.add_scatter(
             y=list(nodes),

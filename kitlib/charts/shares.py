@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart
-from kitlib.charts.style import series_color
+from kitlib.charts.style import BLUE, PALETTE
 
 
 def shares_chart(
@@ -42,11 +42,14 @@ def shares_chart(
                 "y": list(cpus),
                 "name": "predicted",
                 "text": [f"{100 * value / total:.0f}%" for value in cpus],
-                "marker": {"color": series_color(0)},
+                "marker": {
+                    "color": BLUE if observed is None else PALETTE[1],
+                    "pattern": {"shape": "" if observed is None else "/"},
+                },
             }
         ]
         if observed is not None:
-            marker = {"color": series_color(1), "pattern": {"shape": "/"}}
+            marker = {"color": BLUE, "pattern": {"shape": ""}}
             data.append({"type": "bar", "x": list(names), "y": list(observed), "name": "observed", "marker": marker})
         layout = {"barmode": "group", "yaxis": {"title": {"text": "CPUs"}, "rangemode": "tozero"}}
         return {"data": data, "layout": layout}

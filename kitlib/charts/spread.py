@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.matrix import matrix
-from kitlib.charts.style import BLUE, GREY, ORANGE, VERMILLION
+from kitlib.charts.style import BLUE, FAINT, GREEN, GREY, PALETTE
 
 
 def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Chart:
@@ -42,7 +42,7 @@ def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Ch
             data.append({"type": "bar", "x": x, "y": ignored, "name": "pods left out", "marker": marker})
         texts = [f"skew {row['skew']}{'' if row['allowed'] else ' ✗'}" if len(x) <= 12 else "" for row in domains]
         marker = {
-            "color": [ORANGE if row["allowed"] else VERMILLION for row in domains],
+            "color": [GREEN if row["allowed"] else PALETTE[1] for row in domains],
             "pattern": {"shape": ["/" if row["allowed"] else "x" for row in domains]},
         }
         data.append(
@@ -90,7 +90,7 @@ def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Seq
             [str(i + 1) for i in range(widest)],
             [list(row) + [None] * (widest - len(row)) for row in counts],
             [[str(count or "") for count in row] + [""] * (widest - len(row)) for row in counts],
-            ((0, "rgba(128,128,128,0.15)"), (1, BLUE)),
+            ((0, FAINT), (1, BLUE)),
             "%{customdata}: %{z} pods",
             customdata=[list(row) + [""] * (widest - len(row)) for row in nodes],
         )

@@ -6,35 +6,21 @@ figure's own data; it needs no browser, unlike plotly's exporter, so it works on
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 from kitlib.charts.static_axis import Axis
-from kitlib.charts.style import GREY, TEXT, series_color
+from kitlib.charts.style import series_color
+from kitlib.charts.svg import TINT, Drawing
+from kitlib.views.tokens import LIMIT, NAMES
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 720, 190, 20, 44, 58
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 860, 190, 24, 44, 58
 _LETTERS = 30
 """Of a label beside the picture."""
 _SHAPES = {"/": "up", "\\": "down", "x": "cross", ".": "dots", "+": "plus"}
-"""plotly's patterns, by which bars can be told apart without their colours -> the id of ours."""
-_MARKS = {
-    "up": '<path d="M0 8L8 0" stroke="#fff" stroke-opacity=".75"/>',
-    "down": '<path d="M0 0L8 8" stroke="#fff" stroke-opacity=".75"/>',
-    "cross": '<path d="M0 0L8 8M0 8L8 0" stroke="#fff" stroke-opacity=".75"/>',
-    "dots": '<circle cx="4" cy="4" r="1.1" fill="#fff" fill-opacity=".75"/>',
-    "plus": '<path d="M4 0V8M0 4H8" stroke="#fff" stroke-opacity=".75"/>',
-}
-_PATTERNS = (
-    "<defs>"
-    + "".join(
-        f'<pattern id="kit-{name}" width="8" height="8" patternUnits="userSpaceOnUse">{marks}</pattern>'
-        for name, marks in _MARKS.items()
-    )
-    + "</defs>"
-)
+"""plotly's patterns, by which bars can be told apart without their colours -> the pattern of ours."""
 
 
 def to_svg(figure: go.Figure) -> str:
@@ -48,7 +34,8 @@ class _Picture:
     def __init__(self, figure: go.Figure) -> None:
         self.figure, self.layout = figure, figure.layout
         self.height = int(self.layout.height or 360)
-        self.out: list[str] = []
+        self.drawing = Drawing(_WIDTH)
+        self.drawing.height = self.height
 
     def draw(self) -> str:
         sentence = str((self.layout.meta or {}).get("sentence", ""))
@@ -58,14 +45,13 @@ class _Picture:
             panels.setdefault((trace.xaxis or "x", trace.yaxis or "y"), []).append((index, trace))
         for (x, y), traces in panels.items():
             _Panel(self, traces, _named(self.layout, x), _named(self.layout, y)).draw()
+        for note in self.layout.annotations or ():
+            if note.xref == "paper" and note.yref == "paper" and not note.textangle:
+                x = _LEFT + note.x * (_WIDTH - _RIGHT - _LEFT)
+                self.text(x, self.height - _BOTTOM + note.y * (_TOP + _BOTTOM - self.height) - 6, str(note.text), "ink")
         self._legend()
-        body = "\n".join(self.out)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" width="{_WIDTH}" role="img" '
-            f'font-family="sans-serif" font-size="11"><title>{html.escape(title)}</title>'
-            f"<desc>{html.escape(sentence)}</desc>{_PATTERNS}"
-            f'<text x="8" y="20" font-size="15" fill="{TEXT}">{html.escape(title)}</text>\n{body}\n</svg>'
-        )
+        self.drawing.text(8, 20, title, size=14, bold=True)
+        return self.drawing.svg(title, sentence)
 
     def _legend(self) -> None:
         named = [(i, t) for i, t in enumerate(self.figure.data) if t.name and t.showlegend is not False]
@@ -75,25 +61,21 @@ class _Picture:
         for index, trace in named:
             color = trace.line.color if trace.type == "scatter" and trace.line.color else _one(trace.marker.color, 0)
             self.rect(x, self.height - 16, 10, 10, color or series_color(index), _pattern(trace, 0))
-            self.text(x + 14, self.height - 7, str(trace.name), TEXT, anchor="start")
+            self.text(x + 14, self.height - 7, str(trace.name), anchor="start")
             x += 28 + 6.5 * len(str(trace.name))
 
     # ---- what is written
 
-    def rect(self, x: float, y: float, width: float, height: float, color: str, pattern: str = "") -> None:
-        box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-        self.out.append(f'<rect {box} fill="{color}"/>')
+    def rect(
+        self, x: float, y: float, width: float, height: float, color: str, pattern: str = "", words: str = ""
+    ) -> None:
         if pattern in _SHAPES:
-            self.out.append(f'<rect {box} fill="url(#kit-{_SHAPES[pattern]})"/>')
+            self.drawing.hatch(x, y, width, height, color, _SHAPES[pattern], words)
+        else:
+            self.drawing.rect(x, y, width, height, color, stroke=color, tint=TINT, words=words)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, color: str, *, dashed: bool = False) -> None:
-        dash = ' stroke-dasharray="6 4"' if dashed else ""
-        self.out.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"{dash}/>')
-
-    def text(self, x: float, y: float, text: str, color: str, anchor: str = "middle") -> None:
-        self.out.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}">{html.escape(text)}</text>'
-        )
+    def text(self, x: float, y: float, text: str, colour: str = "soft", anchor: str = "middle") -> None:
+        self.drawing.text(x, y, text, colour, anchor=anchor, size=11 if colour == "soft" else 12, halo=colour == "ink")
 
 
 class _Panel:
@@ -140,7 +122,7 @@ class _Panel:
                     pile = str(place) if self.layout.barmode == "stack" else f"{place}/{trace.name}"
                     piles[pile] = piles.get(pile, 0.0) + float(length or 0)
             else:
-                xs.extend(trace.x if trace.x is not None else ())
+                xs.extend(v for v in (trace.x if trace.x is not None else ()) if v is not None)
                 ys.extend(v for v in (trace.y if trace.y is not None else ()) if v is not None)
         for shape in self.layout.shapes or ():
             if shape.yref == "y" and shape.y0 == shape.y1:
@@ -153,7 +135,7 @@ class _Panel:
         for shape in self.layout.shapes or ():
             if shape.yref == "y" and shape.y0 == shape.y1:
                 y = self.y.at(shape.y0)
-                self.picture.line(self.left, y, self.right, y, shape.line.color, dashed=True)
+                self.picture.drawing.limit(self.left, y, self.right, y)
         self._axes()
 
     # ---- marks
@@ -174,10 +156,14 @@ class _Panel:
             middle = across.at(place) + offset
             color = _one(trace.marker.color, i) or series_color(index)
             box = (one, middle - width / 2, two - one, width) if flat else (middle - width / 2, one, width, two - one)
-            self.picture.rect(*box, color, _pattern(trace, i))
+            self.picture.rect(*box, color, _pattern(trace, i), _words(trace, place, length))
             text = _one(trace.text, i)
-            if text:
-                self.picture.text(box[0] + box[2] / 2, box[1] + box[3] / 2 + 4, str(text), "#000000")
+            if text and trace.textposition == "outside" and flat:
+                self.picture.text(box[0] + box[2] + 5, box[1] + box[3] / 2 + 4, str(text), "ink", "start")
+            elif text and trace.textposition == "outside":
+                self.picture.text(box[0] + box[2] / 2, box[1] - 4, str(text), "ink")
+            elif text:
+                self.picture.text(box[0] + box[2] / 2, box[1] + box[3] / 2 + 4, str(text), "ink")
 
     def _heatmap(self, index: int, trace: Any) -> None:
         for row, name in enumerate(trace.y):
@@ -191,32 +177,28 @@ class _Panel:
                 )
                 part = min(1.0, (float(value) - low) / (high - low))
                 x, y = self.x.at(place), self.y.at(name)
-                self.picture.rect(
-                    x - self.x.step / 2 + 1,
-                    y - self.y.step / 2 + 1,
-                    self.x.step - 2,
-                    self.y.step - 2,
-                    _shade(part, trace),
-                )
+                left, top = x - self.x.step / 2 + 1, y - self.y.step / 2 + 1
+                colour, tint = _shade(part, trace)
+                self.picture.drawing.rect(left, top, self.x.step - 2, self.y.step - 2, colour, tint=tint)
                 if trace.text is not None and trace.text[row][column]:
-                    self.picture.text(x, y + 4, str(trace.text[row][column]), "#000000")
+                    self.picture.text(x, y + 4, str(trace.text[row][column]), "ink")
 
     def _scatter(self, index: int, trace: Any) -> None:
         mode = trace.mode or "lines"
-        points = [(self.x.at(x), self.y.at(y)) for x, y in zip(trace.x, trace.y, strict=True) if y is not None]
+        pairs = [(x, y) for x, y in zip(trace.x, trace.y, strict=True) if x is not None and y is not None]
+        points = [(self.x.at(x), self.y.at(y)) for x, y in pairs]
         color = trace.line.color or _one(trace.marker.color, 0) or series_color(index)
         if "lines" in mode and points:
-            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            self.picture.out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
+            self.picture.drawing.path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), color, weight=2)
         for i, (x, y) in enumerate(points):
             if "markers" in mode and str(_one(trace.marker.symbol, i)).startswith("line-ns"):
                 size = float(trace.marker.size or 8) / 2
-                self.picture.rect(x - 1.5, y - size, 3, 2 * size, color)
+                self.picture.drawing.path(f"M{x:.1f} {y - size:.1f}v{2 * size:.1f}", color, weight=LIMIT)
             elif "markers" in mode:
                 size = float(trace.marker.size or 8) / 2
                 self.picture.rect(x - size, y - size, 2 * size, 2 * size, color)
             if "text" in mode and _one(trace.text, i):
-                self.picture.text(x, y + 4, str(_one(trace.text, i)), "#000000" if "markers" in mode else TEXT)
+                self.picture.text(x, y + 4, str(_one(trace.text, i)), "ink", "start" if mode == "text" else "middle")
 
     # ---- around the marks
 
@@ -225,12 +207,14 @@ class _Panel:
         across = self.x.ticks(self.xaxis)
         letters = max(4, int((self.right - self.left) / max(1, len(across)) / 6.2))
         for x, label in across:
-            p.text(x, self.bottom + 16, _short(label, letters), TEXT)
+            p.text(x, self.bottom + 16, _short(label, letters))
         for y, label in self.y.ticks(self.yaxis):
-            p.text(self.left - 6, y + 4, _short(label, _LETTERS), TEXT, anchor="end")
-        p.line(self.left, self.bottom, self.right, self.bottom, GREY)
+            p.text(self.left - 6, y + 4, _short(label, _LETTERS), anchor="end")
+        p.drawing.line(self.left, self.bottom, self.right, self.bottom)
         if self.xaxis.title.text:
-            p.text((self.left + self.right) / 2, self.bottom + 32, str(self.xaxis.title.text), TEXT)
+            p.text((self.left + self.right) / 2, self.bottom + 32, str(self.xaxis.title.text))
+        if self.yaxis.title.text and self.yaxis.anchor in (None, "x"):
+            p.text(8, self.top - 8, str(self.yaxis.title.text), anchor="start")
 
 
 def _one(value: Any, index: int) -> Any:
@@ -240,12 +224,19 @@ def _one(value: Any, index: int) -> Any:
     return value[index] if index < len(value) else None
 
 
-def _shade(part: float, trace: Any) -> str:
-    """The colour of a heat map's cell: the last stop of its scale that `part` (0 to 1) has reached."""
+def _shade(part: float, trace: Any) -> tuple[str, float]:
+    """The colour of a heat map's cell and percent of its opacity: the last stop that `part` (0 to 1) has reached."""
     stops = [(float(at), color) for at, color in trace.colorscale]
     if len(stops) == 2:
-        return "#dddddd" if part == 0 else f"rgba(0,114,178,{0.25 + 0.75 * part:.2f})"
-    return next(color for at, color in reversed(stops) if part >= at - 1e-9)
+        return ("line", 40) if part == 0 else (stops[1][1], 12 + 40 * part)
+    return next(
+        (color, TINT if color.lower() in NAMES else 100.0) for at, color in reversed(stops) if part >= at - 1e-9
+    )
+
+
+def _words(trace: Any, place: Any, length: Any) -> str:
+    """Said about a bar under the pointer."""
+    return f"{place}{f', {trace.name}' if trace.name else ''}: {float(length or 0):g}"
 
 
 def _named(layout: Any, axis: str) -> Any:

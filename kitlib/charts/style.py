@@ -1,29 +1,30 @@
-"""The house style of every figure: one palette, one template, legible on a light and on a dark page.
+"""The house style of every figure: colours by meaning, one template, legible on a light and on a dark page.
 
-The palette is Okabe and Ito's eight colours, which people with any of the common kinds of colour blindness can tell
-apart; meaning is never carried by colour alone (a text, a pattern or a position says the same). Figures have no
-background of their own and grey text with about the same contrast on white and on near-black, so that they look right
-in both themes of JupyterLab. Nothing animates: a layout without `transition` changes at once (with one, even of 0 ms,
-plotly.js moves axes step by step and stops fitting them to the data).
-
-Source: Okabe and Ito, Color Universal Design (2008); WCAG 2.2 contrast formula.
+Colours come from `kitlib.views.tokens`, which also says what each means; meaning is never carried by colour alone (a
+text, a pattern or a position says the same). A figure in a notebook is drawn by `kitlib.charts.static` in the colours
+of the page's theme. One that plotly draws (`Chart.figure()`) has no background of its own and one grey for text, the
+best that a fixed colour can do on white and on near-black at once. Nothing animates: a layout without `transition`
+changes at once (with one, even of 0 ms, plotly.js moves axes step by step and stops fitting them to the data).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kitlib.views.tokens import LIGHT, SERIES
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-SKY, YELLOW, PURPLE, GREY = "#56B4E9", "#F0E442", "#CC79A7", "#999999"
-PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, GREY)
+BLUE, ORANGE, GREEN, VERMILLION, GREY = (LIGHT[name] for name in ("blue", "orange", "green", "red", "grey"))
+"""In use; slowed or near a bound; has just come; dies or leaves; the node's own."""
+INK, FAINT = LIGHT["ink"], LIGHT["line"]
+"""Lines, limits and signs; what is free, absent or refused: no hue."""
+PALETTE = tuple(LIGHT[f"series-{number + 1}"] for number in range(SERIES))
+PATTERNS = ("", "/", "x", ".", "\\", "+")
+"""By which series are told apart beside their tint."""
 
-QOS_COLORS = {"Guaranteed": BLUE, "Burstable": ORANGE, "BestEffort": VERMILLION}
-QOS_PATTERNS = {"Guaranteed": "", "Burstable": "/", "BestEffort": "x"}
-
-TEXT = "#767676"  # contrast about 4.5 on white and 4.2 on JupyterLab's #111111
+TEXT = "#767676"  # of plotly's own figures only: about 4.5 on white and 4.2 on JupyterLab's near-black
 GRID = "rgba(128,128,128,0.25)"
 PATTERN = "rgba(255,255,255,0.7)"
 """Of the strokes that lie over a bar's colour."""
@@ -31,8 +32,14 @@ TRANSPARENT = "rgba(0,0,0,0)"
 
 
 def series_color(index: int) -> str:
-    """The colour of the `index`-th series; repeats after eight."""
+    """The tint of the `index`-th series, which has no meaning of its own; repeats after four."""
     return PALETTE[index % len(PALETTE)]
+
+
+def series_marker(index: int) -> dict[str, Any]:
+    """The marker of the `index`-th series of bars: a tint and a pattern, different from its neighbours'."""
+    pattern = {"shape": PATTERNS[index % len(PATTERNS)], "fillmode": "overlay", "fgcolor": PATTERN}
+    return {"color": series_color(index), "pattern": pattern}
 
 
 _AXIS: dict[str, Any] = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}

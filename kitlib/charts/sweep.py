@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.matrix import matrix
-from kitlib.charts.style import series_color
+from kitlib.charts.style import BLUE, FAINT, series_marker
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_SCALE = ((0, "#ffffff"), (0.5, "#9ecae1"), (1, "#2b7bba"))
-"""Light to blue, black text legible on all of it (contrast at least 4.6)."""
-_PATTERNS = ("", "/", "x", ".", "\\", "+", "-", "|")
+_SCALE = ((0, FAINT), (1, BLUE))
+"""From faint to blue; a still picture mixes them with the ground so that ink is legible on all of it."""
 MAX_PANELS = 12
 Cells = dict[tuple[Any, Any], tuple[float | None, int]]
 """(x, y) -> mean (None = only errors), rows with an error."""
@@ -55,7 +54,7 @@ def heat_map(rows: Sequence[Row], x: str, y: str, value: str, *, unit: str = "")
         f"mean {value}": [cells.get((a, b), (None, 0))[0] for b in down for a in across],
         "errors": [cells.get((a, b), (None, 0))[1] for b in down for a in across],
     }
-    return Chart(f"{value} by {x} and {y}", _sentence({"": cells}, (x, y), value, unit), columns, draw)
+    return Chart(_words(f"{value} by {x} and {y}"), _sentence({"": cells}, (x, y), value, unit), columns, draw)
 
 
 def small_multiples(rows: Sequence[Row], x: str, y: str, value: str, panel: str, *, unit: str = "") -> Chart:
@@ -80,14 +79,13 @@ def small_multiples(rows: Sequence[Row], x: str, y: str, value: str, panel: str,
         wide = min(len(panels), 4)
         high = -(-len(panels) // wide)
         titles = [f"{panel} {one}" for one in panels]
-        figure = make_subplots(
-            rows=high, cols=wide, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.03, y_title=y
-        )
+        figure = make_subplots(rows=high, cols=wide, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
         for place, cells in enumerate(each.values()):
             for trace in _matrix(across, down, cells, x, y, value, _top(each.values())).data:
                 figure.add_trace(trace, row=place // wide + 1, col=place % wide + 1)
         figure.update_xaxes(type="category", showgrid=False)
         figure.update_yaxes(type="category", showgrid=False, autorange="reversed")
+        figure.update_yaxes(title={"text": y}, row=1, col=1)
         for column in range(1, wide + 1):
             figure.update_xaxes(title={"text": x}, row=high, col=column)
         figure.update_layout(height=120 + high * (60 + 34 * max(2, len(down))))
@@ -96,7 +94,7 @@ def small_multiples(rows: Sequence[Row], x: str, y: str, value: str, panel: str,
     flat = [(one, a, b, *cells.get((a, b), (None, 0))) for one, cells in each.items() for b in down for a in across]
     names = (panel, x, y, f"mean {value}", "errors")
     return Chart(
-        f"{value} by {x} and {y}, for each {panel}",
+        _words(f"{value} by {x} and {y}, for each {panel}"),
         _sentence({f"{panel} {one}": cells for one, cells in each.items()}, (x, y), value, unit),
         {name: [row[i] for row in flat] for i, name in enumerate(names)},
         draw,
@@ -133,7 +131,7 @@ def share_bars(rows: Sequence[Row], x: str, value: str) -> Chart:
                 y=[percent[place, kind] for place in places],
                 name=kind or "none",
                 text=[f"{percent[place, kind]:.0f}%" if percent[place, kind] >= 5 else "" for place in places],
-                marker={"color": series_color(i), "pattern": {"shape": _PATTERNS[i % len(_PATTERNS)]}},
+                marker=series_marker(i),
             )
         figure.update_xaxes(type="category", title={"text": x})
         figure.update_layout(barmode="stack", yaxis={"title": {"text": "percent"}, "range": [0, 100]})
@@ -144,7 +142,7 @@ def share_bars(rows: Sequence[Row], x: str, value: str) -> Chart:
         kind = max(kinds, key=lambda one: percent[place, one])
         most.append(f"{x} {place}: {kind or 'none'} {percent[place, kind]:.0f}%")
     return Chart(
-        f"How often each {value} came",
+        _words(f"How often each {value} came"),
         f"Most often, {'; '.join(most[:6])}{'; …' if len(most) > 6 else ''}.",
         {
             x: [place for place in places for _ in kinds],
@@ -168,7 +166,6 @@ def _matrix(
         f"{x} %{{x}}, {y} %{{y}}: {value} %{{text}}",
         zmin=top[0],
         zmax=top[1],
-        textfont={"color": "#000000"},
     )
 
 
@@ -219,6 +216,11 @@ def _sentence(every: Mapping[str, Cells], names: tuple[str, str], value: str, un
     if least[0] == most[0]:
         return f"Mean {value} is {least[0]:.3g}{f' {unit}' if unit else ''} everywhere.{bad}"
     return f"Mean {value} goes from {said(least)} to {said(most)}.{bad}"
+
+
+def _words(text: str) -> str:
+    """A title of column names as words."""
+    return text.replace("_", " ")
 
 
 def _check(rows: Sequence[Row], names: Sequence[str]) -> None:

@@ -10,25 +10,30 @@ from collections.abc import Iterator
 from html import escape
 
 from kitlib.views.cgroup_row import Row, short_id
+from kitlib.views.tokens import paint
 
-STYLE = """
+STYLE = (
+    """
 .kit-tree{font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);
 color:inherit;line-height:1.45}
-.kit-tree details{margin-left:1.1em;border-left:1px solid #8888;padding-left:.5em}
+.kit-tree details{margin-left:1.1em;border-left:1px solid @line;padding-left:.5em}
 .kit-tree summary{cursor:pointer}
-.kit-tree summary:focus-visible{outline:2px solid #1976d2}
+.kit-tree summary:focus-visible{outline:2px solid @focus}
 .kit-tree table{border-collapse:collapse;margin:.1em 0 .3em 1.1em;font-size:inherit}
 .kit-tree th,.kit-tree td{text-align:left;padding:0 .9em 0 0;vertical-align:top;border:0;background:none}
 .kit-tree th{font-weight:600;color:color-mix(in srgb,currentColor 78%,transparent)}
 .kit-tree td.v{font-weight:600;white-space:nowrap}
 .kit-tree .c{color:color-mix(in srgb,currentColor 78%,transparent);font-style:italic;white-space:normal}
 .kit-tree .u td.v{font-weight:400;color:color-mix(in srgb,currentColor 78%,transparent)}
-.kit-tree .d td{background:color-mix(in srgb,#d55e00 18%,transparent)}
+.kit-tree .d td{background:color-mix(in srgb,@differs 18%,transparent)}
 .kit-tree .q{border-radius:.6em;padding:0 .5em;border:1px solid currentColor;font-size:.85em}
 .kit-tree details.f{display:inline;margin:0;border:0;padding:0}
 .kit-tree details.f summary{display:inline;text-decoration:underline dotted}
 .kit-tree caption{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
-"""
+""".replace("@line", paint("line"))
+    .replace("@focus", paint("focus"))
+    .replace("@differs", paint("series-1"))
+)
 
 
 def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:

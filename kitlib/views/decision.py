@@ -10,15 +10,17 @@ from html import escape
 from typing import NamedTuple
 
 from kitlib.scheduler.decision import Decision
+from kitlib.views.tokens import paint
 
 MOST_NODES = 60
-STYLE = """
-.kit-decision{border-collapse:collapse;margin:.4em 0;font-size:.92em}
-.kit-decision caption{text-align:left;font-weight:600;padding-bottom:.2em}
-.kit-decision th,.kit-decision td{text-align:left;padding:.1em .8em .1em 0;vertical-align:top;
-border-bottom:1px solid #8886}
-.kit-decision tr.chosen td,.kit-decision tr.chosen th{background:color-mix(in srgb,#0072b2 16%,transparent)}
-.kit-decision td.no{background:color-mix(in srgb,#d55e00 16%,transparent)}
+STYLE = f"""
+.kit-decision{{border-collapse:collapse;margin:.4em 0;font-size:.92em}}
+.kit-decision caption{{text-align:left;font-weight:600;padding-bottom:.2em}}
+.kit-decision th,.kit-decision td{{text-align:left;padding:.1em .8em .1em 0;vertical-align:top;
+border-bottom:1px solid {paint("line")}}}
+.kit-decision tr.chosen :is(td,th){{font-weight:600;
+background:color-mix(in srgb,{paint("green")} 22%,transparent)}}
+.kit-decision td.no{{background:color-mix(in srgb,{paint("series-1")} 18%,transparent)}}
 """
 
 

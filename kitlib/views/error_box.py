@@ -16,9 +16,11 @@ from typing import Any
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.resource import FORMAT_WRONG
 from kitlib.views.suggest import FORM
+from kitlib.views.tokens import paint
 
 _BOX = (
-    "border-left:4px solid #d55e00;background:color-mix(in srgb,#d55e00 9%,transparent);padding:8px 12px;"
+    f"border-left:4px solid {paint('red')};background:color-mix(in srgb,{paint('red')} 9%,transparent);"
+    "padding:8px 12px;"
     "border-radius:0 6px 6px 0;color:inherit;font:14px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)"
 )
 _MEND = (

@@ -12,11 +12,12 @@ from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.cluster.nodes.metrics import OomRow, oom_rows, process_rows
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.qos.qos_class import get_pod_qos
+from kitlib.views.tokens import paint
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DIFFERENT = "background-color: color-mix(in srgb, #d55e00 25%, transparent); font-weight: bold"
+DIFFERENT = f"background-color: color-mix(in srgb, {paint('series-1')} 22%, transparent); font-weight: bold"
 
 
 class Lister(Protocol):

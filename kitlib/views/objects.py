@@ -10,12 +10,13 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_yaml
 from kitlib.kubelet.qos.qos_class import get_pod_qos
+from kitlib.views.tokens import paint
 
-STYLE = """
-.kit-table{border-collapse:collapse;margin:.3em 0 .8em}
-.kit-table caption{text-align:left;font-weight:600;padding-bottom:.2em}
-.kit-table th,.kit-table td{text-align:left;padding:.1em 1.2em .1em 0;
-border-bottom:1px solid #8886}
+STYLE = f"""
+.kit-table{{border-collapse:collapse;margin:.3em 0 .8em}}
+.kit-table caption{{text-align:left;font-weight:600;padding-bottom:.2em}}
+.kit-table th,.kit-table td{{text-align:left;padding:.1em 1.2em .1em 0;
+border-bottom:1px solid {paint("line")}}}
 """
 
 POD_HEADS = ("pod", "node", "phase", "ready", "restarts", "qos", "reason")

@@ -1,8 +1,8 @@
 """Usage of cgroups against their limits, live: memory, CPU, throttling, up to ten times a second.
 
 On a real node the files are read as time goes by; on a simulated one each reading first lets time pass, so that the
-speed can be chosen. Pause stops reading; plus and minus zoom. The table and the sentence are renewed once a second, so
-that a screen reader can follow.
+speed can be chosen, and the widget opens with half a minute that has already run. Pause stops reading; plus and minus
+zoom. The table and the sentence are renewed once a second, so that a screen reader can follow.
 """
 
 from __future__ import annotations
@@ -13,22 +13,28 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.advisor.forecast import kills_in
+from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
-from kitlib.charts.usage import usage_chart
+from kitlib.charts.usage import UsageMark, usage_chart
 from kitlib.cluster.nodes.host_load import HostMeter
-from kitlib.cluster.nodes.metrics import METRICS, Meter
+from kitlib.cluster.nodes.metrics import METRICS, Meter, Reading, lines_after, name_of_path
 from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.live_picture import LivePicture
 from kitlib.widgets._parts.nodes import Passing, node_of
 
-_TITLES = {"memory": "Memory", "cpu": "CPU", "throttled": "Throttled CFS periods"}
+_CHOICES = {"memory": "Memory", "cpu": "CPU", "throttled": "Throttled CFS periods"}
+_WINDOWS = {"memory": 30, "cpu": 30, "throttled": 5}
+"""Seconds seen at first: of throttling so few that each period is a cell of its own."""
+_GONE = Reading(None)
+_TITLES = {"memory": "Memory", "cpu": "CPU", "throttled": "What its quota does: one cell for each reading"}
 
 
 class CgroupWatch(KitWidget):
-    """Live lines of a node's cgroups.
+    """A live lane for each of a node's cgroups.
 
     Args:
         source: a cluster, or a node of one.
@@ -37,10 +43,11 @@ class CgroupWatch(KitWidget):
         level: "container", "pod", "qos" or "kubepods".
         rate: readings a second, up to 10.
         start: whether it begins at once (in a notebook).
+        ran: seconds that pass before the widget is shown, where the clock is simulated; 0 = it opens empty.
     """
 
     title = "Cgroup watch"
-    try_this = "press Start and see which line meets its limit."
+    try_this = "which of them meets its limit? Press Start and see what happens then."
 
     def __init__(
         self,
@@ -51,17 +58,19 @@ class CgroupWatch(KitWidget):
         level: str = "container",
         rate: float = 10,
         start: bool = False,
+        ran: float = 30,
     ) -> None:
         if not 0 < rate <= 10:
             raise KitError(f"rate: {rate!r}: between 0 and 10 readings a second are possible")
         self._node, self._passing = node_of(source, node), Passing(source)
         self._meter, self._host = Meter(self._node, metric), HostMeter([self._node])
-        self._disturbed = ""
+        self._source = source
+        self._disturbed, self._silent = "", False
         self.rate = rate
         self._series: tuple[str, ...] = ()
-        picture = LivePicture(unit=METRICS[metric], heading=_TITLES[metric])
+        picture = LivePicture(unit=METRICS[metric], heading=_TITLES[metric], window=float(_WINDOWS[metric]))
         self.metric = labelled(
-            ipw.Dropdown(options=[(_TITLES[m], m) for m in METRICS], value=metric, layout={"width": "18em"}), "what"
+            ipw.Dropdown(options=[(_CHOICES[m], m) for m in METRICS], value=metric, layout={"width": "18em"}), "what"
         )
         levels = [("containers", "container"), ("pods", "pod"), ("QoS classes", "qos"), ("all pods", "kubepods")]
         self.level = labelled(ipw.Dropdown(options=levels, value=level, layout={"width": "14em"}), "of")
@@ -72,7 +81,9 @@ class CgroupWatch(KitWidget):
         self.speed.layout.width = "9em"
         self.speed.layout.display = "" if self._passing.virtual else "none"
         self.window = labelled(
-            ipw.SelectionSlider(options=[2, 5, 10, 30, 60, 120, 300, 600], value=30, layout={"width": "18em"}),
+            ipw.SelectionSlider(
+                options=[2, 5, 10, 30, 60, 120, 300, 600], value=_WINDOWS[metric], layout={"width": "18em"}
+            ),
             "seconds seen",
         )
         self.metric.observe(self._begin_anew, "value")
@@ -84,7 +95,8 @@ class CgroupWatch(KitWidget):
         self.live = picture
         super().__init__([row], picture=picture)
         self._beat = self.ticker(self.sample, 1 / rate)
-        self.sample()
+        self._log = self._last_line()
+        self._run_before(ran if self._passing.virtual else 0)
         if start:
             self.play.value = True
 
@@ -102,11 +114,24 @@ class CgroupWatch(KitWidget):
     def _begin_anew(self, _change: Any) -> None:
         self._meter = Meter(self._node, self.metric.value)
         self._series = ()
+        self.live.marks, self.live.limits = [], {}
+        self.window.value = _WINDOWS[self.metric.value]
         self.live.unit, self.live.heading = METRICS[self.metric.value], _TITLES[self.metric.value]
         self.sample(passing=False)
         self.refresh()
 
     # ---- what is measured and shown
+
+    def _run_before(self, seconds: float) -> None:
+        """Let the simulated clock run before anything is shown, so that there is something to see at once."""
+        self._silent = True
+        step = 0.1 if self.metric.value == "throttled" else 0.5
+        self.sample()
+        for _ in range(round(seconds / step)):
+            self._passing.on(step)
+            self.sample()
+        self._silent = False
+        self.refresh()
 
     def sample(self, passing: bool = True) -> None:
         """One reading: lets time pass where it must be moved, reads the files, sends the values to the page."""
@@ -116,19 +141,55 @@ class CgroupWatch(KitWidget):
         readings = self._meter.read(self._cgroups(), now)
         names = tuple(dict.fromkeys([*self._series, *readings]))
         if names != self._series:
-            old = list(self.live.samples) if self._series else []
-            self._series = names
-            self.live.reset(names)
-            for time, values in old:  # a pod has come: the lines so far stay
-                self.live.samples.append((time, values))
-            self.live.send_history()
-        limits = {name: reading.limit for name, reading in readings.items() if reading.limit is not None}
+            begun, self._series = bool(self._series), names
+            (self.live.rename if begun else self.live.reset)(names)  # a pod has come: the lanes so far stay
+        known = {name: limit for name, limit in self.live.limits.items() if name in names and name not in readings}
+        limits = known | {name: reading.limit for name, reading in readings.items() if reading.limit is not None}
         if limits != self.live.limits:
             self.live.limits = limits
-        self.live.add(now, [readings[name].value if name in readings else None for name in names])
+        requests = self._requests()
+        if requests != self.live.requests:
+            self.live.requests = requests
+        self._notice_kills(now)
+        shown = [readings.get(name, _GONE) for name in names]
+        self.live.add(now, [one.value for one in shown], [one.parts for one in shown])
         self._notice_host()
+        if self._silent:
+            return
         if not self._beat_is_on() or self._beat.beats % max(1, round(self.rate)) == 0:
             self.refresh()
+
+    def _requests(self) -> dict[str, float]:
+        """What the containers that are shown request of the metric's resource, in its unit."""
+        if self.level.value != "container" or self.metric.value == "throttled":
+            return {}
+        found = {}
+        for pod in self._pods():
+            for container in pod.spec.containers:
+                name = f"{pod.key.removeprefix('default/')}/{container.name}"
+                asked = container.resources.requests.get(self.metric.value)
+                if asked is not None and name in self._series:
+                    found[name] = asked.milli_value() / 1000 if self.metric.value == "cpu" else float(asked.value())
+        return found
+
+    def _last_line(self) -> str:
+        log = self._node.kernel_log()
+        return log[-1] if log else ""
+
+    def _notice_kills(self, now: float) -> None:
+        """Mark the series of which the kernel killed a process since the last reading."""
+        log = self._node.kernel_log()
+        new = kills_in(lines_after(log, self._log))
+        self._log = log[-1] if log else ""
+        if not new:
+            return
+        tree, pods = self._node.desired(), self._pods()
+        names = dict.fromkeys(name_of_path(path, pods, tree) for _, path in new)
+        marks = [{"time": now, "name": name, "words": "killed 137", "sign": "end"} for name in names]
+        self.live.marks = [*self.live.marks, *marks][-200:]
+
+    def _pods(self) -> list[Pod]:
+        return list(self._source.pods()) if hasattr(self._source, "pods") else []
 
     def _notice_host(self) -> None:
         """Check about once a second whether other processes took the CPU time that the lines show to be missing."""
@@ -161,6 +222,11 @@ class CgroupWatch(KitWidget):
             [round(time, 3) for time, _ in samples],
             lines,
             limits=self.live.limits,
+            marks=[
+                UsageMark(round(mark["time"], 1), f"{mark['name']}: {mark['words']}", "end")
+                for mark in self.live.marks
+                if mark["name"] in self._series
+            ],
             unit=METRICS[self.metric.value],
             title=f"{_TITLES[self.metric.value]} over time",
         )

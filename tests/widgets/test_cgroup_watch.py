@@ -66,7 +66,7 @@ def test_rates_are_read_from_counters(cluster, metric, last):
 
 
 def test_a_pod_that_comes_while_watching_gets_a_line_of_its_own(cluster):
-    watch = CgroupWatch(cluster)
+    watch = CgroupWatch(cluster, ran=0)
     cluster.apply(POD.replace("busy", "second"))
     watch.sample()
     assert watch.live.names == ["busy/app", "second/app"]
@@ -102,7 +102,7 @@ def test_a_page_that_is_opened_later_gets_all_samples(monkeypatch):
     sent = []
     monkeypatch.setattr(picture, "send", lambda message: sent.append(message))
     picture._on_message(picture, {"kind": "history?"}, [])
-    assert sent == [{"kind": "history", "samples": [[1.0, [5.0]]], "seq": 1}]
+    assert sent == [{"kind": "history", "samples": [[1.0, [5.0], []]], "seq": 1}]
 
 
 def test_closing_ends_the_reading(cluster):
@@ -125,3 +125,44 @@ def test_outside_a_notebook_starting_says_why_it_cannot(cluster):
 def test_a_rate_that_is_too_high_is_refused(cluster, rate):
     with pytest.raises(KitError, match="between 0 and 10 readings a second"):
         CgroupWatch(cluster, rate=rate)
+
+
+LEAK = POD.replace("memory=150Mi", "memory=400Mi").replace("busy", "leak")
+
+
+def test_it_opens_with_half_a_minute_that_has_run_and_its_kills_are_marked_as_the_library_counts_them():
+    with Cluster.simulated(1, cpus=2) as made:
+        made.apply(LEAK)
+        watch = CgroupWatch(made)
+        samples = list(watch.live.samples)
+        assert samples[-1][0] - samples[0][0] == pytest.approx(30)
+        killed = sum("Killed process" in line for line in made.node().kernel_log())
+        assert killed > 1
+        assert [mark["name"] for mark in watch.live.marks] == ["leak/app"] * killed
+        assert watch.live.limits == {"leak/app": 200 * 2**20}  # kept while the container waits to be restarted
+        assert watch.sentence.count("killed 137") == killed
+
+
+def test_the_comb_shows_what_cpu_stat_counts():
+    with Cluster.simulated(1, cpus=2) as made:
+        made.apply(POD)
+        watch = CgroupWatch(made, metric="throttled")
+        parts = [one[0] for one in watch.live._parts if one and one[0]]
+        assert len(parts) == 300
+        ran, stopped = (sum(part[i] for part in parts) / len(parts) for i in (0, 1))
+        path = next(c.path for c in made.node().desired().of_kind("container"))
+        stat = dict(line.split() for line in made.node().read(path, "cpu.stat").splitlines())
+        used, held = int(stat["usage_usec"]), int(stat["throttled_usec"])
+        assert ran / stopped == pytest.approx(
+            used / held, rel=0.05
+        )  # the sum may exceed the period: then in proportion
+
+
+def test_what_a_container_requests_is_shown_in_the_unit_of_the_metric(cluster):
+    cluster.apply(
+        POD.replace("busy", "asks").replace("limits: {cpu: 500m, memory: 200Mi}", "requests: {cpu: 250m, memory: 64Mi}")
+    )
+    watch = CgroupWatch(cluster)
+    assert watch.live.requests["asks/app"] == 64 * 2**20
+    watch.metric.value = "cpu"
+    assert watch.live.requests["asks/app"] == 0.25

@@ -202,7 +202,7 @@ def test_the_picture_is_the_pods_cgroup_tree_in_the_nodes_scale(builder):
     spec = builder._shown().spec()
     bar = next(one for one in spec["data"] if one["name"] == "request" and one["xaxis"] == "x")
     assert [name.strip() for name in bar["y"]] == ["kubepods", "burstable", "pod web", "app"]
-    assert list(bar["x"]) == [4000, 250, 250, 250] and spec["layout"]["xaxis"]["range"] == [0, 4000]
-    assert bar["text"][-1] == "250m · 6%"
+    assert list(bar["x"]) == [4, 0.25, 0.25, 0.25] and spec["layout"]["xaxis"]["range"] == [0, 4]
+    assert bar["text"][-1] == "0.25 CPU · 6%"
     assert "It requests 6% of the CPU and 2% of the memory of the node." in builder.sentence
     assert "It may use 25% of the CPU and 3% of the memory of the node." in builder.sentence

@@ -165,10 +165,12 @@ class Reading(NamedTuple):
     Attributes:
         value: in the metric's unit; None where there is nothing to be seen yet.
         limit: in the same unit; None = no limit.
+        parts: of the time since the last reading, 0 to 1: what ran, and what a quota stopped; None = not known.
     """
 
     value: float | None
     limit: float | None = None
+    parts: tuple[float, float] | None = None
 
 
 class Meter:
@@ -187,6 +189,7 @@ class Meter:
             raise KitError(f"metric: must be one of {', '.join(METRICS)}, got {metric!r}")
         self.node, self.metric = node, metric
         self._before: dict[str, tuple[float, float, float]] = {}
+        self._ran: dict[str, tuple[float, float, float]] = {}
 
     def read(self, cgroups: Sequence[Cgroup], seconds: float) -> dict[str, Reading]:
         """The metric of each cgroup, by name; one that has gone is left out.
@@ -215,7 +218,22 @@ class Meter:
         stat = dict(line.split() for line in self._read(path, "cpu.stat").splitlines())
         periods, throttled = float(stat.get("nr_periods", 0)), float(stat.get("nr_throttled", 0))
         rate = self._rate(path, periods, throttled, seconds)
-        return Reading(None if rate is None else 100 * rate)
+        return Reading(None if rate is None else 100 * rate, None, self._parts(path, seconds, stat, version))
+
+    def _parts(self, path: str, seconds: float, stat: dict[str, str], version: int) -> tuple[float, float] | None:
+        """How much of the time since the last reading a cgroup ran and stood still.
+
+        Both counters add up all processors, so that with several threads their sum may exceed the time that has passed;
+        then they share it in proportion.
+        """
+        used = cpu_seconds(partial(self._read, path), version)
+        stopped = float(stat.get("throttled_usec", 0)) / 1e6 + float(stat.get("throttled_time", 0)) / 1e9
+        before, self._ran[path] = self._ran.get(path), (used, stopped, seconds)
+        if before is None or seconds <= before[2] or used < before[0]:
+            return None
+        ran, stood, passed = used - before[0], stopped - before[1], seconds - before[2]
+        whole = max(passed, ran + stood)
+        return ran / whole, stood / whole
 
     def _rate(self, path: str, base: float, count: float, seconds: float) -> float | None:
         """How much the counter has grown for each unit of `base` since the last reading."""

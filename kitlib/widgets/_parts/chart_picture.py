@@ -13,6 +13,7 @@ import msgspec
 import traitlets
 
 from kitlib.charts.base import Chart
+from kitlib.views.tokens import NAMES
 from kitlib.widgets._parts.page import script, text
 
 
@@ -23,7 +24,9 @@ class ChartPicture(anywidget.AnyWidget):
         spec: the figure as JSON; "" = none yet.
     """
 
-    _esm = "const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;\n" + script("chart.js")
+    _esm = "const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;\n" + script(
+        "chart.js", HUES=NAMES
+    )
     _css = text("chart.css")
     spec = traitlets.Unicode().tag(sync=True)
 

@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.views.tokens import paint
 from kitlib.widgets._parts.field import Field
 
 KINDS = ("container", "init container", "sidecar")
@@ -129,7 +130,7 @@ class ContainerRow(ipw.VBox):
             list(self.amounts.values()),
             layout={"grid_template_columns": "repeat(auto-fill, minmax(26em, 1fr))", "width": "100%"},
         )
-        super().__init__([head, grid], layout={"border_left": "3px solid #0072B2", "padding": "0 0 0 .6em"})
+        super().__init__([head, grid], layout={"border_left": f"3px solid {paint('line')}", "padding": "0 0 0 .6em"})
         self.layout.margin = ".3em 0"
         for field in (self.name, self.kind, *self.amounts.values()):
             field.control.observe(changed, "value")

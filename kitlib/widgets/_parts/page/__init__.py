@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kitlib.views.tokens import css
+
 _FOLDER = Path(__file__).parent
 
 
@@ -22,4 +24,4 @@ def script(name: str, **constants: Any) -> str:
 
 def style() -> str:
     """The design as one style sheet: the tokens and what all widgets share; for pages of the kit's own too."""
-    return text("tokens.css") + text("kitlib.css")
+    return css() + text("kitlib.css")

@@ -1,15 +1,11 @@
 // Bars and boards of marked cells, from the same description that a plotly figure has: only what the kit's charts use.
 // Every bar and row keeps its identity, so that a change is seen as a move. Hues become those of the theme.
-const HUES = {
-  "#0072b2": "blue", "#e69f00": "orange", "#009e73": "green", "#d55e00": "red", "#56b4e9": "sky", "#cc79a7": "purple",
-  "#f0e442": "yellow", "#999999": "grey", "#c8c8c8": "grey",
-};
 const PATTERNS = {
-  "/": "repeating-linear-gradient(135deg,#0000 0 5px,var(--kit-ground) 5px 7px)",
-  "\\": "repeating-linear-gradient(45deg,#0000 0 5px,var(--kit-ground) 5px 7px)",
-  x: "repeating-linear-gradient(45deg,#0000 0 5px,var(--kit-ground) 5px 6px),repeating-linear-gradient(135deg,#0000 0 5px,var(--kit-ground) 5px 6px)",
-  ".": "radial-gradient(var(--kit-ground) 1.3px,#0000 1.5px) 0 0/6px 6px",
-  "+": "repeating-linear-gradient(90deg,#0000 0 6px,var(--kit-ground) 6px 7px)",
+  "/": "repeating-linear-gradient(135deg,#0000 0 5px,var(--tone) 5px 6px)",
+  "\\": "repeating-linear-gradient(45deg,#0000 0 5px,var(--tone) 5px 6px)",
+  x: "repeating-linear-gradient(45deg,#0000 0 5px,var(--tone) 5px 6px),repeating-linear-gradient(135deg,#0000 0 5px,var(--tone) 5px 6px)",
+  ".": "radial-gradient(var(--tone) 1.3px,#0000 1.5px) 0 0/6px 6px",
+  "+": "repeating-linear-gradient(90deg,#0000 0 6px,var(--tone) 6px 7px)",
 };
 const hue = (color) => {
   const name = HUES[String(color ?? "").toLowerCase()];
@@ -54,11 +50,12 @@ function hover(trace, values) {
     return value ?? "";
   }));
 }
+const isLimit = (trace) => trace.type === "scatter" && /^line-ns/.test(trace.marker?.symbol ?? "");
 function panelsOf({ data, layout }) {
   const found = new Map();
   for (const trace of data) {
-    if (trace.type !== "bar") continue;
-    const key = trace.xaxis ?? "x", flat = trace.orientation === "h";
+    if (trace.type !== "bar" && !isLimit(trace)) continue;
+    const key = trace.xaxis ?? "x", flat = trace.orientation === "h" || isLimit(trace);
     const panel = keep(found, key, () => ({ key, traces: [], rows: [], flat }));
     panel.traces.push(trace);
     (flat ? trace.y : trace.x).forEach((name) => { if (!panel.rows.includes(String(name))) panel.rows.push(String(name)); });
@@ -153,11 +150,12 @@ export default {
         }
         const from = panel.stacked ? sum : 0, to = from + value;
         sum = to;
+        bar.classList.toggle("kitlib-limit", isLimit(trace));
         bar.style.left = panel.at(Math.min(from, to)) + "%";
         bar.style.width = Math.abs(panel.at(to) - panel.at(from)) + "%";
         const color = hue(pick(trace.marker?.color, i)), pattern = PATTERNS[pick(trace.marker?.pattern?.shape, i)];
         const look = (pattern ? pattern + "," : "") + color;
-        if (bar.dataset.look !== look) { bar.dataset.look = look; bar.style.background = pattern ? pattern : color; bar.style.backgroundColor = color; }
+        if (bar.dataset.look !== look) { bar.dataset.look = look; bar.style.background = pattern ? pattern : color; bar.style.backgroundColor = `color-mix(in srgb,${color} var(--kit-fill),var(--kit-ground))`; bar.style.setProperty("--tone", color); }
         bar.dataset.value = value;
         bar.dataset.series = trace.name ?? "";
         bar.title = hover(trace, { x: panel.flat ? value : name, y: panel.flat ? name : value, customdata: pick(trace.customdata, i) })
@@ -256,13 +254,15 @@ export default {
         one.y.forEach((name, i) => spec_totals.set(String(name), one.text[i]));
       if (cells) drawTable(cells, spec.layout);
       else { table = cellsDrawn = null; shape = ""; drawBars(spec); }
-      const named = spec.data.filter((one) => one.type === "bar" && one.name && one.showlegend !== false);
+      const named = spec.data.filter((one) => (one.type === "bar" || isLimit(one)) && one.name && one.showlegend !== false);
       const several = new Set(named.map((one) => one.name)).size > 1 || Array.isArray(named[0]?.marker?.color);
       legend.replaceChildren(...(several ? named : []).map((one) => {
         const line = element("li"), key = element("span", "kitlib-key");
         const color = hue(pick(one.marker?.color, 0)), pattern = PATTERNS[pick(one.marker?.pattern?.shape, 0)];
         key.style.background = pattern ?? color;
-        key.style.backgroundColor = color;
+        key.style.backgroundColor = isLimit(one) ? "transparent" : `color-mix(in srgb,${color} var(--kit-fill),var(--kit-ground))`;
+        key.style.setProperty("--tone", color);
+        if (isLimit(one)) key.className = "kitlib-key kitlib-limit";
         line.append(key, one.name);
         return line;
       }));

@@ -1,4 +1,3 @@
-const DASHES = [[], [2, 3], [7, 4], [12, 4], [7, 3, 2, 3], [12, 3, 2, 3]];
 function short(value, unit) {
   if (value === null || value === undefined) return "–";
   if (unit === "bytes") {
@@ -14,13 +13,15 @@ function nice(least, unit) {
   return [1, 2, 5, 10].find((factor) => factor * tens >= least) * tens;
 }
 export default () => {
-  let times = [], columns = [], listeners = new Set(), seq = 0;
-  const clear = (model) => { times = []; columns = model.get("names").map(() => []); };
-  const add = (time, values) => {
+  let times = [], columns = [], cells = [], listeners = new Set(), seq = 0;
+  const clear = (model) => { times = []; cells = []; columns = model.get("names").map(() => []); };
+  const add = (time, values, parts) => {
     times.push(time);
+    cells.push(parts ?? null);
     columns.forEach((column, i) => column.push(values[i] ?? null));
     if (times.length > KEPT + 500) {
       times.splice(0, 500);
+      cells.splice(0, 500);
       columns.forEach((column) => column.splice(0, 500));
     }
   };
@@ -29,8 +30,8 @@ export default () => {
       clear(model);
       model.on("msg:custom", (message) => {
         if (message.kind === "reset") { clear(model); seq = 0; }
-        if (message.kind === "history") { clear(model); message.samples.forEach(([t, v]) => add(t, v)); }
-        if (message.kind === "sample") add(message.time, message.values);
+        if (message.kind === "history") { clear(model); message.samples.forEach(([t, v, p]) => add(t, v, p)); }
+        if (message.kind === "sample") add(message.time, message.values, message.parts);
         if (message.seq) seq = message.seq;
         listeners.forEach((draw) => draw());
       });
@@ -40,125 +41,165 @@ export default () => {
       el.classList.add("kitlib-live");
       el.style.cssText = "width:100%;min-width:0";
       const title = document.createElement("div"), canvas = document.createElement("canvas");
-      const legend = document.createElement("ul"), help = document.createElement("div");
+      const help = document.createElement("div");
       title.style.cssText = "font-weight:600;font-size:15px;margin:.3em 0";
       canvas.className = "kitlib-canvas";
       canvas.tabIndex = 0;
       canvas.dataset.lmSuppressShortcuts = "true";
-      canvas.style.cssText = "width:100%;height:300px;display:block";
-      legend.style.cssText = "list-style:none;margin:.3em 0;padding:0;display:flex;flex-wrap:wrap;gap:.1em 1.2em;font-size:12px";
+      canvas.style.cssText = "width:100%;display:block";
       help.textContent = "On the picture: + and − zoom, ← and → move, space pauses, Home goes back to now.";
-      help.style.cssText = "font-size:11px;opacity:.75";
-      el.append(title, canvas, legend, help);
+      help.style.cssText = "font-size:12px;color:var(--kit-soft)";
+      el.append(title, canvas, help);
       let due = 0, acked = 0, ackDue = 0, back = 0, frozen = null, drawn = 0;
       const room = () => model.get("window");
       const end = () => (frozen ?? times[times.length - 1] ?? 0) - back;
       const scene = () => {
         due = 0;
-        const names = model.get("names"), unit = model.get("unit"), limits = model.get("limits");
-        const dense = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+        const names = model.get("names"), unit = model.get("unit"), limits = model.get("limits"), requests = model.get("requests");
+        const marks = model.get("marks"), comb = unit.startsWith("%"), lane = comb ? LANE - 16 : LANE, head = 26;
+        const height = Math.max(1, names.length) * (lane + head) + 26;
+        canvas.style.height = height + "px";
+        const dense = window.devicePixelRatio || 1, width = canvas.clientWidth;
         if (!width) return;
         if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(height * dense)) {
           canvas.width = Math.round(width * dense);
           canvas.height = Math.round(height * dense);
         }
-        const pen = canvas.getContext("2d"), ink = getComputedStyle(el).color;
+        const pen = canvas.getContext("2d"), page = getComputedStyle(el), tone = (name) => page.getPropertyValue("--kit-" + name).trim();
+        const ink = tone("ink"), soft = tone("soft"), blue = tone("blue"), line = tone("line"), ground = tone("ground");
         pen.setTransform(dense, 0, 0, dense, 0, 0);
         pen.clearRect(0, 0, width, height);
-        pen.font = "11px system-ui, sans-serif";
-        const last = end(), first = last - room(), left = 62, right = 10, top = 10, bottom = 26;
+        const left = 58, right = width - 118, room = model.get("window"), last = end(), now = left + (right - left) * NOW;
+        const first = last - room, x = (t) => left + ((t - first) / room) * (now - left);
         let from = times.findIndex((t) => t >= first);
         if (from > 0) from -= 1;
         if (from < 0) from = Math.max(times.length - 1, 0);
         let to = times.length;
         while (to > from && times[to - 1] > last + 1e-9) to -= 1;
-        let high = 0;
-        for (const value of Object.values(limits)) high = Math.max(high, value);
-        for (const column of columns) for (let i = from; i < to; i++) if (column[i] > high) high = column[i];
-        high = high * 1.06 || 1;
-        const step = nice(high / 4, unit);
-        const x = (t) => left + ((t - first) / room()) * (width - left - right);
-        const y = (v) => height - bottom - (v / high) * (height - top - bottom);
-        pen.strokeStyle = "rgba(128,128,128,.3)";
-        pen.fillStyle = ink;
-        pen.lineWidth = 1;
-        pen.textAlign = "right";
-        for (let value = 0; value <= high; value += step) {
+        const say = (text, at, y, colour = ink, align = "left", bold = false) => {
+          pen.font = (bold ? "600 " : "") + "12px system-ui, sans-serif";
+          pen.textAlign = align;
+          pen.strokeStyle = ground;
+          pen.lineWidth = 3;
+          pen.strokeText(text, at, y); // legible over marks
+          pen.fillStyle = colour;
+          pen.fillText(text, at, y);
+        };
+        const rule = (x1, y1, x2, y2, colour, weight = 1, dash = []) => {
+          pen.strokeStyle = colour;
+          pen.lineWidth = weight;
+          pen.setLineDash(dash);
           pen.beginPath();
-          pen.moveTo(left, y(value));
-          pen.lineTo(width - right, y(value));
+          pen.moveTo(x1, y1);
+          pen.lineTo(x2, y2);
           pen.stroke();
-          pen.fillText(short(value, unit), left - 6, y(value) + 4);
-        }
-        pen.textAlign = "center";
-        for (let i = 0; i <= 5; i++) {
-          const t = first + (room() * i) / 5;
-          if (t >= -1e-9) pen.fillText(t.toFixed(room() < 10 ? 1 : 0) + " s", Math.min(x(t), width - right - 14), height - 8);
-        }
-        pen.save();
-        pen.beginPath();
-        pen.rect(left, top - 4, width - left - right, height - top - bottom + 8);
-        pen.clip();
-        pen.textAlign = "left";
-        pen.setLineDash([6, 4]);
-        const said = new Map(); // a line has the colour of its series, one of several series that of limits
-        for (const [name, value] of Object.entries(limits)) said.set(value, [...(said.get(value) || []), name]);
-        let above = Infinity;
-        for (const [value, whose] of [...said].sort((one, other) => other[0] - one[0])) {
-          const at = names.indexOf(whose[0]);
-          pen.strokeStyle = pen.fillStyle = whose.length === 1 && at >= 0 ? PALETTE[at % PALETTE.length] : LIMIT;
-          pen.beginPath();
-          pen.moveTo(left, y(value));
-          pen.lineTo(width, y(value));
-          pen.stroke();
-          let place = left + 4;
-          if (Math.abs(above - y(value)) < 14) place += 260; // two lines that lie close together: their names side by side
-          above = y(value);
-          pen.fillStyle = ink;
-          pen.fillText("limit of " + (whose.length > 2 ? whose.length + " series" : whose.join(", ")) + ": " + short(value, unit), place, y(value) - 4);
-        }
-        pen.lineWidth = 1.8;
-        columns.forEach((column, n) => {
-          pen.strokeStyle = PALETTE[n % PALETTE.length];
-          pen.setLineDash(DASHES[Math.floor(n / PALETTE.length) % DASHES.length]);
-          pen.beginPath();
-          if (to - from === 1 && column[from] !== null && column[from] !== undefined) { // one sample alone has no line
-            pen.fillStyle = pen.strokeStyle;
-            pen.arc(Math.min(x(times[from]), width - right - 4), y(column[from]), 4, 0, 2 * Math.PI);
-            pen.fill();
+          pen.setLineDash([]);
+        };
+        if (!names.length) say("No cgroup of this kind runs here.", left, 40, soft);
+        names.forEach((name, n) => {
+          const column = columns[n] ?? [], limit = limits[name], request = requests[name], top = n * (lane + head) + head, floor = top + lane;
+          const newest = column[times.length - 1], value = column[to - 1];
+          say(name, left, top - 5, ink, "left", true);
+          rule(left, floor, right, floor, line);
+          if (comb) {
+            const high = lane - 4;
+            for (let i = Math.max(from, 1); i < to; i++) {
+              const part = cells[i]?.[n];
+              if (!part) continue;
+              const x1 = Math.max(left, x(times[i - 1])), wide = Math.max(1, x(times[i]) - x1 - (x(times[i]) - x1 > 4 ? 1 : 0));
+              if (part[1] > 0) {
+                pen.fillStyle = tone("orange");
+                pen.globalAlpha = 0.3;
+                pen.fillRect(x1, floor - high * (part[0] + part[1]), wide, high * part[1]);
+                pen.globalAlpha = 1;
+                if (wide > 3) rule(x1, floor - high * part[0], x1 + wide, floor - high * (part[0] + part[1]), tone("orange-mark"));
+              }
+              pen.fillStyle = blue;
+              if (part[0] > 0) pen.fillRect(x1, floor - Math.max(2, high * part[0]), wide, Math.max(2, high * part[0]));
+            }
+            const seen = cells.slice(0, to).filter((_, i) => i && times[i - 1] >= first - 1e-6).map((part) => part?.[n]).filter(Boolean);
+            const stopped = seen.filter((part) => part[1] > 0).length, tint = stopped ? tone("orange-text") : ink;
+            say(!seen.length ? "–" : stopped ? `stopped in ${stopped}` : "never stopped", right + 6, floor - lane / 2, tint);
+            if (stopped) say(`of ${seen.length} readings`, right + 6, floor - lane / 2 + 15, tint);
             return;
           }
-          let down = false;
-          for (let i = from; i < to; i++) {
-            if (column[i] === null) { down = false; continue; }
-            if (down) pen.lineTo(x(times[i]), y(column[i]));
-            else pen.moveTo(x(times[i]), y(column[i]));
-            down = true;
+          let high = Math.max(limit ?? 0, request ?? 0);
+          for (let i = from; i < to; i++) if (column[i] > high) high = column[i];
+          high = high * 1.1 || 1;
+          const y = (v) => floor - (v / high) * lane, step = nice(high / 2, unit);
+          for (let tick = step; tick < high; tick += step) {
+            rule(left, y(tick), right, y(tick), line);
+            say(short(tick, unit), left - 6, y(tick) + 4, soft, "right");
           }
-          pen.stroke();
+          let run = [];
+          const finish = () => {
+            if (!run.length) return;
+            if (run.length === 1) run.push([run[0][0] + 2, run[0][1]]);
+            const area = () => {
+              pen.beginPath();
+              run.forEach(([px, py], i) => (i ? pen.lineTo(px, py) : pen.moveTo(px, py)));
+              pen.lineTo(run[run.length - 1][0], floor);
+              pen.lineTo(run[0][0], floor);
+              pen.closePath();
+            };
+            pen.save();
+            area();
+            pen.clip();
+            pen.globalAlpha = 0.4;
+            pen.fillStyle = blue;
+            pen.fillRect(left, request ? y(request) : top, right - left, lane + 2);
+            if (request && y(request) > top) {
+              pen.globalAlpha = 0.16;
+              pen.fillRect(left, top, right - left, y(request) - top);
+              pen.globalAlpha = 1;
+              for (let at = left - lane; at < right; at += 7) rule(at, y(request), at + y(request) - top, top, blue, 1.5);
+            }
+            pen.restore();
+            pen.globalAlpha = 1;
+            pen.strokeStyle = blue;
+            pen.lineWidth = 1.8;
+            pen.beginPath();
+            run.forEach(([px, py], i) => (i ? pen.lineTo(px, py) : pen.moveTo(px, py)));
+            pen.stroke();
+            run = [];
+          };
+          for (let i = from; i < to; i++) {
+            const died = marks.some((one) => one.name === name && one.sign === "end" && one.time > (times[i - 1] ?? -1) && one.time <= times[i]);
+            if (column[i] === null || column[i] === undefined || died) finish();
+            if (column[i] === null || column[i] === undefined) continue;
+            const px = Math.max(left, x(times[i])), py = y(column[i]);
+            if (unit !== "bytes" && run.length) run.push([run[run.length - 1][0], py]); // a rate holds over its interval
+            run.push([px, py]);
+          }
+          finish();
+          const reached = limit && value >= 0.995 * limit;
+          if (limit) {
+            rule(left, y(limit), right, y(limit), reached ? tone("orange-mark") : ink, reached ? 3.5 : 2);
+            say("limit " + short(limit, unit), right + 6, y(limit) + 4, ink, "left", true);
+          }
+          if (newest !== null && newest !== undefined) {
+            const at = Math.max(top + 10, Math.min(floor, y(value ?? newest) + 4));
+            say(short(value ?? newest, unit), right + 6, limit && at < y(limit) + 18 ? y(limit) + 19 : at, reached ? tone("orange-text") : ink);
+          }
+          let free = left;
+          for (const one of marks.filter((mark) => mark.name === name && mark.time >= first && mark.time <= last)) {
+            const px = x(one.time), py = limit ? y(limit) : top + 8;
+            rule(px - 6, py - 6, px + 6, py + 6, tone("red"), 3);
+            rule(px - 6, py + 6, px + 6, py - 6, tone("red"), 3);
+            if (px > free) { say(one.words, px + 8, py + 15, tone("red-text")); free = px + 76; }
+          }
         });
-        pen.restore();
+        for (let i = 0; i <= 5; i++) {
+          const t = first + (room * i) / 5;
+          if (t >= -1e-9) say(t.toFixed(room < 10 ? 1 : 0) + " s", Math.max(x(t), left), height - 8, soft, i === 5 ? "center" : "center");
+        }
+        rule(now, head - 4, now, height - 26, ink, 1, [2, 3]);
+        say("now", now, 11, soft, "center");
         drawn += 1;
         canvas.dataset.drawn = drawn;
         canvas.dataset.samples = times.length;
         canvas.dataset.paused = String(frozen !== null);
         title.textContent = model.get("heading") + (frozen !== null ? " (paused)" : "");
-        const newest = times.length - 1;
-        names.forEach((name, n) => {
-          let item = legend.children[n];
-          if (!item) {
-            item = document.createElement("li");
-            const key = document.createElement("span"), text = document.createElement("span");
-            key.style.cssText = "display:inline-block;width:1.8em;height:0;vertical-align:middle;margin-right:.4em";
-            item.append(key, text);
-            legend.append(item);
-          }
-          const style = ["solid", "dotted", "dashed"][Math.floor(n / PALETTE.length) % 3];
-          item.firstChild.style.borderTop = "3px " + style + " " + PALETTE[n % PALETTE.length];
-          const text = name + " " + short(columns[n]?.[newest], unit);
-          if (item.lastChild.textContent !== text) item.lastChild.textContent = text;
-        });
-        while (legend.children.length > names.length) legend.lastChild.remove();
         if (!ackDue && seq !== acked)
           ackDue = setTimeout(() => { ackDue = 0; acked = seq; model.send({ kind: "drawn", seq: acked }); }, 400);
       };
@@ -189,7 +230,7 @@ export default () => {
       const size = new ResizeObserver(draw);
       size.observe(canvas);
       listeners.add(draw);
-      const changes = "change:window change:limits change:names change:heading change:unit";
+      const changes = "change:window change:limits change:requests change:marks change:names change:heading change:unit";
       model.on(changes, draw);
       draw();
       return () => {

@@ -96,7 +96,7 @@ export default {
     const place = document.createElement("div");
     place.style.overflow = "auto";
     place.style.maxHeight = "80em";
-    place.style.borderBottom = "1px solid #8888";
+    place.style.borderBottom = "1px solid var(--kit-line)";
     place.tabIndex = 0;
     place.setAttribute("role", "region");
     place.setAttribute("aria-label", "cgroup tree, scrolls");
