@@ -1,21 +1,23 @@
 """A cluster as `kubectl get … -o json` (or yaml) printed it: objects to look at, and a scheduler that sees them.
 
-kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json |
-kitlib explain POD
+The command that prints them is `COMMAND`; its output goes to `kitlib explain`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from kitlib.advisor.findings import Gap
+from kitlib.advisor.printed import printed
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.boundary import guarded
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import (
+    Event,
     Namespace,
     Node,
     PersistentVolume,
@@ -43,7 +45,10 @@ from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.changes import Change, changes
 
 T = TypeVar("T", bound=KubeObject)
-COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json"
+COMMAND = (
+    "kubectl get nodes,pods,ns,svc,rc,rs,sts,deploy,ds,jobs,cj,hpa,quota,limits,pdb,pc,pvc,pv,sc,"
+    "csinodes,csidrivers,csistoragecapacities,volumeattachments -A -o json"
+)
 """The command that prints all objects that answers take into account; all documents and messages of the kit use it."""
 
 
@@ -67,7 +72,7 @@ class Dump:
     listed: frozenset[str] = frozenset()
     server: str = ""
     _of_kind: dict[type[KubeObject], Sequence[KubeObject]] = field(default_factory=dict, init=False, repr=False)
-    _without: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    _without: dict[str, list[Gap]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, *sources: Source, release: Release | str | None = None, profile: Profile | None = None) -> Dump:
@@ -77,7 +82,7 @@ class Dump:
             ManifestError: for what is none.
             KitError: where there is no node in it.
         """
-        return cls._of([obj for source in sources for obj in load(source)], release, profile)
+        return cls._of([obj for source in sources for obj in load(printed(source))], release, profile)
 
     @classmethod
     def of_items(
@@ -136,11 +141,11 @@ class Dump:
         bound = [claim for claim in claims if claim.spec.volume_name]
         classes = [claim for claim in claims if not claim.spec.volume_name and claim.spec.storage_class_name]
         missing = [
-            kind
-            for kind, name, absent in (
-                ("persistentvolumeclaims", "PersistentVolumeClaim", not claims),
-                ("persistentvolumes", "PersistentVolume", bound and not self.of(PersistentVolume)),
-                ("storageclasses", "StorageClass", classes and not self.of(StorageClass)),
+            name
+            for name, absent in (
+                ("PersistentVolumeClaim", not claims),
+                ("PersistentVolume", bound and not self.of(PersistentVolume)),
+                ("StorageClass", classes and not self.of(StorageClass)),
             )
             if absent and name not in self.listed
         ]
@@ -149,27 +154,55 @@ class Dump:
             return
         for pod in users:
             pod.spec.volumes = [v for v in pod.spec.volumes if not (v.persistent_volume_claim or v.ephemeral)]
-            said = f"the pod's volume claims: there are no {', '.join(missing)} in what was read"
-            self._without.setdefault(pod.key, []).append(said)
+            said = "the pod's volume claims: none of this kind in what was read"
+            self._without.setdefault(pod.key, []).extend(Gap(kind, "", said) for kind in missing)
 
     def _leave_out_claims(self) -> None:
         """The same for claims of devices."""
         users = [pod for pod in self.pods if pod.spec.resource_claims]
-        kinds: dict[str, type[KubeObject]]
-        kinds = {"resourceclaims": ResourceClaim, "deviceclasses": DeviceClass, "resourceslices": ResourceSlice}
-        missing = [name for name, kind in kinds.items() if not self.of(kind) and kind.__name__ not in self.listed]
+        kinds: tuple[type[KubeObject], ...] = (ResourceClaim, DeviceClass, ResourceSlice)
+        missing = [kind.__name__ for kind in kinds if not self.has(kind)]
         if not users or not missing or not self.release.enabled("DynamicResourceAllocation"):
             return
         for pod in users:
             pod.spec.resource_claims = []
-            said = f"the pod's claims of devices: there are no {', '.join(missing)} in what was read"
-            self._without.setdefault(pod.key, []).append(said)
+            said = "the pod's claims of devices: none of this kind in what was read"
+            self._without.setdefault(pod.key, []).extend(Gap(kind, "", said) for kind in missing)
 
     def left_out_of(self, pod: Pod) -> str:
         """What the answer about a pod does not take into account, in words; "" = nothing."""
-        group = pod.spec.scheduling_group
-        grouped = [] if group is None else [f"the pod group {group.pod_group_name!r}, for which the pod may wait"]
-        return "; ".join([*self._without.get(pod.key, ()), *grouped, *([self.left_out] if self.left_out else [])])
+        return "; ".join(filter(None, [*map(str, self._without.get(pod.key, ())), self.left_out]))
+
+    def unread(self, pod: Pod) -> list[Gap]:
+        """Return the kinds behind a pod's claims that were not read; the pod is decided without these claims."""
+        return list(self._without.get(pod.key, ()))
+
+    def has(self, kind: type[KubeObject]) -> bool:
+        """Whether objects of a kind were read, or there is none of it in the cluster."""
+        return bool(self.of(kind)) or kind.__name__ in self.listed
+
+    @cached_property
+    def volumes(self) -> dict[str, PersistentVolume]:
+        """Name -> PersistentVolume."""
+        return {one.name: one for one in self.of(PersistentVolume)}
+
+    @property
+    def priority_classes(self) -> list[PriorityClass]:
+        """The priority classes, those of the system included."""
+        names = {one.name for one in self.of(PriorityClass)}
+        return [*self.of(PriorityClass), *(one for one in system_priority_classes() if one.name not in names)]
+
+    @cached_property
+    def newest_time(self) -> datetime | None:
+        """The newest time that an object carries: the dump is at least as new; None where none carries one."""
+        found = [one.metadata.creation_timestamp for one in self.objects]
+        reported = [one.status.conditions for one in self.nodes] + [one.status.conditions for one in self.pods]
+        for conditions in reported:
+            for one in conditions:
+                found += [one.last_transition_time, one.last_heartbeat_time]
+        for event in self.of(Event):
+            found += [event.last_timestamp, event.event_time]
+        return max((one for one in found if one is not None), default=None)
 
     @property
     def unknown_releases(self) -> dict[str, list[str]]:
@@ -235,6 +268,7 @@ class Dump:
                 return waiting[0]
             listed = ", ".join(pod.key for pod in waiting[:10]) or "none"
             raise KitError(f"which pod? {len(waiting)} wait for a node: {listed}")
+        name = name.removeprefix("pod/").removeprefix("pods/").removeprefix("po/")
         found = [pod for pod in self.pods if name in (pod.key, pod.name)]
         if not found:
             raise NotFound("pods", name)
@@ -328,42 +362,3 @@ def unbound(pod: Pod) -> Pod:
     made = deepcopy(pod)
     made.spec.node_name, made.status.nominated_node_name, made.status.phase = "", "", "Pending"
     return made
-
-
-_COUNT = re.compile(
-    r"(\d+)/(\d+) nodes are available: (.*?)"
-    r"(?:\. (?:[^.]*, )?preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"  # other PostFilter plugins speak first
-)
-_REASON = re.compile(r"(\d+) (.+)")
-
-
-@guarded("FailedScheduling message")
-def decode(message: str) -> dict[str, Any]:
-    """A FailedScheduling message in its parts.
-
-    Returns:
-        `nodes` (all), `reasons` and `preemption` (reason -> number of nodes).
-
-    Raises:
-        KitError: for a text that is none.
-    """
-    found = _COUNT.search(" ".join(message.split()).rstrip("."))
-    if found is None:
-        raise KitError('no FailedScheduling message: "0/3 nodes are available: 3 Insufficient cpu." is one')
-    return {
-        "nodes": int(found[2]),
-        "reasons": _reasons(found[3]),
-        "preemption": _reasons(found[4] or ""),
-    }
-
-
-def _reasons(text: str) -> dict[str, int]:
-    """`3 Insufficient cpu, 1 node(s) had untolerated taint {a: b}`; a comma inside a reason is part of it."""
-    counted: dict[str, int] = {}
-    for part in re.split(r", (?=\d+ )", text.strip().rstrip(".")):
-        found = _REASON.fullmatch(part.strip())
-        if found is not None:
-            counted[found[2].rstrip(".")] = int(found[1])
-        elif part:
-            counted[part] = 0
-    return counted

@@ -26,6 +26,13 @@ HELPFUL = (
     ("", "v1", "namespaces", "Namespace"),
     ("", "v1", "services", "Service"),
     ("", "v1", "replicationcontrollers", "ReplicationController"),
+    ("", "v1", "resourcequotas", "ResourceQuota"),
+    ("", "v1", "limitranges", "LimitRange"),
+    ("apps", "v1", "deployments", "Deployment"),
+    ("apps", "v1", "daemonsets", "DaemonSet"),
+    ("batch", "v1", "jobs", "Job"),
+    ("batch", "v1", "cronjobs", "CronJob"),
+    ("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),
     ("apps", "v1", "replicasets", "ReplicaSet"),
     ("apps", "v1", "statefulsets", "StatefulSet"),
     ("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
@@ -38,6 +45,21 @@ HELPFUL = (
     ("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity"),
     ("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment"),
 )
+OPTIONAL = (
+    ("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"),
+    ("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup"),
+    ("scheduling.k8s.io", "v1alpha1", "workloads", "Workload"),
+    ("kueue.x-k8s.io", "v1beta2", "workloads", "Workload"),
+    ("kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue"),
+    ("kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue"),
+    ("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),
+    ("scheduling.volcano.sh", "v1beta1", "queues", "Queue"),
+    ("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"),
+    ("karpenter.sh", "v1", "nodepools", "NodePool"),
+    ("karpenter.sh", "v1", "nodeclaims", "NodeClaim"),
+    ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+)
+"""Kinds that many clusters do not have; one that does not exist is left out without a word."""
 DEVICES = (
     ("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"),
     ("resource.k8s.io", "v1", "deviceclasses", "DeviceClass"),
@@ -71,14 +93,15 @@ def read_cluster(
     items: list[dict[str, Any]] = []
     missing: list[str] = []
     listed: list[str] = []
-    wanted = [*NEEDED, *HELPFUL]
+    wanted = [*NEEDED, *HELPFUL, *OPTIONAL]
     for group, version, plural, kind in wanted:
         try:
             found = _list(client, group, version, plural, kind)
         except _Refused as refused:
             if kind in ("Node", "Pod"):
                 raise KitError(f"{plural} cannot be listed: {refused}; the scheduler's view needs them") from None
-            missing.append(plural)
+            if not (refused.absent and (group, version, plural, kind) in OPTIONAL):
+                missing.append(plural)
             continue
         items += found
         listed.append(kind)
@@ -96,7 +119,9 @@ def read_cluster(
 
 
 class _Refused(Exception):
-    """One kind cannot be listed."""
+    """One kind cannot be listed; `absent`: the cluster does not have it."""
+
+    absent = False
 
 
 def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
@@ -123,7 +148,9 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
     except Exception as error:  # urllib3's own: no route, no name, a wrong certificate
         raise KitError(f"{configuration.host}: {error}") from None
     if status in (401, 403, 404):
-        raise _Refused(f"{status} {reason}")
+        refused = _Refused(f"{status} {reason}")
+        refused.absent = status == 404
+        raise refused
     if not 200 <= status < 300:
         raise KitError(f"{configuration.host}{path}: {status} {reason}")
     try:

@@ -81,7 +81,7 @@ class Located(NamedTuple):
 
 def load_located(source: Source, *, strict: bool = False, keep_data: bool = False) -> list[Located]:
     """As `load`, with the place of each object, so that a later refusal can name it; and with its data, if wanted."""
-    text, name = _read(source)
+    text, name = read_source(source)
     found: list[Located] = []
     with collector_paused():
         for number, document in enumerate(_documents(text, name), start=1):
@@ -124,7 +124,8 @@ def from_dict(data: dict[str, Any], type_: type[Any] | None = None, *, strict: b
     return _object(data, type_, "", 0, strict)
 
 
-def _read(source: Source) -> tuple[str | bytes, str]:
+def read_source(source: Source) -> tuple[str | bytes, str]:
+    """Return the text of a source and its name; "" for text."""
     if isinstance(source, bytes):
         return source, ""
     if isinstance(source, str) and ("\n" in source or "{" in source or (":" in source and not os.path.exists(source))):

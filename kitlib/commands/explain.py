@@ -1,4 +1,4 @@
-"""`kitlib explain`: why a pod is pending, plugin by plugin, and the smallest change that lets it in."""
+"""`kitlib explain`: the stage that holds a pod or a workload, with numbers, and the smallest change that lets it in."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
     from kitlib.api.core import Pod
-
-
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
-"""The condition's message. Source: registry/core/pod applySchedulingGatedCondition."""
+    from kitlib.api.meta import KubeObject
 
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
         "explain",
-        help="explain why a pod is pending, and what would help",
-        description="Read what kubectl printed and explain what the scheduler decides about a pod: "
-        "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities -A -o json "
+        help="explain why a pod or workload waits, and what would help",
+        description="Read what kubectl printed and explain which stage holds a pod, Job or another workload: "
+        "kubectl get nodes,pods,ns,svc,rc,rs,sts,deploy,ds,jobs,cj,hpa,quota,limits,pdb,pc,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments -A -o json "  # noqa: E501
         "| kitlib explain POD. "
         "YAML is read too, large files quickly after pip install 'kitlib[fast]'. "
-        "Exit code 0: the pod fits (or the message was read); 1: it does not; 2: bad input.",
+        "Exit code 0: it fits or runs (or the message was read); 1: a stage holds it; 2: bad input; 3: the answer "
+        "depends on something that is not modelled or was not read.",
     )
-    made.add_argument("pod", nargs="?", default="", help="NAME or NAMESPACE/NAME; may be left out where one pod waits")
+    made.add_argument(
+        "pod", nargs="*", help="NAME, NAMESPACE/NAME or KIND/NAME (job/train); may be left out where one pod waits"
+    )
+    made.add_argument("-n", "--namespace", default="", help="of the object")
     made.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
     made.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
-    made.add_argument("--context", default="", help="of the kubeconfig, with --live")
+    made.add_argument("--context", default="", help="of the kubeconfig; reads that cluster as --live does")
     made.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
     made.add_argument("--message", metavar="TEXT", help="only read a FailedScheduling message")
     made.add_argument("--how-many", action="store_true", help="say how many more of the pod fit, and where")
@@ -52,36 +53,66 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from kitlib.advisor.dump import Dump, decode
+    from kitlib.advisor.dump import Dump
+    from kitlib.advisor.message import decode
+    from kitlib.advisor.printed import is_description
     from kitlib.advisor.redact import Redactor
+    from kitlib.advisor.targets import find_target
+    from kitlib.api.core import Pod
+    from kitlib.api.errors import KitError
+    from kitlib.api.serialize import read_source
 
     if options.message is not None:
         return _message(decode(options.message), options.json)
-    if options.live:
+    if options.live or options.context:
         from kitlib.advisor.live_cluster import read_cluster
-        from kitlib.api.errors import KitError
 
         if options.file:
             raise KitError("--live and --file exclude each other")
         dump = read_cluster(options.kubeconfig, context=options.context, release=options.release)
     else:
-        dump = Dump.read(*(options.file or [sys.stdin]), release=options.release)
+        sources = options.file or [sys.stdin]
+        text, _ = read_source(sources[0])
+        if is_description(text):
+            return _description(text if isinstance(text, str) else text.decode("utf-8", "replace"), options.json)
+        dump = Dump.read(*(sources if options.file else [_text(text)]), release=options.release)
     if options.before or options.after:
         return _changes(dump, options)
-    pod = dump.pod(options.pod)
+    target = find_target(dump, " ".join(options.pod), options.namespace)
     hide = Redactor(dump.objects).text if options.redact else str
-    return (_how_many if options.how_many else _explain)(dump, pod, hide, options)
+    if options.how_many:
+        if not isinstance(target, Pod):
+            raise KitError(f"--how-many counts pods, {target.kind} {target.key} is none")
+        return _how_many(dump, target, hide, options)
+    return _explain(dump, target, hide, options)
+
+
+def _text(text: str | bytes) -> str | bytes:
+    """Return a text that is not taken for a path."""
+    return f"{text}\n" if isinstance(text, str) else text
 
 
 def _message(parts: dict[str, Any], as_json: bool) -> int:
-    if as_json:
-        print(json.dumps(parts, indent=2, ensure_ascii=False))
-        return 0
-    print(f"{parts['nodes']} nodes were looked at; the pod fits on none of them.")
-    for title, reasons in (("Filters", parts["reasons"]), ("Preemption", parts["preemption"])):
-        for reason, count in sorted(reasons.items(), key=lambda item: -item[1]):
-            print(f"  {title}: {f'{count} × ' if count else ''}{reason}")
+    from kitlib.advisor.message import in_words
+
+    print(json.dumps(parts, indent=2, ensure_ascii=False) if as_json else "\n".join(in_words(parts)))
     return 0
+
+
+def _description(text: str, as_json: bool) -> int:
+    """Explain what a description says of its pod: the events that tell why it waits, the newest last.
+
+    Raises:
+        KitError: none of its events does.
+    """
+    from kitlib.advisor.message import decode
+    from kitlib.advisor.printed import AS_JSON, described
+    from kitlib.api.errors import KitError
+
+    events = [one for one in described(text) if one[0] == "FailedScheduling"]
+    if not events:
+        raise KitError(f"the text of kubectl describe has no event FailedScheduling: {AS_JSON}")
+    return _message(decode(events[-1][2]), as_json)
 
 
 _TITLES = {
@@ -122,69 +153,17 @@ def _changes(dump: Dump, options: argparse.Namespace) -> int:
     return int(bool(concerned))
 
 
-def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:
-    from kitlib.advisor.dump import unbound
-    from kitlib.advisor.remedies import remedies
+def _explain(dump: Dump, target: KubeObject, hide: Callable[[str], str], options: argparse.Namespace) -> int:
+    from kitlib.advisor.explanation_text import as_data, in_text
+    from kitlib.advisor.workloads import explain_object
 
-    scheduler = dump.scheduler(without=pod)  # one for the decision and all that is tried
-    decision = scheduler.explain(unbound(pod))
-    foreign, left_out = _foreign_scheduler(dump, pod), dump.left_out_of(pod)
-    asked = not (options.no_remedies or decision.suggested_host or foreign or pod.spec.node_name)
-    helps = remedies(dump, pod, scheduler=scheduler) if asked else []
+    asked = not options.no_remedies
+    found = explain_object(dump, target, find_remedies=asked)
     if options.json:
-        answer = {
-            "pod": pod.key,
-            "release": str(decision.release),
-            "chosen": decision.suggested_host,
-            "feasible": decision.feasible,
-            "message": decision.message,
-            "nodes": decision.reasons_by_node(),
-            "victims": [victim.key for victim in decision.victims],
-            "remedies": [{"changes": [c.text for c in one.changes], "node": one.node} for one in helps],
-            "leftOut": left_out,
-            "unknownReleases": dump.unknown_releases,
-            "scheduler": foreign,
-            "runsOn": pod.spec.node_name,
-        }
-        print(hide(json.dumps(answer, indent=2, ensure_ascii=False)))
+        print(hide(json.dumps(as_data(dump, found), indent=2, ensure_ascii=False)))
     else:
-        if foreign:
-            print(
-                hide(
-                    f"Pod {pod.key} asks for the scheduler {foreign!r}: the default scheduler does not look at it, and "
-                    "no event comes from it. If it did:\n"
-                )
-            )
-        if pod.spec.node_name:
-            phase = pod.status.phase or "Pending"
-            print(hide(f"Pod {pod.key} is bound to {pod.spec.node_name} ({phase}). If it were scheduled anew:\n"))
-        print(hide(decision.explain()))
-        if decision.gate is not None:
-            print(f"\nThere is no event. The condition PodScheduled says: {GATED}")
-        elif decision.message and not (foreign or pod.spec.node_name):
-            print(hide(f"\nThe event says: {decision.message}"))
-        if helps:
-            print("\nThe smallest changes that let it in (each was tried):")
-            for one in helps:
-                print(hide(f"  - {one}"))
-        elif asked:
-            print("\nNo change of up to three steps was found that lets it in.")
-        if left_out:
-            print(hide(f"\nNot taken into account: {left_out}."))
-        if dump.unknown_release_text:
-            print(hide(f"\nA newer release: {dump.unknown_release_text}."))
-    if foreign:
-        return 1
-    return 0 if decision.suggested_host or pod.spec.node_name else 1
-
-
-def _foreign_scheduler(dump: Dump, pod: Pod) -> str:
-    """The scheduler that the pod asks for, where that is not the one that is explained; "" = it is."""
-    from kitlib.scheduler.profile import DEFAULT_SCHEDULER
-
-    own = dump.profile.name if dump.profile is not None else DEFAULT_SCHEDULER
-    wanted = pod.spec.scheduler_name or DEFAULT_SCHEDULER
-    return wanted if wanted != own else ""
+        print("\n\n".join(hide(part) for part in in_text(dump, found, remedies_asked=asked)))
+    return found.exit_code
 
 
 def _how_many(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:

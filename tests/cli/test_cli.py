@@ -117,7 +117,7 @@ def test_a_defect_is_kept_and_reported_without_names_and_secrets(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError(f"in {tmp_path}/secret of ottilie on ottilies-laptop")
 
-    monkeypatch.setattr("kitlib.advisor.dump.decode", broken)
+    monkeypatch.setattr("kitlib.advisor.message.decode", broken)
     for _ in range(5):
         with pytest.raises(ZeroDivisionError):
             cli.main(["explain", "--message", "the-learners-own-words"])

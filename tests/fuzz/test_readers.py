@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kitlib.advisor.dump import Dump, decode
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.message import decode
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.progress import Progress

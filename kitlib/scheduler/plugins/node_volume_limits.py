@@ -6,7 +6,7 @@ Source: plugins/nodevolumelimits/csi.go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kitlib.api.core import Pod
@@ -76,22 +76,28 @@ class NodeVolumeLimits(Plugin):
             if absent:
                 found.reject_row(place, Code.Unschedulable, (f"{absent} CSI driver is not installed on the node",))
                 continue
-            limits = {
-                driver.name: driver.allocatable.count
-                for driver in (csi_node.spec.drivers if csi_node else ())
-                if driver.allocatable is not None and driver.allocatable.count is not None
-            }
-            if not limits:
-                continue
-            standing: set[Attached] = set()
-            for other in context.snapshot.pods[row].values():
-                standing |= attachable(other.pod, context)
-            # a volume that is attached already counts with what is attached, and once more as the pod's
-            used = _by_driver(standing | state.attached.get(name, set()))
-            more = _by_driver(state.needed - standing)
-            if any(driver in limits and used[driver] + count > limits[driver] for driver, count in more.items()):
+            if any(used + more > most for _, used, more, most in attach_counts(state, int(row), context)):
                 found.reject_row(place, Code.Unschedulable, (EXCEEDED,))
         return found
+
+
+def attach_counts(state: State, row: int, context: Context) -> Iterator[tuple[str, int, int, int]]:
+    """Return (driver, attached volumes, more that the pod needs, limit) of each driver with a limit on the node."""
+    csi_node = context.volumes.csi_nodes.get(context.snapshot.names[row])
+    limits = {
+        driver.name: driver.allocatable.count
+        for driver in (csi_node.spec.drivers if csi_node else ())
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    }
+    if not limits:
+        return
+    standing: set[Attached] = set()
+    for other in context.snapshot.pods[row].values():
+        standing |= attachable(other.pod, context)
+    # a volume that is attached already counts with what is attached, and once more as the pod's
+    used = _by_driver(standing | state.attached.get(context.snapshot.names[row], set()))
+    more = _by_driver(state.needed - standing)
+    yield from ((driver, used[driver], count, limits[driver]) for driver, count in more.items() if driver in limits)
 
 
 def _absent_driver(state: State, csi_node: CSINode | None, context: Context) -> str:

@@ -1,0 +1,40 @@
+"""A change that may let a pod in: what to write, who writes it, and how it is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kitlib.advisor.findings import PLATFORM, TEAM, YOU
+from kitlib.api.core import Node, Pod
+
+OWNERS = (YOU, TEAM, PLATFORM)
+"""Who may make a change, the nearest first."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change.
+
+    Attributes:
+        text: what to do.
+        kind: `request`, `toleration`, `affinity`, `spread`, `port`, `priority`, `pod`, `resize`, `volume`, `cordon`,
+            `label` or `node`.
+        owner: one of `OWNERS`.
+        pod: changes the pod in place.
+        nodes: gives other nodes; None = the cluster's own.
+        others: other pods that change: (as it is, as it would be; None = gone).
+        objects: storage objects that are added.
+        about: the subject of changes that differ only in their extent; only the smallest that helps is an answer.
+        preempts: whether a node that preemption makes room on is an answer.
+    """
+
+    text: str
+    kind: str
+    owner: str = YOU
+    pod: Callable[[Pod], None] | None = None
+    nodes: Callable[[list[Node]], list[Node]] | None = None
+    others: Sequence[tuple[Pod, Pod | None]] = ()
+    objects: Sequence[object] = ()
+    about: str = ""
+    preempts: bool = False

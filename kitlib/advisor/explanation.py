@@ -1,0 +1,277 @@
+"""Why a pod waits: its stages in order, the one that holds it, what the cluster said, and what would help.
+
+    explanation = explain_pod(dump, dump.pod("shop/web-0"))
+    explanation.verdict, explanation.stage, explanation.exit_code
+
+What the kit models is computed; what other controllers decide is read from their objects. Where the verdict depends on
+a field or kind that is not modelled or was not read, the verdict is `uncertain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from kitlib.advisor.blockers import VOLUME_PLUGINS, blocked, rejected_by
+from kitlib.advisor.bound_pods import bound_stages
+from kitlib.advisor.dump import Dump, unbound
+from kitlib.advisor.findings import HELD, NOTE, PASSED, PLATFORM, STAGES, TEAM, YOU, Gap, StageResult
+from kitlib.advisor.foreign import (
+    foreign_group,
+    foreign_owner,
+    foreign_scheduler,
+    kueue_workload,
+    let_go,
+    read_group,
+    read_kueue,
+    read_node_makers,
+)
+from kitlib.advisor.gang import group_named_by, group_object, members_of, read_gang
+from kitlib.advisor.last_word import LastWord, last_word
+from kitlib.advisor.missing_kinds import gaps_of
+from kitlib.advisor.remedies import Remedy, remedies
+from kitlib.api.core import TERMINAL_PHASES, PersistentVolumeClaim, Pod
+from kitlib.api.meta import KubeObject
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.volumes import claim_names, is_fully_bound
+from kitlib.scheduler.profile import DEFAULT_SCHEDULER
+from kitlib.scheduler.scheduler import Scheduler
+
+FITS, HOLDS, RUNS, ENDED, UNCERTAIN = "fits", "held", "runs", "ended", "uncertain"
+"""Verdicts: a node is found; a stage holds it; it has its node; it has ended; the answer depends on a gap."""
+EXIT_CODES = {FITS: 0, RUNS: 0, ENDED: 0, HOLDS: 1, UNCERTAIN: 3}
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer about a pod, or about an object that makes pods.
+
+    Attributes:
+        subject: the object that was asked about.
+        pod: the pod that was looked at; None where the object has none that waits.
+        verdict: see above.
+        stage: the first stage that holds it; "" = none.
+        results: of all stages that were looked at, in order.
+        gaps: what the answer depends on and does not take into account.
+        decision: the scheduler's, computed; None where it was not asked.
+        remedies: the smallest changes that help.
+        said: what the cluster said last.
+    """
+
+    subject: KubeObject
+    pod: Pod | None
+    verdict: str
+    stage: str = ""
+    results: tuple[StageResult, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    decision: Decision | None = None
+    remedies: tuple[Remedy, ...] = ()
+    said: LastWord = field(default_factory=LastWord)
+
+    @property
+    def exit_code(self) -> int:
+        """0: it fits, runs or has ended; 1: it is held; 3: the answer is uncertain."""
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def held(self) -> StageResult | None:
+        """The result of the stage that holds it."""
+        return next((one for one in self.results if one.state == HELD and one.stage == self.stage), None)
+
+
+def explain_pod(dump: Dump, pod: Pod, *, find_remedies: bool = True, scheduler: Scheduler | None = None) -> Explanation:
+    """Return the answer about one pod.
+
+    Args:
+        dump: the cluster.
+        pod: a pod of it.
+        find_remedies: look for changes that help where filters hold the pod.
+        scheduler: `dump.scheduler(without=pod)`, where there is one already.
+    """
+    scheduler = scheduler or dump.scheduler(without=pod)
+    gaps = gaps_of(dump, pod)
+    if pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+        results = list(bound_stages(dump, pod, scheduler))
+        stage = first_held(results)
+        verdict = HOLDS if stage else ENDED if pod.status.phase == "Succeeded" else RUNS
+        placed = [gap for gap in gaps if not gap.field.startswith("spec.schedulingGroup")]
+        return Explanation(pod, pod, verdict, stage, tuple(results), tuple(replace(g, decides=False) for g in placed))
+    results = [*_queues(dump, pod), *_gates(pod), *_groups(dump, pod)]
+    before = first_held(results)
+    decision = scheduler.explain(_ungated(pod))
+    results += _scheduling(dump, pod, scheduler, decision, before)
+    stage = first_held(results)
+    if any(one.stage == "gang" and one.state == PASSED for one in results):
+        gaps = [gap for gap in gaps if gap.field not in ("spec.schedulingGroup", "spec.workloadRef")]
+    foreign = scheduler_of_others(dump, pod)
+    if foreign:
+        by = foreign_scheduler(foreign) or "another scheduler"
+        why = f"{by} ({foreign}) decides about the pod; kube-scheduler's rules say only what they would"
+        gaps.append(Gap("Pod", "spec.schedulerName", why))
+    said = last_word(dump, pod, None if before else decision)
+    helps: list[Remedy] = []
+    if find_remedies and not before and not foreign and stage in ("filters", "volumes"):
+        helps = remedies(dump, pod, scheduler=scheduler)
+    verdict = _verdict(stage, before, foreign, decision, gaps, said)
+    shown = replace_gate(decision, pod, scheduler)
+    return Explanation(pod, pod, verdict, stage, tuple(results), tuple(gaps), shown, tuple(helps), said)
+
+
+def replace_gate(decision: Decision, pod: Pod, scheduler: Scheduler) -> Decision:
+    """Return the decision as the scheduler makes it, gates included."""
+    return scheduler.explain(unbound(pod)) if pod.spec.scheduling_gates else decision
+
+
+def _verdict(stage: str, before: str, foreign: str, decision: Decision, gaps: list[Gap], said: LastWord) -> str:
+    if before:
+        return HOLDS
+    if foreign:
+        return UNCERTAIN
+    if not stage:
+        return UNCERTAIN if said.contradicts or any(gap.decides for gap in gaps) else FITS
+    rejecting = set(rejected_by(decision))
+    wrongly = any(gap.kind == "Namespace" and "InterPodAffinity" in rejecting for gap in gaps)
+    return UNCERTAIN if wrongly else HOLDS
+
+
+def first_held(results: list[StageResult]) -> str:
+    """Return the first stage that holds; "" = none."""
+    held = [one.stage for one in results if one.state == HELD]
+    return min(held, key=STAGES.index, default="")
+
+
+def _ungated(pod: Pod) -> Pod:
+    made = unbound(pod)
+    made.spec.scheduling_gates = []
+    return made
+
+
+def scheduler_of_others(dump: Dump, pod: Pod) -> str:
+    """Return the scheduler that a pod asks for where it is not the one that is computed; "" = it is."""
+    own = dump.profile.name if dump.profile is not None else DEFAULT_SCHEDULER
+    wanted = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    return wanted if wanted != own else ""
+
+
+def owners_of(dump: Dump, pod: KubeObject) -> list[KubeObject]:
+    """Return the objects that own an object, the nearest first, as far as they were read."""
+    found: list[KubeObject] = [pod]
+    for _ in range(5):
+        above = next((one for one in found[-1].metadata.owner_references if one.controller), None)
+        owner = above and next(
+            (
+                one
+                for one in dump.objects
+                if one.kind == above.kind and one.name == above.name and one.namespace == pod.namespace
+            ),
+            None,
+        )
+        if not owner:
+            break
+        found.append(owner)
+    return found[1:]
+
+
+def _queues(dump: Dump, pod: Pod) -> Iterator[StageResult]:
+    """Return what a queueing controller says that holds a gate of the pod, or has admitted it."""
+    workload = kueue_workload(dump.objects, [pod, *owners_of(dump, pod)])
+    if workload is not None:
+        results = read_kueue(dump.objects, workload)
+        gated = any(foreign_owner(gate.name) == "Kueue" for gate in pod.spec.scheduling_gates)
+        yield from results if gated else let_go(results)
+
+
+def _gates(pod: Pod) -> Iterator[StageResult]:
+    for gate in pod.spec.scheduling_gates:
+        by = foreign_owner(gate.name)
+        if by:
+            said = f"the scheduling gate {gate.name} is {by}'s: {by} removes it when it admits the pod"
+        else:
+            said = f"the scheduling gate {gate.name} is set; who set it removes it when its condition holds"
+        yield StageResult("gate", HELD, said, (f"Pod {pod.key}",), owner=by or "the gate's owner")
+
+
+def _groups(dump: Dump, pod: Pod) -> Iterator[StageResult]:
+    group = group_named_by(pod)
+    if group is not None:
+        obj = group_object(dump.objects, pod.namespace, group)
+        members = members_of(dump.pods, pod.namespace, group)
+        if obj is not None:
+            yield read_gang(obj, group, members)
+        else:
+            said = f"the {group.kind} {group} was not read; {len(members)} members exist"
+            yield StageResult("gang", NOTE, said, owner=YOU)
+    name, other = foreign_group(dump.objects, pod)
+    if not name:
+        return
+    same = [one for one in dump.pods if foreign_group((), one)[0] == name and one.namespace == pod.namespace]
+    members = [one for one in same if one.status.phase not in TERMINAL_PHASES]
+    if other is not None:
+        yield from read_group(dump.objects, other, members)
+    else:
+        bound = sum(bool(one.spec.node_name) for one in members)
+        said = f"PodGroup {name} was not read; {len(members)} members exist, {bound} have a node"
+        yield StageResult("gang", NOTE, said, owner=YOU)
+
+
+def _scheduling(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision, before: str) -> Iterator[StageResult]:
+    """Return filters, preemption, volumes and binding; behind a stage that holds the pod they are notes."""
+    state = NOTE if before else HELD
+    ahead = "once it is let through, " if before else ""
+    if decision.suggested_host:
+        said = f"{ahead}{len(decision.feasible)} of {len(decision.nodes)} nodes pass every filter"
+        yield StageResult("filters", PASSED, said)
+        yield from _binding(dump, pod, state)
+        return
+    volumes = VOLUME_PLUGINS & set(rejected_by(decision))
+    waiting = _nominated(dump, pod)
+    if decision.nominated or waiting:
+        yield StageResult("filters", NOTE, f"{ahead}{decision.filter_message}")
+        if waiting:
+            yield replace(waiting, state=state)
+        else:
+            victims = tuple(f"Pod {victim.key}" for victim in decision.victims)
+            gone = ", ".join(victim.key for victim in decision.victims)
+            said = f"{ahead}preempting {gone} makes room on {decision.nominated}"
+            yield StageResult("preemption", state, said, victims, owner="kube-scheduler")
+    else:
+        owner = PLATFORM if volumes else YOU
+        yield StageResult("volumes" if volumes else "filters", state, f"{ahead}{decision.message}", owner=owner)
+        yield from _no_preemption(pod, decision)
+    yield from blocked(scheduler, decision, _ungated(pod))
+    yield from read_node_makers(dump.objects)
+
+
+def _no_preemption(pod: Pod, decision: Decision) -> Iterator[StageResult]:
+    if pod.spec.preemption_policy == "Never":
+        yield StageResult("preemption", NOTE, "the pod preempts nothing (preemptionPolicy: Never)", owner=YOU)
+    elif decision.post_filter is not None and decision.filters is not None and decision.filters.status.ok:
+        said = f"no pods of lower priority than {pod.spec.priority or 0} whose removal makes room"
+        yield StageResult("preemption", NOTE, said, owner=PLATFORM)
+
+
+def _nominated(dump: Dump, pod: Pod) -> StageResult | None:
+    """Return the wait for the end of preempted pods on the node that the pod was promised; None = there is none."""
+    node = pod.status.nominated_node_name
+    leaving = [one for one in dump.pods if one.spec.node_name == node and one.metadata.deletion_timestamp is not None]
+    if not node or not leaving:
+        return None
+    names = tuple(f"Pod {one.key}" for one in leaving)
+    said = f"{node} is nominated; {len(leaving)} pods there still end: {', '.join(one.key for one in leaving[:3])}"
+    return StageResult("preemption", HELD, said, names, "kube-scheduler", owner=TEAM)
+
+
+def _binding(dump: Dump, pod: Pod, state: str) -> Iterator[StageResult]:
+    """Return the claims that wait for their provisioner on the selected node. Source: volumebinding PreBind."""
+    claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
+    for name in claim_names(pod):
+        claim = claims.get((pod.namespace, name))
+        node = claim.metadata.annotations.get(SELECTED_NODE) if claim is not None else None
+        if claim is not None and node and not is_fully_bound(claim):
+            said = (
+                f"claim {name} waits for its provisioner on the selected node {node}; the pod is bound when the claim "
+                "is, and tried again after 600 seconds (bindTimeoutSeconds)"
+            )
+            about = f"PersistentVolumeClaim {pod.namespace}/{name}"
+            yield StageResult("binding", state, said, (about,), owner=PLATFORM)

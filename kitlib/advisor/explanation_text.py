@@ -1,0 +1,129 @@
+"""An explanation in words and as data for `kitlib explain --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kitlib.advisor.change import OWNERS
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.explanation import ENDED, FITS, HOLDS, RUNS, Explanation, scheduler_of_others
+from kitlib.advisor.findings import HELD, YOU
+from kitlib.api.core import Pod
+
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+"""The condition's message. Source: registry/core/pod applySchedulingGatedCondition."""
+
+
+def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Iterator[str]:
+    """Return the paragraphs of an answer."""
+    pod = one.pod if isinstance(one.pod, Pod) else None
+    if pod is not None and pod is not one.subject:
+        yield f"{one.subject.kind} {one.subject.key}: looking at its pod {pod.key}."
+    if pod is not None and pod.spec.node_name:
+        again = "" if one.stage else " If it were scheduled anew:"
+        yield f"Pod {pod.key} is bound to {pod.spec.node_name} ({pod.status.phase or 'Pending'}).{again}"
+    foreign = scheduler_of_others(dump, pod) if pod is not None else ""
+    if foreign and pod is not None and not pod.spec.node_name:
+        yield (
+            f"Pod {pod.key} asks for the scheduler {foreign!r}: the default scheduler does not look at it, and no "
+            "event comes from it. If it did:"
+        )
+    yield _headline(one)
+    if one.decision is not None:
+        yield one.decision.explain()
+        if one.decision.gate is not None:
+            yield f"There is no event. The condition PodScheduled says: {GATED}"
+        elif one.decision.message and pod is not None and not (foreign or pod.spec.node_name):
+            yield f"The event says: {one.decision.message}"
+    elif pod is not None and pod.spec.node_name and not one.stage:
+        yield dump.explain(pod).explain()
+    if one.results:
+        lines = [f"  {r.stage:10s} {r.state:6s} {str(r).rstrip('.')}.{_owner(r)}" for r in one.results]
+        yield "\n".join(["Stages:", *lines])
+    if one.said.text:
+        yield one.said.text
+    if one.remedies:
+        yield "\n".join(["The smallest changes that let it in (each was tried):", *_by_owner(one)])
+    elif remedies_asked and one.stage in ("filters", "volumes") and one.decision is not None and not foreign:
+        yield "No change of up to three steps was found that lets it in."
+    if one.gaps:
+        yield f"Not taken into account: {'; '.join(map(str, one.gaps))}."
+    if dump.unknown_release_text:
+        yield f"A newer release: {dump.unknown_release_text}."
+
+
+def _owner(result: Any) -> str:
+    return f" To be changed by {result.owner}." if result.owner and result.state == HELD else ""
+
+
+def _by_owner(one: Explanation) -> Iterator[str]:
+    for owner in OWNERS:
+        found = [remedy for remedy in one.remedies if remedy.owner == owner]
+        if found:
+            yield f"  {owner}:" if owner != YOU else "  you, in the pod or its template:"
+            yield from (f"  - {remedy}" for remedy in found)
+
+
+def _headline(one: Explanation) -> str:
+    name = f"{one.subject.kind} {one.subject.key}"
+    if one.verdict == HOLDS:
+        held = one.held
+        return f"{name} is held at the stage {one.stage}{f': {held}' if held is not None else ''}".rstrip(".") + "."
+    if one.verdict == FITS:
+        return f"{name} fits; no stage holds it."
+    if one.verdict == RUNS:
+        return f"{name} is held by nothing."
+    if one.verdict == ENDED:
+        return f"{name} has ended."
+    why = [str(gap) for gap in one.gaps if gap.decides]
+    return f"The answer is uncertain{': ' if why else ''}{'; '.join(why)}."
+
+
+def as_data(dump: Dump, one: Explanation) -> dict[str, Any]:
+    """Return the answer as plain data."""
+    pod, decision = one.pod, one.decision
+    if decision is None and pod is not None and pod.spec.node_name:
+        decision = dump.explain(pod)
+    held = one.held
+    return {
+        "subject": {"kind": one.subject.kind, "namespace": one.subject.namespace, "name": one.subject.name},
+        "pod": pod.key if pod is not None else "",
+        "verdict": one.verdict,
+        "stage": one.stage,
+        "cause": str(held) if held is not None else "",
+        "owner": held.owner if held is not None else "",
+        "stages": [
+            {
+                "stage": r.stage,
+                "state": r.state,
+                "text": r.text,
+                "objects": list(r.objects),
+                "saidBy": r.said_by,
+                "at": r.at.isoformat() if r.at is not None else None,
+                "owner": r.owner,
+            }
+            for r in one.results
+        ],
+        "notModelled": [{"kind": g.kind, "field": g.field, "why": g.why, "decides": g.decides} for g in one.gaps],
+        "said": one.said.text,
+        "release": str(decision.release if decision is not None else dump.release),
+        "chosen": decision.suggested_host if decision is not None else "",
+        "feasible": decision.feasible if decision is not None else [],
+        "message": decision.message if decision is not None else "",
+        "nodes": decision.reasons_by_node() if decision is not None else {},
+        "victims": [victim.key for victim in decision.victims] if decision is not None else [],
+        "remedies": [
+            {
+                "changes": [c.text for c in remedy.changes],
+                "node": remedy.node,
+                "owner": remedy.owner,
+                "preempts": list(remedy.victims),
+            }
+            for remedy in one.remedies
+        ],
+        "leftOut": dump.left_out_of(pod) if pod is not None else dump.left_out,
+        "unknownReleases": dump.unknown_releases,
+        "scheduler": scheduler_of_others(dump, pod) if pod is not None else "",
+        "runsOn": pod.spec.node_name if pod is not None else "",
+    }

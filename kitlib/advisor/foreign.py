@@ -1,0 +1,382 @@
+"""Controllers outside Kubernetes that hold pods: which they are, and what their objects say.
+
+Nothing here is computed by their rules. Conditions, quotas and counts are read from the objects' fields and reported
+with the controller's name and the time at which it wrote them.
+
+Source: kueue apis/kueue/v1beta2; volcano.sh/apis scheduling/v1beta1; scheduler-plugins scheduling/v1alpha1;
+karpenter.sh/v1; keda.sh/v1alpha1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from kitlib.advisor.findings import (
+    HELD,
+    NOTE,
+    PASSED,
+    PLATFORM,
+    YOU,
+    StageResult,
+    conditions_of,
+    data_of,
+    group_of,
+    items,
+    look,
+    moment,
+    name_of,
+    number,
+    text,
+)
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
+from kitlib.api.resource import Quantity
+
+
+class ForeignController(NamedTuple):
+    """A controller outside Kubernetes.
+
+    Attributes:
+        name: as people call it.
+        domain: of its API groups, labels, annotations and gates; subdomains belong to it.
+        schedulers: the values of `schedulerName` that ask for its scheduler.
+    """
+
+    name: str
+    domain: str
+    schedulers: tuple[str, ...] = ()
+
+
+FOREIGN = (
+    ForeignController("Kueue", "kueue.x-k8s.io"),
+    ForeignController("Volcano", "volcano.sh", ("volcano",)),
+    ForeignController("KAI", "run.ai", ("kai-scheduler",)),
+    ForeignController("the coscheduling plugin", "scheduling.x-k8s.io", ("scheduler-plugins-scheduler",)),
+    ForeignController("YuniKorn", "yunikorn.apache.org", ("yunikorn",)),
+    ForeignController("HAMi", "hami.io", ("hami-scheduler",)),
+    ForeignController("Koordinator", "koordinator.sh", ("koord-scheduler",)),
+    ForeignController("Karpenter", "karpenter.sh"),
+    ForeignController("KEDA", "keda.sh"),
+    ForeignController("JobSet", "jobset.x-k8s.io"),
+    ForeignController("Argo CD", "argoproj.io"),
+    ForeignController("the cluster autoscaler", "autoscaler.kubernetes.io"),
+)
+
+
+def foreign_owner(qualified: str) -> str:
+    """Return the controller that a qualified name (`kueue.x-k8s.io/admission`) or API group belongs to; "" = none."""
+    domain = qualified.partition("/")[0]
+    return next((c.name for c in FOREIGN if domain == c.domain or domain.endswith(f".{c.domain}")), "")
+
+
+def foreign_scheduler(name: str) -> str:
+    """Return the controller whose scheduler a `schedulerName` asks for; "" = none that is known."""
+    return next((c.name for c in FOREIGN if name in c.schedulers), "")
+
+
+def of_group(objects: Iterable[KubeObject], domain: str, kind: str) -> list[KubeObject]:
+    """Return the objects of a kind in an API group or its subdomains."""
+    return [
+        obj for obj in objects if obj.kind == kind and (group_of(obj) == domain or group_of(obj).endswith(f".{domain}"))
+    ]
+
+
+KUEUE = "kueue.x-k8s.io"
+QUEUE_NAME, POD_GROUP, WORKLOAD = f"{KUEUE}/queue-name", f"{KUEUE}/pod-group-name", f"{KUEUE}/workload"
+
+
+def kueue_workload(objects: Iterable[KubeObject], subjects: Iterable[KubeObject]) -> KubeObject | None:
+    """Return the Workload of any of these objects: it names one as its owner, or they name it."""
+    subjects = list(subjects)
+    uids = {one.metadata.uid for one in subjects if one.metadata.uid}
+    keys = {(one.kind, one.namespace, one.name) for one in subjects}
+    named = {
+        (one.namespace, name)
+        for one in subjects
+        for name in (one.metadata.annotations.get(WORKLOAD), one.metadata.labels.get(POD_GROUP))
+        if name
+    }
+    for workload in of_group(objects, KUEUE, "Workload"):
+        owners = workload.metadata.owner_references
+        if any(owner.uid in uids or (owner.kind, workload.namespace, owner.name) in keys for owner in owners):
+            return workload
+        if (workload.namespace, workload.name) in named:
+            return workload
+    return None
+
+
+def read_kueue(objects: Iterable[KubeObject], workload: KubeObject) -> list[StageResult]:
+    """Return what Kueue's objects say about a Workload: its conditions, checks, queues and quotas."""
+    objects, data, found = list(objects), data_of(workload), conditions_of(workload)
+
+    def result(state: str, said: str, kind: str = "", owner: str = PLATFORM) -> StageResult:
+        at = found[kind].last_transition_time if kind in found else None
+        return StageResult("queue", state, said, (name_of(workload),), "Kueue", at, owner)
+
+    finished = found.get("Finished")
+    if finished is not None and finished.status == "True":
+        return [result(NOTE, f"the Workload has finished: {finished.message or finished.reason}", "Finished")]
+    if look(data, "spec", "active") is False:
+        why = next((found[one] for one in ("DeactivationTarget", "Evicted") if one in found), None)
+        because = f": {why.message or why.reason}" if why is not None else ""
+        said = f"the Workload is deactivated (spec.active: false){because}"
+        return [result(HELD, said, why.type if why is not None else "", YOU)]
+    reserved, admitted = found.get("QuotaReserved"), found.get("Admitted")
+    if admitted is not None and admitted.status == "True":
+        queue = text(data, "status", "admission", "clusterQueue")
+        return [result(PASSED, f"the Workload is admitted{f' by ClusterQueue {queue}' if queue else ''}", "Admitted")]
+    if reserved is not None and reserved.status == "True":
+        return _kueue_checks(workload, data, result)
+    queues = _kueue_queues(objects, workload, data)
+    evicted = found.get("Evicted")
+    if evicted is not None and evicted.status == "True":
+        again = text(data, "status", "requeueState", "requeueAt")
+        later = f"; it is queued again at {again}" if again else ""
+        queues.insert(0, result(NOTE, f"evicted, {evicted.reason}: {evicted.message}{later}", "Evicted"))
+    said = f"no quota is reserved: {reserved.message or reserved.reason}" if reserved is not None else ""
+    return [result(HELD, said or "the Workload has no condition QuotaReserved yet", "QuotaReserved"), *queues]
+
+
+def _kueue_checks(workload: KubeObject, data: Mapping[str, Any], result: Any) -> list[StageResult]:
+    """Return the admission checks that a Workload with a reserved quota waits for."""
+    waiting = [check for check in items(data, "status", "admissionChecks") if check.get("state") != "Ready"]
+    if not waiting:
+        return [result(HELD, "quota is reserved, the Workload is not admitted yet", "QuotaReserved")]
+    return [
+        StageResult(
+            "queue",
+            HELD,
+            f"quota is reserved; the admission check {text(check, 'name')} is {text(check, 'state') or 'Pending'}"
+            + (f": {text(check, 'message')}" if text(check, "message") else ""),
+            (f"AdmissionCheck {text(check, 'name')}", name_of(workload)),
+            "Kueue",
+            moment(check.get("lastTransitionTime")),
+            PLATFORM,
+        )
+        for check in waiting
+    ]
+
+
+def _kueue_queues(objects: list[KubeObject], workload: KubeObject, data: Mapping[str, Any]) -> list[StageResult]:
+    """Return the states of the local and cluster queue, and the quota's numbers beside what the Workload asks."""
+    name = text(data, "spec", "queueName")
+    local = next(
+        (
+            one
+            for one in of_group(objects, KUEUE, "LocalQueue")
+            if (one.namespace, one.name) == (workload.namespace, name)
+        ),
+        None,
+    )
+    if not name:
+        return [StageResult("queue", NOTE, "the Workload names no queue (spec.queueName)", owner=YOU)]
+    if local is None:
+        return [StageResult("queue", NOTE, f"LocalQueue {workload.namespace}/{name} was not read", owner=YOU)]
+    found = _kueue_inactive(local)
+    cluster_name = text(data_of(local), "spec", "clusterQueue")
+    cluster = next((one for one in of_group(objects, KUEUE, "ClusterQueue") if one.name == cluster_name), None)
+    if cluster is None:
+        return [*found, StageResult("queue", NOTE, f"ClusterQueue {cluster_name} was not read", owner=PLATFORM)]
+    return [*found, *_kueue_inactive(cluster), *_kueue_quota(cluster, data), *_kueue_ahead(objects, workload, cluster)]
+
+
+def _kueue_inactive(queue: KubeObject) -> list[StageResult]:
+    data, active = data_of(queue), conditions_of(queue).get("Active")
+    policy = text(data, "spec", "stopPolicy")
+    if policy not in ("", "None"):
+        said = f"{name_of(queue)} is stopped (spec.stopPolicy: {policy})"
+        return [StageResult("queue", NOTE, said, (name_of(queue),), owner=PLATFORM)]
+    if active is not None and active.status == "False":
+        said = f"{name_of(queue)} is not active, {active.reason}: {active.message}"
+        return [StageResult("queue", NOTE, said, (name_of(queue),), "Kueue", active.last_transition_time, PLATFORM)]
+    return []
+
+
+def quantity(value: object) -> Quantity:
+    """Return an amount of plain data; 0 where it is none."""
+    try:
+        return Quantity(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else Quantity("0")
+    except (KitError, ValueError):
+        return Quantity("0")
+
+
+def _kueue_asked(workload: Mapping[str, Any]) -> dict[str, Quantity]:
+    """Return the requests of all pods of a Workload; a container without a request counts nothing."""
+    total: dict[str, Quantity] = {}
+    for pods in items(workload, "spec", "podSets"):
+        for container in items(pods, "template", "spec", "containers"):
+            for name, amount in (look(container, "resources", "requests") or {}).items():
+                one = quantity(amount)
+                for _ in range(min(number(pods, "count", default=1), 10_000)):
+                    total[name] = total[name] + one if name in total else one
+    return total
+
+
+def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[StageResult]:
+    """Return the numbers of each flavor of a cluster queue for the resources that the Workload asks."""
+    data, asked = data_of(cluster), _kueue_asked(workload)
+    reserved = {
+        (text(flavor, "name"), text(one, "name")): quantity(one.get("total"))
+        for flavor in items(data, "status", "flavorsReservation")
+        for one in items(flavor, "resources")
+    }
+    lines = []
+    for group in items(data, "spec", "resourceGroups"):
+        for flavor in items(group, "flavors"):
+            for one in items(flavor, "resources"):
+                name, place = text(one, "name"), text(flavor, "name")
+                if name not in asked:
+                    continue
+                most, used = quantity(one.get("nominalQuota")), reserved.get((place, name), Quantity("0"))
+                more = look(one, "borrowingLimit")
+                borrow = f" (may borrow {more})" if more is not None else ""
+                left = most - used if most > used else Quantity("0")
+                lines.append(f"{left} of {most} {name} left in flavor {place}{borrow}, {asked[name]} asked")
+    if not lines:
+        return []
+    said = f"ClusterQueue {cluster.name}: {'; '.join(lines)}"
+    return [StageResult("queue", NOTE, said, (name_of(cluster),), "Kueue", None, PLATFORM)]
+
+
+def _kueue_ahead(objects: list[KubeObject], workload: KubeObject, cluster: KubeObject) -> list[StageResult]:
+    """Return how many Workloads of the same cluster queue were created earlier and wait too."""
+    queues = {
+        (one.namespace, one.name)
+        for one in of_group(objects, KUEUE, "LocalQueue")
+        if text(data_of(one), "spec", "clusterQueue") == cluster.name
+    }
+    own, created = number(data_of(workload), "spec", "priority"), workload.metadata.creation_timestamp
+    ahead = 0
+    for other in of_group(objects, KUEUE, "Workload"):
+        data, states = data_of(other), conditions_of(other)
+        done = any(name in states and states[name].status == "True" for name in ("QuotaReserved", "Finished"))
+        if other is workload or done or (other.namespace, text(data, "spec", "queueName")) not in queues:
+            continue
+        priority, when = number(data, "spec", "priority"), other.metadata.creation_timestamp
+        earlier = created is not None and when is not None and when < created
+        ahead += priority > own or (priority == own and earlier)
+    if not ahead:
+        return []
+    said = f"{ahead} waiting Workload{'s' if ahead > 1 else ''} of the queue have a higher priority or are older"
+    return [StageResult("queue", NOTE, said, (name_of(cluster),), owner=PLATFORM)]
+
+
+def let_go(results: Iterable[StageResult]) -> list[StageResult]:
+    """Return a Workload's results for a pod without Kueue's gate, or a Job that is not suspended: nothing holds it."""
+    return [replace(one, state=PASSED if one.state == HELD else one.state) for one in results]
+
+
+GROUP_ANNOTATION = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+
+
+def foreign_group(objects: Iterable[KubeObject], pod: Pod) -> tuple[str, KubeObject | None]:
+    """Return the name of the pod group of another scheduler that a pod belongs to ("" = none), and the object."""
+    notes, labels = pod.metadata.annotations, pod.metadata.labels
+    name = next((notes[key] for key in GROUP_ANNOTATION if notes.get(key)), "") or labels.get(GROUP_LABEL, "")
+    if not name:
+        return "", None
+    groups = [one for one in objects if one.kind == "PodGroup" and foreign_owner(group_of(one))]
+    return name, next((one for one in groups if (one.namespace, one.name) == (pod.namespace, name)), None)
+
+
+def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[Pod]) -> list[StageResult]:
+    """Return what another scheduler's PodGroup says: its phase, members and conditions, and its queue's numbers."""
+    data, by = data_of(group), foreign_owner(group_of(group))
+    least, phase = number(data, "spec", "minMember"), text(data, "status", "phase")
+    bound = sum(bool(pod.spec.node_name) for pod in members)
+    counted = f"{len(members)} of {least} members exist, {bound} have a node"
+    said = next(
+        (
+            one
+            for one in conditions_of(group).values()
+            if one.type in ("Unschedulable", "UnschedulableOnNodePool") and one.status == "True"
+        ),
+        None,
+    )
+    if said is None:
+        said_by_list = list(items(data, "status", "schedulingConditions"))
+        message = text(said_by_list[-1], "message") if said_by_list else ""
+        at = moment(said_by_list[-1].get("lastTransitionTime")) if said_by_list else None
+    else:
+        message, at = f"{said.reason}: {said.message}", said.last_transition_time
+    names = (name_of(group),)
+    if phase in ("Running", "Completed", "Finished", "Scheduled"):
+        return [StageResult("gang", PASSED, f"the group is {phase}; {counted}", names, by, at)]
+    stage = "queue" if phase == "Pending" and by == "Volcano" else "gang"
+    told = f"the group is {phase or 'without a phase'}{f', {message}' if message else ''}; {counted}"
+    found = [StageResult(stage, HELD, told, names, by, at, PLATFORM if stage == "queue" else YOU)]
+    wanted = look(data, "spec", "minResources")
+    queue_name = text(data, "spec", "queue")
+    queue = next((one for one in of_group(objects, "volcano.sh", "Queue") if one.name == queue_name), None)
+    if queue is not None:
+        found.append(_volcano_queue(queue, wanted if isinstance(wanted, Mapping) else {}))
+    return found
+
+
+def _volcano_queue(queue: KubeObject, wanted: Mapping[str, Any]) -> StageResult:
+    data = data_of(queue)
+    state = text(data, "status", "state") or "without a state"
+    lines = []
+    for name, most in (look(data, "spec", "capability") or {}).items():
+        used = quantity(look(data, "status", "allocated", name))
+        asked = f", {quantity(wanted[name])} asked" if name in wanted else ""
+        left = quantity(most) - used if quantity(most) > used else Quantity("0")
+        lines.append(f"{left} of {quantity(most)} {name} left{asked}")
+    said = f"Queue {queue.name} is {state}{': ' if lines else ''}{'; '.join(lines)}"
+    return StageResult("queue", NOTE, said, (name_of(queue),), "Volcano", None, PLATFORM)
+
+
+def read_node_makers(objects: Iterable[KubeObject]) -> list[StageResult]:
+    """Return what Karpenter's NodePools and NodeClaims say: limits that are reached, nodes that do not come."""
+    found = []
+    objects = list(objects)
+    for pool in of_group(objects, "karpenter.sh", "NodePool"):
+        data, ready = data_of(pool), conditions_of(pool).get("Ready")
+        if ready is not None and ready.status == "False":
+            said = f"NodePool {pool.name} is not ready, {ready.reason}: {ready.message}"
+            found.append(StageResult("filters", NOTE, said, (name_of(pool),), "Karpenter", ready.last_transition_time))
+        for name, most in (look(data, "spec", "limits") or {}).items():
+            used = quantity(look(data, "status", "resources", name))
+            if not quantity(most) > used:
+                said = f"NodePool {pool.name} has reached its limit: {used} of {quantity(most)} {name}"
+                found.append(StageResult("filters", NOTE, said, (name_of(pool),), "Karpenter", None, PLATFORM))
+    for claim in of_group(objects, "karpenter.sh", "NodeClaim"):
+        states = conditions_of(claim)
+        late = next(
+            (
+                states[t]
+                for t in ("Launched", "Registered", "Initialized")
+                if t in states and states[t].status != "True"
+            ),
+            None,
+        )
+        if late is not None:
+            said = f"NodeClaim {claim.name} is not {late.type}, {late.reason}: {late.message}"
+            found.append(StageResult("filters", NOTE, said, (name_of(claim),), "Karpenter", late.last_transition_time))
+    return found
+
+
+def read_keda(objects: Iterable[KubeObject], target: KubeObject) -> list[StageResult]:
+    """Return what KEDA's ScaledObject of a workload says: paused, inactive, or not ready."""
+    found = []
+    for scaled in of_group(objects, "keda.sh", "ScaledObject"):
+        data = data_of(scaled)
+        if (scaled.namespace, text(data, "spec", "scaleTargetRef", "name")) != (target.namespace, target.name):
+            continue
+        if (text(data, "spec", "scaleTargetRef", "kind") or "Deployment") != target.kind:
+            continue
+        states, names = conditions_of(scaled), (name_of(scaled),)
+        for kind, value, said in (
+            ("Paused", "True", "scaling is paused"),
+            ("Ready", "False", "the ScaledObject is not ready"),
+            ("Active", "False", "no trigger is active: the target is kept at its minimum"),
+        ):
+            one = states.get(kind)
+            if one is not None and one.status == value:
+                words = f"{said}: {one.message or one.reason}"
+                found.append(StageResult("suspension", NOTE, words, names, "KEDA", one.last_transition_time, "KEDA"))
+    return found

@@ -1,0 +1,107 @@
+"""Kubernetes' own pod groups, as far as the group's object, its members and its conditions tell.
+
+The quorum itself (all members placed in one attempt) is not computed. What is counted: the members that exist, which
+kube-scheduler's GangScheduling plugin compares with `minCount` before it queues any of them.
+
+Source: plugins/gangscheduling PreEnqueue; schedule_one_podgroup.go; scheduling/v1alpha2 PodGroup, v1alpha1 Workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kitlib.advisor.findings import (
+    HELD,
+    NOTE,
+    PASSED,
+    YOU,
+    StageResult,
+    conditions_of,
+    data_of,
+    group_of,
+    items,
+    look,
+    name_of,
+    number,
+    text,
+)
+from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.api.meta import KubeObject
+
+GROUP = "scheduling.k8s.io"
+SCHEDULED = "PodGroupScheduled"
+
+
+class GroupName(NamedTuple):
+    """The group that a pod names: a PodGroup (1.36 and later), or a Workload's entry (1.35)."""
+
+    kind: str
+    name: str
+    entry: str = ""
+    replica: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.entry}{f'/{self.replica}' if self.replica else ''}" if self.entry else self.name
+
+
+def group_named_by(pod: Pod) -> GroupName | None:
+    """Return the group that a pod names; None = none."""
+    group = pod.spec.scheduling_group
+    if group is not None and group.pod_group_name:
+        return GroupName("PodGroup", group.pod_group_name)
+    older = pod.spec.unknown_fields.get("workloadRef")
+    if isinstance(older, Mapping) and older.get("name"):
+        return GroupName("Workload", *(text(older, one) for one in ("name", "podGroup", "podGroupReplicaKey")))
+    return None
+
+
+def members_of(pods: Iterable[Pod], namespace: str, group: GroupName) -> list[Pod]:
+    """Return the pods of a group that have not ended."""
+    return [
+        pod
+        for pod in pods
+        if pod.namespace == namespace and pod.status.phase not in TERMINAL_PHASES and group_named_by(pod) == group
+    ]
+
+
+def group_object(objects: Iterable[KubeObject], namespace: str, group: GroupName) -> KubeObject | None:
+    """Return the object of a group; None where it was not read."""
+    return next(
+        (
+            one
+            for one in objects
+            if one.kind == group.kind
+            and group_of(one) == GROUP
+            and (one.namespace, one.name) == (namespace, group.name)
+        ),
+        None,
+    )
+
+
+def min_count(obj: KubeObject, group: GroupName) -> int:
+    """Return the members that a group needs at least; 0 = the pods are scheduled one by one."""
+    data: Any = data_of(obj)
+    if group.kind == "PodGroup":
+        return number(data, "spec", "schedulingPolicy", "gang", "minCount")
+    entry = next((one for one in items(data, "spec", "podGroups") if text(one, "name") == group.entry), {})
+    return number(look(entry, "policy") or {}, "gang", "minCount")
+
+
+def read_gang(obj: KubeObject, group: GroupName, members: list[Pod]) -> StageResult:
+    """Return the stage of a group: too few members, refused by the scheduler, scheduled, or not known."""
+    least, bound = min_count(obj, group), sum(bool(pod.spec.node_name) for pod in members)
+    said, names = conditions_of(obj).get(SCHEDULED), (name_of(obj),)
+    if not least:
+        return StageResult("gang", PASSED, f"the pods of group {group} are scheduled one by one", names)
+    counted = f"{len(members)} of {least} members exist, {bound} have a node"
+    if len(members) < least:
+        more = f"{least - len(members)} more must be created before the scheduler looks at any of them"
+        return StageResult("gang", HELD, f"group {group}: {counted}; {more}", names, owner=YOU)
+    if said is not None and said.status == "False":
+        told = f"group {group} cannot be scheduled, {said.reason}: {said.message}; {counted}"
+        return StageResult("gang", HELD, told, names, "kube-scheduler", said.last_transition_time, YOU)
+    if said is not None and said.status == "True":
+        told = f"group {group} is scheduled; {counted}"
+        return StageResult("gang", PASSED, told, names, "kube-scheduler", said.last_transition_time)
+    return StageResult("gang", NOTE, f"group {group}: {counted}; they are scheduled together or not at all", names)

@@ -1,0 +1,131 @@
+"""What the cluster itself said last about a pending pod, and whether it still holds.
+
+Source: kube-scheduler handleSchedulingFailure (PodScheduled), scheduling_queue flushUnschedulablePodsLeftover.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from kitlib.advisor.findings import clock
+from kitlib.advisor.message import decode
+from kitlib.api.core import Event, Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition, KubeObject
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.queue.scheduling_queue import max_in_pool_ms
+
+if TYPE_CHECKING:
+    from kitlib.advisor.dump import Dump
+
+FLUSH_SECONDS = 30
+"""The scheduler looks every 30 seconds for pods that have waited too long. Source: flushUnschedulablePodsLeftover."""
+SCHEDULED, GATED = "PodScheduled", "SchedulingGated"
+
+
+@dataclass(frozen=True)
+class LastWord:
+    """What the cluster said last, beside the computed answer.
+
+    Attributes:
+        text: in sentences.
+        contradicts: whether it says the opposite of the answer although it was tried again in the meantime.
+    """
+
+    text: str = ""
+    contradicts: bool = False
+
+
+def last_word(dump: Dump, pod: Pod, decision: Decision | None) -> LastWord:
+    """Compare the condition PodScheduled and the pod's newest event with the decision.
+
+    Args:
+        dump: the cluster.
+        pod: a pod without a node.
+        decision: computed for it; None = it is held before the scheduler looks at it.
+    """
+    said = next((one for one in pod.status.conditions if one.type == SCHEDULED and one.status == "False"), None)
+    if said is None or said.reason == GATED or decision is None or decision.gate is not None:
+        return LastWord(_event(dump, pod))
+    since = f" since {clock(said.last_transition_time)}" if said.last_transition_time else ""
+    quoted = f"The condition PodScheduled is False{since}, {said.reason}: {said.message}" if said.message else ""
+    quoted = quoted or f"The condition PodScheduled is False{since}, {said.reason}."
+    event = _event(dump, pod)
+    quoted = f"{quoted} {event}" if event else quoted
+    if decision.suggested_host:
+        return _fits_now(dump, said, quoted, decision)
+    if said.message and said.message != decision.message and not _same_reasons(said.message, decision):
+        return LastWord(f"{quoted} Now the reasons differ: {decision.message}")
+    return LastWord(f"{quoted} That still holds.")
+
+
+def _fits_now(dump: Dump, said: Condition, quoted: str, decision: Decision) -> LastWord:
+    """Return the words for a pod that fits by the rules while the cluster says that it does not."""
+    wait = max_in_pool_ms(decision.release) // 1000 + FLUSH_SECONDS
+    minutes = f"{wait / 60:g}".replace("5.5", "five and a half").replace("1.5", "one and a half")
+    at = said.last_transition_time
+    changed = _changed_since(dump, at) if at is not None else []
+    retry = (
+        "The scheduler tries again at an event that concerns the pod, at the latest "
+        f"{minutes} minutes after its last attempt."
+    )
+    newest = dump.newest_time
+    old = at is not None and newest is not None and newest - at > timedelta(seconds=wait)
+    if changed:
+        return LastWord(f"{quoted} That no longer holds; since then {', '.join(changed[:3])}. {retry}")
+    if old:
+        why = "something that is not in this dump decides, or it has changed within the last minutes"
+        return LastWord(
+            f"{quoted} By the rules the pod fits now, and the scheduler has tried since: {why}. {retry}", True
+        )
+    return LastWord(f"{quoted} That no longer holds: something has changed since the last attempt. {retry}")
+
+
+def _changed_since(dump: Dump, at: datetime) -> list[str]:
+    """Return the changes after a time that objects of the dump show."""
+    found = []
+    for obj in dump.objects:
+        made = obj.metadata.creation_timestamp
+        if made is not None and made > at and not isinstance(obj, Event):
+            found.append(f"{obj.kind} {obj.key} was created")
+        elif isinstance(obj, Node):
+            changed = [c for c in obj.status.conditions if c.last_transition_time and c.last_transition_time > at]
+            found += [f"{c.type} of node {obj.name} became {c.status}" for c in changed]
+        if len(found) >= 3:
+            break
+    return found
+
+
+def _same_reasons(message: str, decision: Decision) -> bool:
+    try:
+        said, now = decode(message), decode(decision.message)
+    except KitError:
+        return False
+    return bool(said["reasons"] == now["reasons"])
+
+
+def _event(dump: Dump, pod: Pod) -> str:
+    """Return the newest event about a pod in words, where events were read; "" = none."""
+    events = [one for one in dump.of(Event) if is_about(one, pod)]
+    newest = max(events, key=event_time, default=None)
+    if newest is None:
+        return ""
+    by = newest.reporting_component or str(newest.source.get("component") or "an event")
+    when = event_time(newest)
+    at = f" at {clock(when)}" if when.year > 1 else ""
+    return f"{by} reported{at}, {newest.reason}: {newest.message}"
+
+
+def is_about(event: Event, obj: KubeObject) -> bool:
+    """Whether an event is about an object."""
+    about = event.involved_object
+    return (about.kind, about.name, about.namespace) == (obj.kind, obj.name, obj.namespace)
+
+
+def event_time(event: Event) -> datetime:
+    """Return the time at which an event was seen last; the year 1 where it carries none."""
+    series = event.series.last_observed_time if event.series is not None else None
+    found = [one for one in (series, event.last_timestamp, event.event_time, event.first_timestamp) if one is not None]
+    return max(found, default=datetime.min.replace(tzinfo=UTC))

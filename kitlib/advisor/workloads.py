@@ -1,0 +1,387 @@
+"""Why an object that makes pods does not have them: its own stages, then those of the pod of it that waits.
+
+Source: pkg/controller job, cronjob, deployment, replicaset, statefulset, daemon; podautoscaler (conditions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC
+from typing import Any, cast
+
+from kitlib.advisor.creation import read_creation
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.explanation import ENDED, FITS, HOLDS, RUNS, UNCERTAIN, Explanation, explain_pod, first_held
+from kitlib.advisor.findings import (
+    HELD,
+    NOTE,
+    PASSED,
+    PLATFORM,
+    YOU,
+    Gap,
+    StageResult,
+    clock,
+    conditions_of,
+    data_of,
+    group_of,
+    items,
+    name_of,
+    number,
+    text,
+)
+from kitlib.advisor.foreign import (
+    QUEUE_NAME,
+    foreign_group,
+    foreign_owner,
+    kueue_workload,
+    let_go,
+    read_group,
+    read_keda,
+    read_kueue,
+)
+from kitlib.advisor.gang import GroupName, members_of, read_gang
+from kitlib.advisor.last_word import event_time, is_about
+from kitlib.api.autoscaling import HorizontalPodAutoscaler
+from kitlib.api.batch import Job
+from kitlib.api.core import TERMINAL_PHASES, Event, Pod, ResourceQuota
+from kitlib.api.cron import parse_standard
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject, is_condition_true
+from kitlib.api.pod_templates import template_of
+from kitlib.controllers.controller_utils import pod_from_template
+
+Results = Iterator[StageResult]
+
+
+def explain_object(dump: Dump, obj: KubeObject, *, find_remedies: bool = True) -> Explanation:
+    """Return the answer about a pod, or about an object that makes pods.
+
+    Raises:
+        KitError: the kind makes no pods.
+    """
+    if isinstance(obj, Pod):
+        return explain_pod(dump, obj, find_remedies=find_remedies)
+    read = READERS.get(obj.kind)
+    if read is None:
+        raise KitError(f"{obj.kind} {obj.key}: explain answers about pods, {', '.join(READERS)}")
+    own = [*read(dump, obj), *read_keda(dump.objects, obj)]
+    stage = first_held(own)
+    target = scale_target(dump, obj)
+    if target is not None and not stage:
+        below = explain_object(dump, target, find_remedies=find_remedies)
+        return replace(below, subject=obj, results=(*own, *below.results))
+    pods = pods_of(dump, obj)
+    if stage:
+        return Explanation(obj, None, HOLDS, stage, tuple(own), tuple(_gaps(dump, obj)))
+    own.append(_counted(obj, pods))
+    waiting = _that_waits(pods)
+    if waiting is None or len(pods) < wanted(dump, obj):
+        made = list(_creation(dump, obj, pods))
+        own += made
+        stage = first_held(own)
+        if stage:
+            return Explanation(obj, waiting, HOLDS, stage, tuple(own), tuple(_gaps(dump, obj)))
+    if waiting is not None:
+        below = explain_pod(dump, waiting, find_remedies=find_remedies)
+        return replace(below, subject=obj, results=(*own, *below.results))
+    return _without_pods(dump, obj, pods, own)
+
+
+def _without_pods(dump: Dump, obj: KubeObject, pods: list[Pod], own: list[StageResult]) -> Explanation:
+    """Return the answer where no pod of the object waits: it runs, has ended, or its pods are not there yet."""
+    if any(one.stage == "start" and one.state == PASSED for one in own):
+        return Explanation(obj, None, ENDED, "", tuple(own))
+    active = [pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]
+    if len(active) >= wanted(dump, obj):
+        return Explanation(obj, None, RUNS, "", tuple(own))
+    template = template_of(obj)
+    if template is None:
+        return Explanation(obj, None, UNCERTAIN, "", tuple(own), (Gap(obj.kind, "", "no pods of it were read"),))
+    fits = dump.scheduler().explain(pod_from_template(template, obj))
+    where = f"go to {fits.suggested_host}" if fits.suggested_host else f"wait: {fits.message}"
+    own.append(StageResult("filters", NOTE, f"no pod is there yet; a new one would {where}"))
+    gaps = tuple(_gaps(dump, obj))
+    return Explanation(obj, None, UNCERTAIN if gaps else FITS, "", tuple(own), gaps, fits)
+
+
+def _gaps(dump: Dump, obj: KubeObject) -> Iterator[Gap]:
+    if obj.namespace and template_of(obj) is not None and not dump.has(ResourceQuota):
+        yield Gap("ResourceQuota", "", "whether a quota of the namespace refuses the pods", decides=False)
+
+
+def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
+    """Return the pods that an object or the objects that it owns have made."""
+    if obj.kind == "PodGroup":
+        if foreign_owner(group_of(obj)):
+            here = [pod for pod in dump.pods if pod.namespace == obj.namespace]
+            return [pod for pod in here if foreign_group((), pod)[0] == obj.name]
+        return members_of(dump.pods, obj.namespace, GroupName("PodGroup", obj.name))
+    if obj.kind == "Workload":
+        owners = {owner.uid or owner.name for owner in obj.metadata.owner_references}
+        direct = [pod for pod in dump.pods if pod.metadata.uid in owners or pod.name in owners]
+        made = [
+            p
+            for one in dump.objects
+            if one.kind == "Job" and {one.metadata.uid, one.name} & owners
+            for p in pods_of(dump, one)
+        ]
+        return [*direct, *made]
+    found = list[Pod]()
+    for one in dump.objects:
+        above = next((owner for owner in one.metadata.owner_references if owner.controller), None)
+        if above is None or one.namespace != obj.namespace:
+            continue
+        if (above.kind, above.name) == (obj.kind, obj.name) and above.uid in ("", obj.metadata.uid):
+            found += [one] if isinstance(one, Pod) else pods_of(dump, one)
+    return found
+
+
+def scale_target(dump: Dump, obj: KubeObject) -> KubeObject | None:
+    """Return the object that an autoscaler scales; None where `obj` is none or its target was not read."""
+    if not isinstance(obj, HorizontalPodAutoscaler):
+        return None
+    about = obj.spec.scale_target_ref
+    return next(
+        (o for o in dump.objects if (o.kind, o.name, o.namespace) == (about.kind, about.name, obj.namespace)), None
+    )
+
+
+def wanted(dump: Dump, obj: KubeObject) -> int:
+    """Return how many pods an object wants at once."""
+    if isinstance(obj, Job):
+        left = obj.spec.completions - obj.status.succeeded if obj.spec.completions is not None else None
+        most = 1 if obj.spec.parallelism is None else obj.spec.parallelism
+        return most if left is None else min(most, max(0, left))
+    if obj.kind == "DaemonSet":
+        return sum(one.should_run for one in _placements(dump, obj).values())
+    if obj.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
+        return number(data_of(obj), "spec", "replicas", default=1)
+    return 0
+
+
+def _that_waits(pods: list[Pod]) -> Pod | None:
+    """Return the pod to look at: one without a node, then one that does not run, then one that was refused."""
+    ranks: tuple[Callable[[Pod], bool], ...] = (
+        lambda pod: not pod.spec.node_name and pod.status.phase in ("", "Pending"),
+        lambda pod: pod.status.phase == "Pending",
+        lambda pod: pod.status.phase == "Failed" and not any(p.status.phase in ("Running", "Succeeded") for p in pods),
+        lambda pod: any(one.type == "PodResizePending" for one in pod.status.conditions),
+    )
+    for rank in ranks:
+        found = sorted((pod for pod in pods if rank(pod)), key=lambda pod: (len(pod.name), pod.name))
+        if found:
+            return found[0]
+    return None
+
+
+def _counted(obj: KubeObject, pods: list[Pod]) -> StageResult:
+    active = [pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]
+    bound = sum(bool(pod.spec.node_name) for pod in active)
+    running = sum(pod.status.phase == "Running" for pod in active)
+    ended = len(pods) - len(active)
+    more = f", {ended} have ended" if ended else ""
+    return StageResult("creation", NOTE, f"{len(active)} pods exist, {bound} have a node, {running} run{more}")
+
+
+def _creation(dump: Dump, obj: KubeObject, pods: list[Pod]) -> Results:
+    """Return why pods are missing: what the controller said, and whether the API server accepts another one now."""
+    template = template_of(obj)
+    failing = _failure(dump, obj)
+    if template is None or obj.kind == "CronJob":
+        return
+    result, _ = read_creation(dump, pod_from_template(template, obj))
+    yield result
+    if failing is None:
+        return
+    if result.state == HELD:
+        yield replace(failing, state=NOTE)
+    elif len([pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]) < wanted(dump, obj):
+        yield failing
+
+
+def _failure(dump: Dump, obj: KubeObject) -> StageResult | None:
+    """Return what a controller said last about pods that it could not create: a condition, else an event."""
+    makers = [
+        obj,
+        *(
+            one
+            for one in dump.objects
+            if one.kind == "ReplicaSet"
+            and one.namespace == obj.namespace
+            and any((owner.kind, owner.name) == (obj.kind, obj.name) for owner in one.metadata.owner_references)
+        ),
+    ]
+    for one in makers:
+        found = conditions_of(one).get("ReplicaFailure")
+        if found is not None and found.status == "True":
+            by = f"the controller of {name_of(one)}"
+            said = f"{found.reason}: {found.message}"
+            return StageResult("creation", HELD, said, (name_of(one),), by, found.last_transition_time, YOU)
+    events = [e for e in dump.of(Event) if e.reason == "FailedCreate" and any(is_about(e, one) for one in makers)]
+    newest = max(events, key=event_time, default=None)
+    if newest is None:
+        return None
+    by = newest.reporting_component or str(newest.source.get("component") or "its controller")
+    said = f"{newest.reason}: {newest.message}"
+    return StageResult("creation", HELD, said, (name_of(obj),), by, newest.last_timestamp, YOU)
+
+
+def _placements(dump: Dump, obj: KubeObject) -> dict[str, Any]:
+    from kitlib.controllers.daemon.nodes import node_should_run
+
+    return dict(node_should_run(cast(Any, obj), dump.nodes, dump.release))
+
+
+def _job(dump: Dump, job: Any) -> Results:
+    conditions = job.status.conditions
+    if is_condition_true(conditions, "Complete"):
+        yield StageResult("start", PASSED, "the Job is complete", said_by="the Job controller")
+        return
+    failed = next((one for one in conditions if one.type == "Failed" and one.status == "True"), None)
+    if failed is not None:
+        said = f"the Job has failed, {failed.reason}: {failed.message}"
+        yield StageResult("start", HELD, said, (name_of(job),), "the Job controller", failed.last_transition_time, YOU)
+        return
+    workload = kueue_workload(dump.objects, [job])
+    queued = workload is not None or QUEUE_NAME in job.metadata.labels
+    if workload is not None:
+        results = read_kueue(dump.objects, workload)
+        yield from results if job.spec.suspend else let_go(results)
+    if job.spec.managed_by not in (None, "", "kubernetes.io/job-controller"):
+        said = f"the Job is managed by {job.spec.managed_by} (spec.managedBy), not by the Job controller"
+        yield StageResult("suspension", NOTE, said, (name_of(job),), owner=job.spec.managed_by)
+    if job.spec.suspend:
+        by = (
+            foreign_owner(QUEUE_NAME)
+            if queued
+            else next(
+                (foreign_owner(o.api_version) for o in job.metadata.owner_references if foreign_owner(o.api_version)),
+                "",
+            )
+        )
+        since = next((one.last_transition_time for one in conditions if one.type == "Suspended"), None)
+        who = f"; {by} resumes it when it admits it" if by else ""
+        queue = job.metadata.labels.get(QUEUE_NAME)
+        read = f" (queue {queue}; its Workload was not read)" if queue and workload is None else ""
+        what = "" if by else "; it starts when the field is false"
+        said = f"the Job is suspended (spec.suspend: true){who}{read}{what}"
+        yield StageResult("suspension", HELD, said, (name_of(job),), "", since, by or YOU)
+    if job.spec.parallelism == 0:
+        yield StageResult("scaling", HELD, "the Job wants no pods (spec.parallelism: 0)", (name_of(job),), owner=YOU)
+
+
+def _cron_job(dump: Dump, one: Any) -> Results:
+    if one.spec.suspend:
+        yield StageResult(
+            "suspension", HELD, "the CronJob is suspended (spec.suspend: true)", (name_of(one),), owner=YOU
+        )
+        return
+    active = [job.name for job in one.status.active]
+    if active and one.spec.concurrency_policy == "Forbid":
+        said = f"the next run waits for {', '.join(active)} (concurrencyPolicy: Forbid)"
+        yield StageResult("suspension", NOTE, said, tuple(f"Job {one.namespace}/{name}" for name in active), owner=YOU)
+    last = one.status.last_schedule_time or one.metadata.creation_timestamp
+    if last is not None:
+        try:
+            coming = parse_standard(one.spec.schedule).next(last.astimezone(UTC))
+        except KitError as error:
+            yield StageResult("suspension", HELD, f"spec.schedule: {error}", (name_of(one),), owner=YOU)
+            return
+        zone = f", in the time zone {one.spec.time_zone}" if one.spec.time_zone else ""
+        if coming is not None:
+            said = f"the first run after {clock(last)} is at {clock(coming)} by {one.spec.schedule!r}{zone}"
+            yield StageResult("suspension", NOTE, said)
+
+
+def _replicas(dump: Dump, obj: Any) -> Results:
+    if obj.spec.replicas == 0:
+        scaler = next((h for h in dump.of(HorizontalPodAutoscaler) if scale_target(dump, h) is obj), None)
+        who = f"; HorizontalPodAutoscaler {scaler.name} does not scale from 0" if scaler is not None else ""
+        yield StageResult("scaling", HELD, f"no pods are wanted (spec.replicas: 0){who}", (name_of(obj),), owner=YOU)
+    generation, seen = obj.metadata.generation, number(data_of(obj), "status", "observedGeneration", default=-1)
+    if generation is not None and 0 <= seen < generation:
+        said = f"its controller has seen generation {seen} of {generation}"
+        yield StageResult("creation", NOTE, said, (name_of(obj),), owner=PLATFORM)
+
+
+def _deployment(dump: Dump, obj: Any) -> Results:
+    yield from _replicas(dump, obj)
+    if obj.spec.paused:
+        said = "the rollout is paused (spec.paused: true): pods of a new template are not made"
+        yield StageResult("scaling", NOTE, said, (name_of(obj),), owner=YOU)
+    late = conditions_of(obj).get("Progressing")
+    if late is not None and late.status == "False":
+        said = f"{late.reason}: {late.message}"
+        by = "the Deployment controller"
+        yield StageResult("creation", NOTE, said, (name_of(obj),), by, late.last_transition_time)
+
+
+def _stateful_set(dump: Dump, obj: Any) -> Results:
+    yield from _replicas(dump, obj)
+    pods = sorted(pods_of(dump, obj), key=lambda pod: (len(pod.name), pod.name))
+    late = next((pod for pod in pods if not is_condition_true(pod.status.conditions, "Ready")), None)
+    if obj.spec.pod_management_policy != "Parallel" and late is not None and len(pods) < wanted(dump, obj):
+        said = (
+            f"pods are made in order (podManagementPolicy: OrderedReady): the next one waits until {late.name} is Ready"
+        )
+        yield StageResult("creation", NOTE, said, (name_of(late),), owner=YOU)
+
+
+def _daemon_set(dump: Dump, obj: Any) -> Results:
+    placements = _placements(dump, obj)
+    runs = [name for name, one in placements.items() if one.should_run]
+    others = [name for name in placements if name not in runs]
+    if not runs:
+        said = "no node matches its node selector, affinity and tolerations: it wants no pods"
+        yield StageResult("scaling", HELD, said, (name_of(obj),), owner=YOU)
+    elif others:
+        shown = f"{', '.join(others[:3])}{f' and {len(others) - 3} more' if len(others) > 3 else ''}"
+        said = f"it belongs on {len(runs)} of {len(placements)} nodes; not on {shown} (selector, affinity or a taint)"
+        yield StageResult("scaling", NOTE, said, (name_of(obj),), owner=YOU)
+
+
+def _autoscaler(dump: Dump, obj: Any) -> Results:
+    conditions = {one.type: one for one in obj.status.conditions}
+    by, names = "the HPA controller", (name_of(obj),)
+    for kind in ("AbleToScale", "ScalingActive"):
+        one = conditions.get(kind)
+        if one is not None and one.status == "False":
+            said = f"{kind} is False, {one.reason}: {one.message}"
+            yield StageResult("scaling", HELD, said, names, by, one.last_transition_time, YOU)
+    limited = conditions.get("ScalingLimited")
+    if limited is not None and limited.status == "True":
+        said = f"{limited.reason}: {limited.message}"
+        yield StageResult("scaling", NOTE, said, names, by, limited.last_transition_time, YOU)
+    current, desired = obj.status.current_replicas, obj.status.desired_replicas
+    yield StageResult("scaling", NOTE, f"{current} replicas, {desired} desired", names, by)
+
+
+def _pod_group(dump: Dump, obj: KubeObject) -> Results:
+    pods = [pod for pod in pods_of(dump, obj) if pod.status.phase not in TERMINAL_PHASES]
+    if foreign_owner(group_of(obj)):
+        yield from read_group(dump.objects, obj, pods)
+    else:
+        yield read_gang(obj, GroupName("PodGroup", obj.name), pods)
+
+
+def _workload(dump: Dump, obj: KubeObject) -> Results:
+    if foreign_owner(group_of(obj)) == "Kueue":
+        yield from read_kueue(dump.objects, obj)
+        return
+    for entry in items(data_of(obj), "spec", "podGroups"):
+        group = GroupName("Workload", obj.name, text(entry, "name"))
+        yield read_gang(obj, group, members_of(dump.pods, obj.namespace, group))
+
+
+READERS: dict[str, Callable[[Dump, Any], Results]] = {
+    "Job": _job,
+    "CronJob": _cron_job,
+    "Deployment": _deployment,
+    "ReplicaSet": _replicas,
+    "StatefulSet": _stateful_set,
+    "DaemonSet": _daemon_set,
+    "PodGroup": _pod_group,
+    "Workload": _workload,
+    "HorizontalPodAutoscaler": _autoscaler,
+}
