@@ -53,6 +53,7 @@ class Checks:
     at_start: set[str] = field(default_factory=set)
     trials: set[str] = field(default_factory=set)
     rules: dict[str, NeverFunction] = field(default_factory=dict)
+    seconds: dict[str, tuple[str, CheckFunction]] = field(default_factory=dict)
 
     def check(self, key: str, *, trial: bool = False) -> Callable[[CheckFunction], CheckFunction]:
         """Register the check of a task: `@checks.check("guaranteed")`.
@@ -68,6 +69,23 @@ class Checks:
             self.tasks[key] = function
             if trial:
                 self.trials.add(key)
+            return function
+
+        return register
+
+    def again(self, key: str, situation: str) -> Callable[[CheckFunction], CheckFunction]:
+        """Register a second situation of a task: `@checks.again("order", "the next night")`.
+
+        It is played after everything else, on the replayed cluster and from the learner's manifests, where the task
+        passed; its `Wrong` takes the task's points. The brief announces it, without details.
+
+        Args:
+            key: of the task.
+            situation: begins what is found.
+        """
+
+        def register(function: CheckFunction) -> CheckFunction:
+            self.seconds[key] = situation, function
             return function
 
         return register

@@ -1,17 +1,34 @@
-"""Facts that a prediction observes by trying: on a cluster of its own, which is thrown away afterwards."""
+"""Facts that are observed by trying: on a cluster of its own, which is thrown away afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.lab.checks import Facts
+from kitlib.api.errors import NotFound
+from kitlib.api.serialize import to_dict
+from kitlib.lab.checks import Facts, Wrong
+
+
+def as_applied(pod: Pod) -> dict[str, Any]:
+    """Return a pod's manifest without what the cluster added to it."""
+    plain = to_dict(pod)
+    kept = {
+        key: plain["metadata"][key]
+        for key in ("name", "namespace", "labels", "annotations")
+        if key in plain["metadata"]
+    }
+    spec = {key: one for key, one in plain["spec"].items() if key not in ("nodeName", "priority", "preemptionPolicy")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": spec}
 
 
 class Experiment(Facts):
-    """Facts about a cluster of its own, as the learner found it, which may be tried out to see what happens.
+    """Facts about a cluster of its own, which may be tried out to see what happens.
 
-    Only predictions that are observed at the start get one; it is thrown away afterwards.
+    Predictions that are observed at the start get the cluster as the learner found it, trials and second situations
+    the learner's replayed one.
     """
 
     def let_pass(self, seconds: float) -> None:
@@ -27,6 +44,75 @@ class Experiment(Facts):
     def resize(self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]]) -> None:
         """Resize a pod in place."""
         self._cluster.resize(name, containers)
+
+    def apply(self, *manifests: dict[str, Any]) -> None:
+        """Create or change objects."""
+        self._cluster.apply(list(manifests))
+
+    def delete(self, kind: str, name: str) -> None:
+        """Delete an object at once."""
+        with suppress(NotFound):
+            self._cluster.delete(kind, name, grace=0 if kind == "Pod" else None)
+
+    def patch(self, kind: str, name: str, patch: Mapping[str, Any]) -> None:
+        """Change fields of an object."""
+        self._cluster.patch(kind, name, patch)
+
+    def manifest(self, name: str, *, new_name: str = "", **work: str) -> dict[str, Any]:
+        """Return a pod's manifest as the learner wrote it.
+
+        Args:
+            name: of the pod.
+            new_name: of the manifest's pod; "" = the same.
+            work: container -> declared workload of another load.
+        """
+        from kitlib.node.common.workload import ANNOTATION
+
+        made = as_applied(self.pod(name))
+        made["metadata"]["name"] = new_name or name
+        if work:
+            annotations = made["metadata"].setdefault("annotations", {})
+            annotations.update({ANNOTATION + container: text for container, text in work.items()})
+        return made
+
+    def make_again(self, name: str, seconds: float = 5, **work: str) -> None:
+        """Delete a pod and make it again from the learner's manifest, with another load where it is given."""
+        made = self.manifest(name, **work)
+        self.delete("Pod", name)
+        self.let_pass(1)
+        self.apply(made)
+        self.let_pass(seconds)
+
+    def neighbour(self, node: str, work: str, name: str = "neighbour") -> None:
+        """Start a pod of another team without requests on a node."""
+        from kitlib.node.common.workload import ANNOTATION
+
+        container = {"name": "main", "image": "example/neighbour:1"}
+        metadata = {"name": name, "annotations": {f"{ANNOTATION}main": work}}
+        spec = {"nodeName": node, "restartPolicy": "Never", "containers": [container]}
+        self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+    def end_process(self, name: str, container: str = "main") -> None:
+        """Kill a container's process; its pod's restart policy decides what comes next."""
+        self._cluster.node(self.pod(name).spec.node_name).signal(name, container, 9)
+
+    def restart_kubelet(self, node: str) -> None:
+        """Restart a node's kubelet with its own settings: each pod is admitted anew."""
+        self._cluster.node(node).restart_kubelet()
+
+    def runs(self, name: str, hint: str = "") -> Pod:
+        """Return a pod that runs, none of whose containers was killed for memory.
+
+        Raises:
+            Wrong: it does not run, or one was.
+        """
+        pod = self.pod(name)
+        self.needs_to_run(pod, hint)
+        for status in pod.status.container_statuses:
+            ended = (status.last_state.get("terminated") or status.state.get("terminated") or {}).get("reason")
+            if ended == "OOMKilled":
+                raise Wrong(f"{status.name} of {name} was OOM-killed", f"{name} running on", hint)
+        return pod
 
     def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
         """Milli-CPU that a pod uses per second over the next `seconds`, from its cgroup's own counter."""

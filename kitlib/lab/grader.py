@@ -116,16 +116,21 @@ def grade(
         facts = kind(cluster, set_up, folder.variant, history)
         found = _one(folder.definition.task(key), checks.tasks[key], facts)
         results[key] = _guarded(found, rules) if touched else _untouched(found)
-    titles = {
-        key: [folder.definition.task(one).title for one in folder.definition.task(key).needs if not results[one].passed]
-        for key in wanted
-    }
-    results |= {key: _missing(results[key], unsolved[0]) for key, unsolved in titles.items() if unsolved and touched}
     observed: dict[str, Any] = {}
     for prediction in folder.definition.predictions:
         if prediction.key not in checks.at_start:
             with suppress(Wrong):  # not there to be observed yet
                 observed[prediction.key] = checks.predictions[prediction.key](Facts(cluster, set_up, folder.variant))
+    if history is not None:
+        for key, (situation, function) in checks.seconds.items():
+            if key in results and results[key].passed and touched:
+                facts = Experiment(cluster, set_up, folder.variant, history)
+                results[key] = _again(results[key], _one(definition.task(key), function, facts), situation)
+    titles = {
+        key: [folder.definition.task(one).title for one in folder.definition.task(key).needs if not results[one].passed]
+        for key in wanted
+    }
+    results |= {key: _missing(results[key], unsolved[0]) for key, unsolved in titles.items() if unsolved and touched}
     return Grade(
         lab=folder.name,
         digest=folder.digest(),
@@ -142,6 +147,15 @@ def _guarded(result: TaskResult, rules: Iterable[RuleResult]) -> TaskResult:
     if broken is None:
         return result
     return _without_points(result, f"solved, but a rule is broken: {broken.found}", broken.title, broken.hint)
+
+
+def _again(result: TaskResult, second: TaskResult, situation: str) -> TaskResult:
+    """A solved task after its second situation was played."""
+    evidence = result.evidence + second.evidence
+    if second.passed:
+        return msgspec.structs.replace(result, evidence=evidence)
+    found = second.found if second.found.startswith(STOPPED) else f"{situation}: {second.found}"
+    return msgspec.structs.replace(second, found=found, evidence=evidence)
 
 
 def _missing(result: TaskResult, title: str) -> TaskResult:

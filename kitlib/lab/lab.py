@@ -19,11 +19,12 @@ import msgspec
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.serialize import load, to_dict, to_yaml
+from kitlib.api.serialize import load, to_yaml
 from kitlib.cluster.nodes.origin import origin_of
 from kitlib.lab import real_nodes, room
 from kitlib.lab.certificate import Certificate, unsigned
 from kitlib.lab.definition import Definition, Ground, LabFolder
+from kitlib.lab.experiment import as_applied
 from kitlib.lab.graded import Graded
 from kitlib.lab.grader import Grade, both, grade, prepare, timed
 from kitlib.lab.grading_process import grade_apart
@@ -248,7 +249,7 @@ class Lab:
         try:
             self.cluster.apply(manifests)
         except KitError:
-            self.cluster.apply([_as_applied(pod) for pod in before])
+            self.cluster.apply([as_applied(pod) for pod in before])
             raise
         self.cluster.advance(seconds)
 
@@ -382,18 +383,6 @@ class Lab:
     def _box(self) -> str:
         said = self._not_real() or self._refused()
         return f'<p role="status"><b>{html.escape(said)}</b></p>' if said else ""
-
-
-def _as_applied(pod: Pod) -> dict[str, Any]:
-    """A pod's manifest without what the cluster added to it."""
-    plain = to_dict(pod)
-    kept = {
-        key: plain["metadata"][key]
-        for key in ("name", "namespace", "labels", "annotations")
-        if key in plain["metadata"]
-    }
-    spec = {key: one for key, one in plain["spec"].items() if key not in ("nodeName", "priority", "preemptionPolicy")}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": spec}
 
 
 def _paragraphs(text: str) -> list[str]:

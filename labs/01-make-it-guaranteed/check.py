@@ -2,7 +2,7 @@
 
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 
@@ -113,6 +113,16 @@ def cgroup(facts: Facts) -> None:
         expected=f"{wanted}, the memory limit of the whole pod",
         hint="the kubelet writes it when it makes the pod's cgroup",
     )
+
+
+@checks.again("guaranteed", "a neighbour fills the node")
+def pressure(facts: Experiment) -> None:
+    """A pod without limits takes all memory: the kernel kills that one, not the Guaranteed pod."""
+    pod = facts.pod(facts.variant.pod)
+    room = facts.node(pod.spec.node_name).status.capacity["memory"].value() // 2**20
+    facts.neighbour(pod.spec.node_name, f"2s; memory={room}Mi")
+    facts.let_pass(30)
+    facts.runs(facts.variant.pod, "when the node's memory ends, the pod with the highest oom_score_adj goes first")
 
 
 @checks.observed("before", at_start=True)

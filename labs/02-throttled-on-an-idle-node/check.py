@@ -79,6 +79,22 @@ def share(facts: Facts) -> None:
     )
 
 
+@checks.again("share", "two neighbours are busy")
+def busy(facts: Experiment) -> None:
+    """Neighbours without requests use what they get: the pod still has what it requests."""
+    pod = facts.pod(facts.variant.pod)
+    for n in range(2):
+        facts.neighbour(pod.spec.node_name, "cpu=2 memory=20Mi", f"neighbour-{n}")
+    facts.let_pass(2)
+    used = facts.cpu_usage(facts.variant.pod)
+    facts.expect(
+        used >= 0.95 * facts.variant.cpu,
+        found=f"{facts.variant.pod} uses {used:.0f}m",
+        expected=f"the {facts.variant.cpu}m that it requested",
+        hint="the weight comes from the CPU request",
+    )
+
+
 @checks.observed("usage", at_start=True)
 def usage(facts: Experiment) -> float:
     return facts.cpu_usage(facts.variant.pod)

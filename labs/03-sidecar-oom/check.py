@@ -1,7 +1,7 @@
 """Both containers run and have run for a while, however they came to; and the sidecar has a bound."""
 
 from kitlib.api.podresources import containers_of
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 SECONDS = 120
@@ -57,6 +57,15 @@ def bounded(facts: Facts) -> None:
         expected="a limit of at most 256Mi",
         hint="without a limit a leak in the sidecar eats the node: be generous, not boundless",
     )
+
+
+@checks.again("stable", "the next replica")
+def replica(facts: Experiment) -> None:
+    """A second pod of the same manifest runs as long as the first."""
+    name = f"{facts.variant.pod}-2"
+    facts.apply(facts.manifest(facts.variant.pod, new_name=name))
+    facts.let_pass(SECONDS)
+    facts.runs(name, "every pod of this manifest has the limits that stand in it")
 
 
 @checks.observed("who", at_start=True)

@@ -83,6 +83,25 @@ def order(facts: Facts) -> None:
     facts.process_score(v.db)
 
 
+@checks.again("order", "the next night")
+def next_night(facts: Experiment) -> None:
+    """Both are made again from the learner's manifests, and the job grows further."""
+    v = facts.variant
+    manifests = [facts.manifest(v.db), facts.manifest(v.batch, main=f"20s; memory={v.grow + 30}Mi")]
+    for name in (v.db, v.batch):
+        facts.delete("Pod", name)
+    facts.let_pass(2)
+    facts.apply(*manifests)
+    facts.let_pass(90)
+    facts.runs(v.db, f"{v.db} must be the one that the kernel spares, every night")
+    facts.expect(
+        killed(facts, v.batch),
+        found=f"{v.batch} was not killed",
+        expected=f"{v.batch} killed when the memory is used up",
+        hint="both start from your manifests, and the job takes a little more than last night",
+    )
+
+
 @checks.observed("victim", at_start=True)
 def victim(facts: Experiment) -> str:
     v = facts.variant

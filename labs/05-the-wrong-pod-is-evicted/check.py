@@ -4,6 +4,8 @@ from kitlib.api.podresources import pod_requests
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
+PRESSURE_ENDS = 330
+"""Seconds after which the node takes pods again (evictionPressureTransitionPeriod, 5 minutes)."""
 
 
 def evicted(facts: Facts, name: str) -> bool:
@@ -64,6 +66,25 @@ def victim(facts: Facts) -> None:
     )
     facts.events("Evicted", v.cache)
     facts.memory_usage(report)
+
+
+@checks.again("victim", "the next night")
+def next_night(facts: Experiment) -> None:
+    """Both are made again from the learner's manifests, and the cache grows to another size."""
+    v = facts.variant
+    manifests = [facts.manifest(v.report), facts.manifest(v.cache, main=f"20s; memory={v.grow - 8}Mi")]
+    for name in (v.report, v.cache):
+        facts.delete("Pod", name)
+    facts.let_pass(PRESSURE_ENDS)
+    facts.apply(*manifests)
+    facts.let_pass(60)
+    facts.expect(
+        evicted(facts, v.cache) and not evicted(facts, v.report),
+        found=f"{v.report} is {facts.pod(v.report).status.phase}, {v.cache} is {facts.pod(v.cache).status.phase}",
+        expected=f"{v.cache} evicted, {v.report} running",
+        hint="both start from your manifests, and the cache takes another size than last night",
+    )
+    facts.runs(v.report)
 
 
 @checks.observed("who", at_start=True)

@@ -1,7 +1,7 @@
 """The pod's cpuset belongs to it alone, and is as large as was asked for."""
 
 from kitlib.kubelet.util.cpuset import format_cpus
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 
@@ -69,6 +69,21 @@ def exclusive(facts: Facts) -> None:
         f"exactly {count}",
         "fewer than it needs" if len(mine) < count else f"more than it needs, and {v.noise} has lost them",
         credit=0.5,
+    )
+
+
+@checks.again("exclusive", "another team's pod arrives")
+def newcomer(facts: Experiment) -> None:
+    """A pod that comes later gets the shared pool, and not the CPUs that are taken."""
+    v = facts.variant
+    facts.neighbour(facts.pod(v.trader).spec.node_name, "cpu=4 memory=20Mi")
+    facts.let_pass(20)
+    mine, others = facts.allowed_cpus(v.trader, "main"), facts.allowed_cpus("neighbour", "main")
+    facts.expect(
+        len(mine) == wanted(facts) and not mine & others,
+        found=f"{v.trader} on {format_cpus(mine)}, the new pod on {format_cpus(others)}",
+        expected="CPUs that nobody else may use",
+        hint="exclusive CPUs leave the shared pool for as long as the container runs",
     )
 
 

@@ -112,6 +112,21 @@ def never(moment: Moment) -> str:
     return f"{restarts} restarts of {changed.metadata.name}" if restarts else ""
 
 
+@checks.again("spec", "the container restarts once more")
+def restart(facts: Experiment) -> None:
+    """A new container has the limits of the spec, and files written by hand are gone."""
+    v = facts.variant
+    facts.end_process(v.pod, v.pod)
+    facts.let_pass(60)
+    limit = facts.memory_limit(facts.runs(v.pod), v.pod)
+    facts.expect(
+        v.bytes <= limit <= GENEROUS,
+        found=f"its new container may use {limit} bytes",
+        expected=f"{v.bytes} or more",
+        hint="the kubelet writes what the spec says",
+    )
+
+
 @checks.observed("reverts", at_start=True)
 def reverts(facts: Experiment) -> str:
     v = facts.variant

@@ -1,7 +1,7 @@
 """The pod takes what is left, and what is left is computed as the kubelet does."""
 
 from kitlib.api.podresources import pod_requests
-from kitlib.lab import Checks, Facts
+from kitlib.lab import Checks, Experiment, Facts
 
 checks = Checks()
 SLACK = 64 * 2**20
@@ -68,6 +68,15 @@ def cpu(facts: Facts) -> None:
         expected=f"all that is left ({'less' if asked > available else 'more'} than that)",
         hint="eviction thresholds take memory, not CPU; the agent holds some CPU too",
     )
+
+
+@checks.again("fits", "the kubelet restarts")
+def kubelet_restarts(facts: Experiment) -> None:
+    """It computes what the node offers and admits each pod anew."""
+    facts.restart_kubelet("node-1")
+    facts.let_pass(30)
+    facts.runs(facts.variant.pod, "the kubelet admits what fits into allocatable, and rejects the rest")
+    facts.runs("agent")
 
 
 @checks.observed("allocatable", at_start=True)

@@ -2,7 +2,7 @@
 
 from kitlib.api.core import Affinity, Toleration
 from kitlib.api.podresources import containers_of, pod_requests
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 NODE = "fast-1"
@@ -60,6 +60,19 @@ def problems_of(facts: Facts, pod) -> list[tuple[bool, str]]:
         (not fits(taints=True), f"it does not tolerate team={v.team}:NoSchedule"),
         (not fits(amounts=True), f"it requests more than {NODE} has left"),
     ]
+
+
+@checks.again("reasons", "the pod is made again tomorrow")
+def tomorrow(facts: Experiment) -> None:
+    """The scheduler places the same manifest on the same node."""
+    facts.make_again(facts.variant.pod, 15)
+    pod = facts.runs(facts.variant.pod, "does its manifest lead it there by itself?")
+    facts.expect(
+        pod.spec.node_name == NODE,
+        found=f"{pod.metadata.name} on {pod.spec.node_name}",
+        expected=f"{pod.metadata.name} on {NODE}",
+        hint="say which node is good for it",
+    )
 
 
 @checks.observed("nodes", at_start=True)

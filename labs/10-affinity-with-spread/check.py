@@ -2,7 +2,7 @@
 
 from kitlib.api.podresources import containers_of
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.lab import Checks, Facts
+from kitlib.lab import Checks, Experiment, Facts
 
 checks = Checks()
 ZONE = "topology.kubernetes.io/zone"
@@ -80,6 +80,22 @@ def constraint(facts: Facts) -> None:
         found=f"a selector that does not match {' and '.join(missed)}",
         expected=f"a selector that counts {' and '.join(names)}",
         hint="a constraint that does not count its own kind is always satisfied",
+    )
+
+
+@checks.again("constraint", "two more replicas")
+def replicas(facts: Experiment) -> None:
+    """The third has its place, and the fourth would make the zone too full: the rule is hard."""
+    v = facts.variant
+    for number in (3, 4):
+        facts.apply(facts.manifest(f"{v.app}-2", new_name=f"{v.app}-{number}"))
+        facts.let_pass(15)
+    places = [facts.pod(f"{v.app}-{number}").spec.node_name for number in (3, 4)]
+    facts.expect(
+        places[0] == v.free and not places[1],
+        found=f"the third replica {places[0] or 'waits'}, the fourth {places[1] or 'waits'}",
+        expected=f"the third on {v.free}, the fourth waiting",
+        hint=f"zone {v.a} is full and has one: with maxSkew 1 zone {v.b} may have two, in the pool {v.pool} only",
     )
 
 

@@ -1,7 +1,7 @@
 """The pod runs where the harder of the two rules wants it, and both rules still count its kind."""
 
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.lab import Checks, Facts
+from kitlib.lab import Checks, Experiment, Facts
 
 checks = Checks()
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -64,6 +64,21 @@ def rules(facts: Facts) -> None:
         found=f"a host rule with maxSkew {hosts[0].max_skew}",
         expected=f"a wish, or a hard rule with a skew of at most {LARGEST_SKEW}",
         hint="with such a skew all pods may stand on one host: it is as good as dropped",
+    )
+
+
+@checks.again("rules", "a fifth replica")
+def fifth(facts: Experiment) -> None:
+    """Another pod of the same manifest finds a place, and no zone has more than three of the five."""
+    v = facts.variant
+    name = f"{v.app}-5"
+    facts.apply(facts.manifest(f"{v.app}-4", new_name=name))
+    facts.let_pass(15)
+    facts.runs(name, "both zones have two: each rule must leave a node")
+    facts.expect(
+        facts.pod(f"{v.app}-4").spec.node_name == f"{v.b}-1",
+        found=f"{v.app}-4 moved",
+        expected=f"{v.app}-4 in zone {v.b}",
     )
 
 

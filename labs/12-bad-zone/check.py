@@ -3,7 +3,7 @@
 from collections import Counter
 
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 from kitlib.lab.history import Moment
 
 checks = Checks()
@@ -86,6 +86,21 @@ def zone_is_empty(moment: Moment) -> str:
     node = moment.first.get(("Node", "", changed.spec.node_name))
     broken = node is not None and any(t.effect == "NoSchedule" for t in node.spec.taints)
     return f"{changed.metadata.name} was placed on {changed.spec.node_name}" if broken else ""
+
+
+@checks.again("even", "two more replicas")
+def grows(facts: Experiment) -> None:
+    """Six replicas are three in each of the two zones."""
+    v = facts.variant
+    facts.patch("Deployment", v.app, {"spec": {"replicas": 6}})
+    facts.let_pass(30)
+    found = zones(facts)
+    facts.expect(
+        found[v.one] == found[v.two] == 3 and sum(found.values()) == 6,
+        found=f"{v.one} {found[v.one]}, {v.two} {found[v.two]}, pending {found['']}",
+        expected="three in each",
+        hint="the rule of the pods must hold for the next ones, too",
+    )
 
 
 @checks.observed("running", at_start=True)

@@ -2,7 +2,7 @@
 
 from kitlib.api.core import Pod, PodAffinityTerm
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 ZONE = "topology.kubernetes.io/zone"
@@ -125,6 +125,35 @@ def places_named(pod: Pod) -> str:
     for term in required.node_selector_terms if required else []:
         found += [one.key for one in (*term.match_expressions, *term.match_fields) if one.key in PLACES]
     return ", ".join(found)
+
+
+@checks.again("zones", "the third zone is closed for a while")
+def closed(facts: Experiment) -> None:
+    """A pod whose zone takes none waits, since the rule is hard, and comes back to its zone."""
+    v = facts.variant
+    third = [node.metadata.name for node in facts.nodes() if node.metadata.labels.get(ZONE) == v.third]
+    for name in third:
+        facts.patch("Node", name, {"spec": {"unschedulable": True}})
+    for pod in facts.pods("default", {"app": v.app}):
+        if pod.spec.node_name in third:
+            facts.delete("Pod", pod.metadata.name)
+    facts.let_pass(10)
+    found = sorted(zones_of(facts).values())
+    facts.expect(
+        found.count("") == 1,
+        found=f"pods in {found}",
+        expected="one pod that waits for its zone",
+        hint="a rule that gives way puts two copies into one zone",
+    )
+    for name in third:
+        facts.patch("Node", name, {"spec": {"unschedulable": None}})
+    facts.let_pass(60)
+    used = sorted(zones_of(facts).values())
+    facts.expect(
+        len(set(used)) == len(used) == 3 and "" not in used,
+        found=f"pods in {used}",
+        expected="three pods in three zones again",
+    )
 
 
 @checks.observed("third", at_start=True)

@@ -1,7 +1,7 @@
 """The pod runs because the scheduler preempted, and preempted no more than it had to."""
 
 from kitlib.api.podresources import pod_requests
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 SYSTEM = 2_000_000_000
@@ -84,6 +84,24 @@ def victims(facts: Facts) -> None:
         expected=f"{v.urgent} in their place",
         hint="they went for another pod: see the first task",
     )
+
+
+@checks.again("victims", "the batch pods are back tomorrow")
+def tomorrow(facts: Experiment) -> None:
+    """The same manifest preempts as many of them again, and the database stays."""
+    v = facts.variant
+    urgent = facts.manifest(v.urgent)
+    facts.delete("Pod", v.urgent)
+    left = [pod.metadata.name for pod in facts.pods("default", {"app": v.batch})]
+    names = [f"{v.batch}-{n}" for n in range(1, 4)]
+    facts.apply(*(facts.manifest(left[0], new_name=name) for name in names if name not in left)) if left else None
+    facts.let_pass(15)
+    facts.apply(urgent)
+    facts.let_pass(90)
+    facts.runs(v.urgent, "its class must let it preempt every time")
+    facts.runs(v.db, "only the batch pods are worth less")
+    gone = 3 - len(facts.pods("default", {"app": v.batch}))
+    facts.expect(gone == v.needs, found=f"{gone} {v.batch} pods are gone", expected=v.word)
 
 
 @checks.observed("policy", at_start=True)

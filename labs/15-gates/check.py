@@ -1,7 +1,7 @@
 """The first two by order run; the third is still gated; the budget held at every moment."""
 
 from kitlib.api.podresources import pod_requests
-from kitlib.lab import Checks, Facts
+from kitlib.lab import Checks, Experiment, Facts
 from kitlib.lab.history import Moment
 
 checks = Checks()
@@ -59,6 +59,17 @@ def order(moment: Moment) -> str:
     last = max(jobs, key=lambda pod: int(pod.metadata.annotations["example.com/order"])).metadata.name
     pod = moment.get("Pod", last)
     return f"{last} was let go, and it is third" if pod is not None and not pod.spec.scheduling_gates else ""
+
+
+@checks.again("next", "a job ends and the third is let go")
+def third_turn(facts: Experiment) -> None:
+    """It runs within the budget that the first one leaves."""
+    v = facts.variant
+    facts.delete("Pod", v.first)
+    facts.patch("Pod", v.third, {"spec": {"schedulingGates": None}})
+    facts.let_pass(15)
+    facts.runs(v.third, "its gate is all that may keep it")
+    facts.runs(v.second)
 
 
 @checks.observed("reason", at_start=True)

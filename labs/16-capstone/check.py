@@ -162,6 +162,54 @@ def urgent(facts: Facts) -> None:
     )
 
 
+@checks.again("report", "the report is made again")
+def report_again(facts: Experiment) -> None:
+    facts.make_again(facts.variant.report, 15)
+    pod = facts.runs(facts.variant.report, "does its manifest lead it to data-1 by itself?")
+    facts.expect(pod.spec.node_name == "data-1", found=f"it is on {pod.spec.node_name}", expected="data-1")
+
+
+@checks.again("orders", "the next replica")
+def orders_again(facts: Experiment) -> None:
+    name = f"{facts.variant.orders}-2"
+    facts.apply(facts.manifest(facts.variant.orders, new_name=name))
+    facts.let_pass(60)
+    facts.runs(name, "every pod of this manifest has the limits that stand in it")
+
+
+@checks.again("checkout", "a busy neighbour")
+def checkout_busy(facts: Experiment) -> None:
+    v = facts.variant
+    facts.neighbour(facts.pod(v.checkout).spec.node_name, "cpu=4 memory=20Mi")
+    facts.let_pass(2)
+    used = facts.cpu_usage(v.checkout)
+    facts.expect(used >= 0.95 * v.cpu, found=f"{v.checkout} uses {used:.0f}m", expected=f"the {v.cpu}m of its request")
+
+
+@checks.again("shop", "two more replicas")
+def shop_grows(facts: Experiment) -> None:
+    v = facts.variant
+    facts.patch("Deployment", v.shop, {"spec": {"replicas": 6}})
+    facts.let_pass(30)
+    where = Counter(pod.spec.node_name for pod in facts.pods("default", {"app": v.shop}))
+    facts.expect(where == {"edge-a": 3, "edge-b": 3}, found=f"pods by node: {dict(where)}", expected="three at each")
+
+
+@checks.again("urgent", "the batch pods are back")
+def urgent_again(facts: Experiment) -> None:
+    v = facts.variant
+    urgent_pod = facts.manifest(v.urgent)
+    facts.delete("Pod", v.urgent)
+    left = [pod.metadata.name for pod in facts.pods("default", {"app": v.batch})]
+    names = [f"{v.batch}-{n}" for n in range(1, 4)]
+    facts.apply(*(facts.manifest(left[0], new_name=name) for name in names if name not in left))
+    facts.let_pass(15)
+    facts.apply(urgent_pod)
+    facts.let_pass(90)
+    facts.runs(v.urgent, "its class must let it preempt every time")
+    facts.runs("db", "only the batch pods are worth less")
+
+
 @checks.observed("pending", at_start=True)
 def pending(facts: Facts) -> int:
     return sum(not pod.spec.node_name for pod in facts.pods())

@@ -53,6 +53,26 @@ def limited(facts: Experiment, pod) -> None:
     )
 
 
+@checks.again("throttle", "the next replica beside a busy neighbour")
+def replica(facts: Experiment) -> None:
+    """Another pod of the same manifest collects as often, and is not throttled either."""
+    name = f"{facts.variant.pod}-2"
+    facts.apply(facts.manifest(facts.variant.pod, new_name=name))
+    facts.neighbour(facts.pod(facts.variant.pod).spec.node_name, "cpu=1 memory=20Mi")
+    facts.let_pass(2)
+    pod = facts.runs(name)
+    before = facts.cpu_stat(pod)
+    facts.let_pass(SECONDS)
+    throttled, used = (facts.cpu_stat(pod)[key] - before[key] for key in ("nr_throttled", "usage_usec"))
+    facts.expect(throttled == 0, found=f"throttled in {throttled} periods", expected="no throttled period")
+    facts.expect(
+        used >= 900 * facts.variant.work * SECONDS,
+        found=f"{used // 1000} ms of work in {SECONDS} s",
+        expected=f"{facts.variant.work} ms every second",
+        hint="the work must be done",
+    )
+
+
 @checks.observed("share", at_start=True)
 def share(facts: Experiment) -> float:
     return round(100 * facts.cpu_usage(facts.variant.pod) / facts.variant.limit, 1)

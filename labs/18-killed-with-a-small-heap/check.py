@@ -57,6 +57,21 @@ def same_files(facts: Facts, pod) -> None:
     )
 
 
+@checks.again("stable", "the program ends and starts once more")
+def restart(facts: Experiment) -> None:
+    """The files of the emptyDir are still there when it starts again."""
+    name = facts.variant.pod
+    facts.end_process(name)
+    facts.let_pass(60)
+    pod = facts.runs(name, "the files of the first start count, too, where they lie in memory")
+    facts.expect(
+        all(status.restart_count == 1 for status in pod.status.container_statuses),
+        found=f"{pod.status.container_statuses[0].restart_count} restarts",
+        expected="the one that the check made",
+        hint="does it fit once more?",
+    )
+
+
 @checks.observed("after", at_start=True)
 def after(facts: Experiment) -> float:
     for _ in range(60):

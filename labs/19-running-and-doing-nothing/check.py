@@ -43,6 +43,15 @@ def bounded(facts: Facts) -> None:
     facts.needs_a_memory_limit(facts.pod(facts.variant.pod), "main", facts.variant.cap)
 
 
+@checks.again("fast", "the next replica")
+def replica(facts: Experiment) -> None:
+    """A pod of the same manifest on the same node is as fast."""
+    facts.make_again(facts.variant.pod, 2 * SECONDS)
+    needs_its_process(facts)
+    used = facts.cpu_usage(facts.variant.pod, SECONDS)
+    facts.expect(used >= FULL, found=f"it uses {used:.0f}m of 1000m", expected="the CPU that it could use")
+
+
 @checks.observed("speed", at_start=True)
 def speed(facts: Experiment) -> float:
     facts.let_pass(SECONDS)

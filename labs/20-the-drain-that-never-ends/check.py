@@ -143,6 +143,24 @@ def taints(moment: Moment) -> str:
     return ""
 
 
+@checks.again("budgets", "the next drain")
+def next_drain(facts: Experiment) -> None:
+    """The node of the worker follows: everything on it leaves by eviction, and enough stays."""
+    v = facts.variant
+    (node,) = {pod.spec.node_name for pod in facts.pods("default", {"app": v.worker})}
+    facts.drain(node, 120)
+    facts.let_pass(20)
+    left = [pod for pod in facts.pods("default") if pod.spec.node_name == node]
+    facts.expect(
+        not left,
+        found=f"{', '.join(pod.metadata.name for pod in left)} on {node} after two minutes",
+        expected="nothing left there",
+        hint="the budgets are asked again as they are now: do they let a broken pod go, and one of the healthy ones?",
+    )
+    ready = sum(is_ready(pod) for pod in facts.pods("default", {"app": v.web}))
+    facts.expect(ready >= v.replicas, found=f"{ready} pods of {v.web} are ready", expected=f"{v.replicas}")
+
+
 @checks.observed("gone", at_start=True)
 def gone(facts: Experiment) -> int:
     return len(facts.drain(facts.variant.node, 300))

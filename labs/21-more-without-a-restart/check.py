@@ -120,6 +120,23 @@ def export(facts: Facts) -> None:
     )
 
 
+@checks.again("export", "the next night")
+def next_night(facts: Experiment) -> None:
+    """The export is made again, and writes all of it."""
+    facts.make_again(facts.variant.export, 40)
+    facts.runs(facts.variant.export, "it starts from your manifest: whose limit does it have?")
+
+
+@checks.again("api", "the noon rush")
+def rush(facts: Experiment) -> None:
+    """A neighbour is busy: what is requested is there all the same."""
+    v = facts.variant
+    facts.neighbour("node-1", "cpu=4 memory=20Mi", "rush")
+    facts.let_pass(2)
+    used = facts.cpu_usage(v.api)
+    facts.expect(used >= 380, found=f"{v.api} uses {used:.0f}m", expected="the 400m that it works with")
+
+
 @checks.observed("says", at_start=True)
 def says(facts: Experiment) -> str:
     v = facts.variant

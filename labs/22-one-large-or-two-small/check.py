@@ -1,7 +1,7 @@
 """Three pods with devices of their own, large enough together and none of them tainted."""
 
 from kitlib.api.devices import ResourceClaim, ResourceSlice
-from kitlib.lab import Checks, Facts, Wrong
+from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
 GIB = 2**30
@@ -93,6 +93,15 @@ def healthy(facts: Facts) -> None:
                 expected="devices without a taint",
                 hint="do not tolerate the taint: the device is broken",
             )
+
+
+@checks.again("serve", "a pod is lost")
+def lost(facts: Experiment) -> None:
+    """Its successor gets devices of its own again."""
+    pods = facts.pods("default", {"app": facts.variant.serve})
+    facts.delete("Pod", pods[0].metadata.name)
+    facts.let_pass(40)
+    serve(facts)
 
 
 @checks.observed("runs", at_start=True)

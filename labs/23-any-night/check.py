@@ -98,6 +98,17 @@ def nodes(moment: Moment) -> str:
     return ""
 
 
+@checks.again("tonight", "all pods are started anew")
+def anew(facts: Experiment) -> None:
+    """The scheduler finds places for all of them from an empty cluster, too."""
+    v = facts.variant
+    facts.patch("Deployment", v.app, {"spec": {"replicas": 0}})
+    facts.let_pass(40)
+    facts.patch("Deployment", v.app, {"spec": {"replicas": v.replicas}})
+    facts.let_pass(40)
+    tonight(facts)
+
+
 @checks.observed("one", at_start=True)
 def one(facts: Experiment) -> str:
     rule = {**HONOR, "maxSkew": 1, "labelSelector": {"matchLabels": {"app": facts.variant.app}}}

@@ -98,6 +98,13 @@ def test_a_lab_is_complete(folder):
     assert all(rule.hint for rule in definition.rules)
     assert all(p.why and (p.choices or p.unit) for p in definition.predictions)
     assert (folder.path / "lab.ipynb").exists()
+    assert folder.checks().seconds.keys() <= {task.key for task in definition.tasks}
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_a_lab_announces_and_plays_a_second_situation(folder):
+    assert "When you are done" in folder.definition.brief
+    assert folder.checks().seconds
 
 
 @pytest.mark.parametrize("folder", BY_NAME)
