@@ -1,39 +1,163 @@
-"""The cgroup tree in a notebook: directories that open and close by keyboard, one table of files in each.
+"""The cgroup tree in a notebook: one row a cgroup, one header, values in columns over the whole tree.
 
-Nothing in it needs a script. Colours are shades of the text's around it: VS Code leaves JupyterLab's variables at those
-of a light theme in every theme. What differs is marked with a sign and a word as well as with a colour.
+A value's bar is the cgroup's share among its siblings: the outline is what is desired, the fill what was observed, so
+that a difference is a gap. A row opens to all its files with their reasons; one that differs is open at first. Nothing
+in it needs a script. What differs is marked with a sign and a word as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from html import escape
+from typing import NamedTuple
 
 from kitlib.views.cgroup_row import Row, short_id
-from kitlib.views.tokens import paint
+from kitlib.views.tokens import css, paint
+from kitlib.views.units import size
+
+MAIN = ("cpu.weight", "cpu.shares", "cpu.max", "cpu.cfs_quota_us", "memory.max", "memory.limit_in_bytes")
+"""Files that are columns where they are there, in this order."""
+COLUMNS = 3
+"""At least so many columns, where there are files."""
+UNLIMITED = ("max", "-1", str(2**63 - 4096))
+_WEIGHTS = ("cpu.weight", "cpu.shares")
 
 STYLE = (
-    """
-.kit-tree{font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);
-color:inherit;line-height:1.45}
-.kit-tree details{margin-left:1.1em;border-left:1px solid @line;padding-left:.5em}
-.kit-tree summary{cursor:pointer}
-.kit-tree summary:focus-visible{outline:2px solid @focus}
-.kit-tree table{border-collapse:collapse;margin:.1em 0 .3em 1.1em;font-size:inherit}
-.kit-tree th,.kit-tree td{text-align:left;padding:0 .9em 0 0;vertical-align:top;border:0;background:none}
-.kit-tree th{font-weight:600;color:color-mix(in srgb,currentColor 78%,transparent)}
-.kit-tree td.v{font-weight:600;white-space:nowrap}
-.kit-tree .c{color:color-mix(in srgb,currentColor 78%,transparent);font-style:italic;white-space:normal}
-.kit-tree .u td.v{font-weight:400;color:color-mix(in srgb,currentColor 78%,transparent)}
-.kit-tree .d td{background:color-mix(in srgb,@differs 18%,transparent)}
-.kit-tree .q{border-radius:.6em;padding:0 .5em;border:1px solid currentColor;font-size:.85em}
-.kit-tree details.f{display:inline;margin:0;border:0;padding:0}
-.kit-tree details.f summary{display:inline;text-decoration:underline dotted}
-.kit-tree caption{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
-""".replace("@line", paint("line"))
-    .replace("@focus", paint("focus"))
-    .replace("@differs", paint("series-1"))
+    css()
+    + """
+.kit-tree{font:13px/1.4 var(--kit-font);color:var(--kit-ink,inherit);overflow-x:auto}
+.kit-tree .r{display:grid;grid-template-columns:minmax(13em,26em) repeat(var(--columns),13em);align-items:center;
+min-height:24px;column-gap:10px;min-width:calc(13em + var(--columns)*13.8em);padding-right:6px;box-sizing:border-box}
+.kit-tree .h{font-weight:600;border-bottom:1px solid @line;margin-top:4px}
+.kit-tree .h>:not(:first-child){text-align:right}
+.kit-tree summary.r{cursor:pointer;list-style:none}
+.kit-tree summary.r::-webkit-details-marker{display:none}
+.kit-tree summary:hover{background:color-mix(in srgb,currentColor 6%,transparent)}
+.kit-tree summary:focus-visible{outline:2px solid @focus;outline-offset:-2px}
+.kit-tree .n{padding-left:calc(1.3em*var(--depth) + 1.1em);position:relative;white-space:nowrap;overflow:hidden;
+text-overflow:ellipsis}
+.kit-tree .n::before{content:"▸";position:absolute;left:calc(1.3em*var(--depth));color:@soft}
+.kit-tree details[open]>summary .n::before{content:"▾"}
+.kit-tree .n small{color:@soft;font-size:12px;margin-left:.5em}
+.kit-tree .p .n,.kit-tree .u{color:@soft}
+.kit-tree .v{display:flex;justify-content:flex-end;align-items:center;gap:8px;font-variant-numeric:tabular-nums;
+white-space:nowrap}
+.kit-tree .v i{flex:0 0 60px;height:9px;position:relative;box-sizing:border-box}
+.kit-tree .v i::before,.kit-tree .v i::after{content:"";position:absolute;left:0;top:0;bottom:0;box-sizing:border-box}
+.kit-tree .v i::before{width:calc(60px*var(--o,0));background:color-mix(in srgb,@blue 42%,transparent)}
+.kit-tree .v i.z::after{display:none}
+.kit-tree .v i::after{width:calc(60px*var(--d,0));border:1px solid @ink}
+.kit-tree .d>summary{background:color-mix(in srgb,@differs 14%,transparent)}
+.kit-tree .x{font-weight:700}
+.kit-tree .f{margin:2px 0 8px calc(1.3em*var(--depth) + 1.1em);border-left:2px solid @line;padding-left:10px}
+.kit-tree .f p{margin:2px 0;color:@soft;font-size:12px}
+.kit-tree .f dl{display:grid;grid-template-columns:max-content max-content minmax(12em,1fr);gap:1px 14px;margin:2px 0}
+.kit-tree .f dt,.kit-tree .f dd{margin:0;text-align:left}
+.kit-tree .f .c{color:@soft}
+.kit-tree .f details{display:inline}
+.kit-tree .f details summary{display:inline;text-decoration:underline dotted;cursor:pointer}
+"""
 )
+for _name, _token in {
+    "line": "line",
+    "focus": "focus",
+    "soft": "soft",
+    "blue": "blue",
+    "ink": "ink",
+    "differs": "series-1",
+}.items():
+    STYLE = STYLE.replace(f"@{_name}", paint(_token))
+
+
+class Line(NamedTuple):
+    """One cgroup of the tree.
+
+    Attributes:
+        head: its own row.
+        files: the rows of its files, those that differ first.
+        parent: path of the cgroup above it.
+    """
+
+    head: Row
+    files: tuple[Row, ...]
+    parent: str
+
+    @property
+    def differs(self) -> bool:
+        return self.head.differs or any(row.differs for row in self.files)
+
+    def file(self, name: str) -> Row | None:
+        """The row of one file."""
+        return next((row for row in self.files if row.file == name), None)
+
+
+def lines_of(rows: Sequence[Row]) -> list[Line]:
+    """The cgroups of a tree in the order in which they are shown, each with its files."""
+    found: dict[str, tuple[Row, list[Row]]] = {}
+    for row in rows:
+        if not row.file:
+            found[row.path] = (row, [])
+    for row in rows:
+        if row.file:
+            head = Row(row.depth, (), row.path, "", "", "", "", label="/")
+            found.setdefault(row.path, (head, []))[1].append(row)
+    if "/" in found:
+        found = {"/": found.pop("/"), **found}
+    return [
+        Line(
+            head,
+            tuple(sorted(files, key=lambda row: not row.differs)),
+            (path.rpartition("/")[0] or "/") if path != "/" else "",
+        )
+        for path, (head, files) in found.items()
+    ]
+
+
+def columns_of(lines: Sequence[Line]) -> list[str]:
+    """The files that are columns: the main ones, then those that most cgroups have."""
+    count = Counter(row.file for line in lines for row in line.files)
+    main = [file for file in MAIN if file in count]
+    rest = sorted((file for file in count if file not in main), key=lambda file: -count[file])
+    return main + rest[: max(0, COLUMNS - len(main))]
+
+
+def amount(file: str, value: str | None) -> float | None:
+    """The value as a number to compare siblings by; None = no limit, not there, or no number."""
+    first = (value or "").partition(" ")[0]
+    return None if first in UNLIMITED or not first.isdigit() else float(first)
+
+
+def shares(lines: Sequence[Line], file: str, *, observed: bool) -> dict[str, float]:
+    """Cgroup -> its part among its siblings, 0 to 1: of the sum of weights, or of the largest limit."""
+    values = {}
+    for line in lines:
+        row = line.file(file)
+        if row is not None:
+            values[line.head.path] = amount(file, row.observed if observed else row.desired)
+    parents = {line.head.path: line.parent for line in lines}
+    found = {}
+    for path, value in values.items():
+        siblings = [v for other, v in values.items() if parents[other] == parents[path] and v is not None]
+        whole = sum(siblings) if file in _WEIGHTS else max(siblings, default=0)
+        found[path] = value / whole if value is not None and whole else 0.0
+    return found
+
+
+def value_words(line: Line, file: str, value: str | None) -> str:
+    """A value as it is read: Mi of memory, CPUs of a quota, "max" where there is no limit."""
+    if value is None:
+        return "missing"
+    first, _, second = value.partition(" ")
+    if first in UNLIMITED:
+        return "max"
+    if file in ("cpu.max", "cpu.cfs_quota_us") and first.isdigit():
+        period = line.file("cpu.cfs_period_us")
+        length = int(second or (period.desired if period and period.desired else "100000"))
+        return f"{int(first) / length:g} CPU"
+    if file.startswith("memory.") and first.isdigit() and int(first) >= 1024 and not second:
+        return size(int(first)).removeprefix("~")
+    return value
 
 
 def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:
@@ -44,13 +168,26 @@ def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:
         rows: in the order in which they are shown.
         compared: whether an observed tree stands beside the desired one.
     """
-    parts = [f"<style>{STYLE}</style>", '<div class="kit-tree">', f"<div><b>{escape(title)}</b></div>"]
-    if compared:
-        different = sum(row.differs for row in rows)
-        parts.append(f"<div>{_sentence(different)}</div>")
-    parts += _section(rows, 0, "/", compared)
-    parts.append("</div>")
-    return "".join(parts)
+    different = sum(row.differs for row in rows)
+    said = f"<div>{_sentence(different)}</div>" if compared else ""
+    body = f"<div><b>{escape(title)}</b></div>{said}{tree_body(rows, compared=compared)}"
+    return f'<style>{STYLE}</style><div class="kit-tree">{body}</div>'
+
+
+def tree_body(rows: Sequence[Row], *, compared: bool) -> str:
+    """The header and one row for each cgroup."""
+    lines = lines_of(rows)
+    columns = columns_of(lines)
+    wanted = {file: shares(lines, file, observed=False) for file in columns}
+    seen = {file: shares(lines, file, observed=True) for file in columns}
+    heads = "".join(f'<span title="{escape(file)}">{escape(file)}</span>' for file in columns)
+    parts = [
+        f'<div style="--columns:{len(columns)}"><div class="r h" aria-hidden="true"><span>cgroup</span>{heads}</div>'
+    ]
+    for line in lines:
+        cells = [(file, wanted[file].get(line.head.path, 0), seen[file].get(line.head.path, 0)) for file in columns]
+        parts.append(_line(line, cells, compared))
+    return "".join(parts) + "</div>"
 
 
 def _sentence(different: int) -> str:
@@ -61,40 +198,55 @@ def _sentence(different: int) -> str:
     )
 
 
-def _section(rows: list[Row], depth: int, path: str, compared: bool) -> Iterator[str]:
-    """The files of one cgroup, then its children; `rows` are all lines below it."""
-    files = [row for row in rows if row.depth == depth and row.file]
-    if files:
-        yield _table(files, path, compared)
-    children = [i for i, row in enumerate(rows) if row.depth == depth and not row.file]
-    for at, end in zip(children, [*children[1:], len(rows)], strict=False):
-        row = rows[at]
-        mark = (
-            ' <b class="d">≠ ' + ("missing" if row.observed is None else "not desired") + "</b>" if row.differs else ""
-        )
-        badge = f' <span class="q">{escape(row.qos)}</span>' if row.qos else ""
-        yield f"<details open><summary>{escape(short_id(row.name))}{badge}{mark}"
-        yield f' <span class="c">{escape(row.comment)}</span></summary>'
-        yield from _section(rows[at + 1 : end], depth + 1, row.path, compared)
-        yield "</details>"
-
-
-def _table(files: list[Row], path: str, compared: bool) -> str:
-    heads = ("file", "desired", "observed", "why") if compared else ("file", "value", "why")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    body = "".join(_file(row, compared) for row in files)
+def _line(line: Line, cells: Sequence[tuple[str, float, float]], compared: bool) -> str:
+    head = line.head
+    name = head.label or short_id(head.path.rpartition("/")[2]) or "/"
+    mark = ""
+    if head.differs:
+        mark = f' <b class="x">≠ {"missing" if head.observed is None else "not desired"}</b>'
+    kind = " ".join(word for word, on in (("d", line.differs), ("p", name == "pause")) if on)
+    hint = f"<small>{escape(head.qos)}</small>" if head.comment.endswith(f"pod {_whole(head.label)}") else ""
+    values = "".join(_cell(line, file, wanted, seen, compared) for file, wanted, seen in cells)
     return (
-        f"<table><caption>{escape(short_id(path))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f'<details class="{kind}" data-path="{escape(head.path)}" style="--depth:{head.depth}"'
+        f"{' open' if line.differs else ''}>"
+        f'<summary class="r"><span class="n" title="{escape(head.comment or head.path)}">'
+        f"{escape(name)}{hint}{mark}</span>{values}</summary>"
+        f'<div class="f">{"".join(_files(line, compared))}</div></details>'
     )
 
 
-def _file(row: Row, compared: bool) -> str:
-    kind = "d" if row.differs else "" if row.written else "u"
-    cells = f'<td>{escape(row.file)}</td><td class="v">{escape(row.desired or "–")}</td>'
-    if compared:
-        mark = "≠ " if row.differs else ""
-        cells += f'<td class="v">{mark}{escape("missing" if row.observed is None else row.observed)}</td>'
-    return f'<tr class="{kind}">{cells}<td class="c">{_why(row)}</td></tr>'
+def _whole(label: str) -> str:
+    """A pod's name with its namespace."""
+    return label if "/" in label else f"default/{label}"
+
+
+def _cell(line: Line, file: str, wanted: float, seen: float, compared: bool) -> str:
+    row = line.file(file)
+    if row is None:
+        return '<span class="v"></span>'
+    shown = value_words(line, file, row.observed if compared else row.desired)
+    bar = f'<i style="--d:{min(wanted, 1):.3f};--o:{min(seen, 1):.3f}"></i>' if wanted or seen else '<i class="z"></i>'
+    kind = "x" if row.differs else "" if row.written else "u"
+    words = f"{file}: desired {row.desired or 'no such file'}" + (f", observed {row.observed}" if compared else "")
+    return (
+        f'<span class="v" data-file="{escape(file)}" title="{escape(words)}">'
+        f'<b class="{kind}" style="font-weight:{600 if row.written else 400}">{"≠ " if row.differs else ""}'
+        f"{escape(shown)}</b>{bar}</span>"
+    )
+
+
+def _files(line: Line, compared: bool) -> Iterator[str]:
+    """What opens below a row: its path, and every file with its reason."""
+    meaning = f": {line.head.comment}" if line.head.comment else ""
+    yield f"<p>{escape(short_id(line.head.path) + meaning)}</p><dl>"
+    for row in line.files:
+        value = row.desired or "–"
+        if row.differs:
+            value = f"≠ {'missing' if row.observed is None else row.observed}, desired {row.desired or 'no such file'}"
+        kind = "x" if row.differs else "" if row.written else "u"
+        yield f'<dt>{escape(row.file)}</dt><dd class="{kind}">{escape(value)}</dd><dd class="c">{_why(row)}</dd>'
+    yield "</dl>"
 
 
 def _why(row: Row) -> str:
@@ -105,4 +257,4 @@ def _why(row: Row) -> str:
     words = words.removesuffix(formula).rstrip(" :")
     if not words:
         return escape(formula)
-    return f'{escape(words)} <details class="f"><summary>formula</summary>{escape(formula)}</details>'
+    return f"{escape(words)} <details><summary>formula</summary> {escape(formula)}</details>"

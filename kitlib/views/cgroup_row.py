@@ -22,6 +22,7 @@ class Row(NamedTuple):
         qos: the QoS class that the line belongs to.
         written: False where the file has the kernel's default.
         formula: the arithmetic at the end of `comment`, "" where there is none.
+        label: what a reader calls the cgroup, such as a pod's name; "" where only its path names it.
     """
 
     depth: int
@@ -34,6 +35,7 @@ class Row(NamedTuple):
     qos: str = ""
     written: bool = True
     formula: str = ""
+    label: str = ""
 
     @property
     def differs(self) -> bool:

@@ -88,7 +88,8 @@ class TreeView:
         there = self.observed is None or path in self.observed
         comment = desired.title if desired is not None else ""
         qos = desired.qos if desired is not None else ""
-        return Row(depth, last, path, "", "" if desired else None, "" if there else None, comment, qos)
+        seen, wanted = "" if there else None, "" if desired else None
+        return Row(depth, last, path, "", wanted, seen, comment, qos, label=_label(desired) if desired else "")
 
     def _file(
         self, path: str, name: str, cgroup: Cgroup | None, twin: Cgroup | None, depth: int, last: tuple[bool, ...]
@@ -128,6 +129,15 @@ class TreeView:
 
     def _repr_html_(self) -> str:
         return tree_html(self.title, self.rows(), compared=self.observed is not None)
+
+
+def _label(cgroup: Cgroup) -> str:
+    """What a reader calls a cgroup: a pod by its name, a container by its own, before any UID."""
+    if cgroup.kind == "pod":
+        return cgroup.pod.removeprefix("default/")
+    if cgroup.kind == "container":
+        return cgroup.container
+    return "pause" if cgroup.kind == "sandbox" else ""
 
 
 def tree_view(tree: CgroupTree, observed: CgroupTree | None = None, **settings: Any) -> TreeView:

@@ -142,28 +142,28 @@ class TestCgroupTree:
     def test_a_value_written_by_hand_flashes_and_is_marked(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".kit-tree tr[data-file='cpu.weight']")
+        page.wait_for_selector(".kit-tree [data-file='cpu.weight']")
         box.get_by_label("cgroup", exact=True).select_option(label="/kubepods/burstable")
         box.get_by_label("file", exact=True).select_option("cpu.weight")
         type_into(page, box.get_by_label("value", exact=True), "500")
         box.get_by_role("button", name="Write").click()
-        page.wait_for_selector(".kit-tree tr.d[data-path='/kubepods/burstable']")
-        row = box.locator(".kit-tree tr.d")
+        page.wait_for_selector(".kit-tree details.d[open][data-path='/kubepods/burstable']")
+        row = box.locator(".kit-tree details.d")
         assert "≠ 500" in row.inner_text()
         assert row.locator(".kitlib-flash").count() == 1
         wait_for_sentence(page, "1 value differs")
         check_names(page)
 
-    def test_branches_close_by_keyboard_and_stay_closed_when_values_change(self, open_cells):
+    def test_rows_open_by_keyboard_to_their_reasons_and_stay_open_when_values_change(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
         summary = box.locator(".kit-tree summary", has_text="besteffort").first
         summary.focus()
         summary.press("Enter")
-        page.wait_for_function("() => document.querySelectorAll('.kit-tree details:not([open])').length === 1")
+        page.wait_for_function("() => document.querySelectorAll('.kit-tree details[data-path][open]').length === 1")
         box.get_by_role("button", name="Read again").click()
         page.wait_for_timeout(400)
-        assert page.locator(".kit-tree details:not([open])").count() == 1
+        assert page.locator(".kit-tree details[data-path][open]").count() == 1
 
     def test_what_the_kernel_refuses_is_said_beside_the_value(self, open_cells):
         page = open_cells(self.CODE)

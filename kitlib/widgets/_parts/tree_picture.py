@@ -1,7 +1,6 @@
-"""The cgroup tree in the page: branches that open and close by keyboard, values that flash when they have changed.
+"""The cgroup tree in the page: rows that open by keyboard to their reasons, values that flash when they have changed.
 
-The page keeps what is open and where the keyboard is; only values are exchanged. Colours come from the notebook's
-theme; what differs carries a sign and a word as well.
+The rows are those of the still view (kitlib.views.cgroup_html); the page keeps what is open and where the keyboard is.
 """
 
 from __future__ import annotations
@@ -12,23 +11,27 @@ from typing import Any
 import anywidget
 import traitlets
 
-from kitlib.views.cgroup_html import STYLE
+from kitlib.views.cgroup_html import STYLE, tree_body
 from kitlib.views.cgroup_row import Row, short_id
 from kitlib.widgets._parts.page import script
 
 
 class TreePicture(anywidget.AnyWidget):
-    """A cgroup tree in the page; set `compared` before `rows`."""
+    """A cgroup tree in the page.
+
+    Attributes:
+        body: the rows as HTML.
+        rows: the same as plain data.
+    """
 
     _esm = script("tree.js", STYLE=STYLE)
-    compared = traitlets.Bool(False).tag(sync=True)
-    rows: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    body = traitlets.Unicode().tag(sync=True)
+    rows: traitlets.List[dict[str, Any]] = traitlets.List()
 
     def bring(self, rows: Sequence[Row], compared: bool) -> None:
         """Show these lines."""
-        with self.hold_sync():
-            self.compared = compared
-            self.rows = [_plain(row) for row in rows]
+        self.rows = [_plain(row) for row in rows]
+        self.body = tree_body(rows, compared=compared)
 
 
 def _plain(row: Row) -> dict[str, Any]:
