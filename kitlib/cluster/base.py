@@ -26,7 +26,7 @@ from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.apiserver.store.store import Store, Watch
 from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.exclusive import exclusive
-from kitlib.cluster.journal import Journal, place_of
+from kitlib.cluster.journal import Journal
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.serving import Serve, ServedAPI
 
@@ -167,10 +167,24 @@ class BaseCluster(Closeable, ABC):
 
     @abstractmethod
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
-        """Change some fields of an object, as `kubectl patch` does; None removes a field.
+        """Change some fields of an object, as `kubectl patch` does: its status stays (see `patch_status`).
 
         Returns:
-            The object as it stands then.
+            The object as it stands then; a field patched with None is removed.
+        """
+
+    @abstractmethod
+    def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+        """Change some fields of an object's status, as `kubectl patch --subresource=status` does.
+
+        For scenarios that play a kubelet or a controller; the cluster's own write a status again when they next act.
+
+        Args:
+            kind, name, namespace: the object.
+            patch: `{"status": {…}}`; None removes a field, fields outside the status stay as they are stored.
+
+        Raises:
+            KitError: the patch has no status, or the kind has no `status` subresource.
         """
 
     @abstractmethod
@@ -394,36 +408,16 @@ class BaseCluster(Closeable, ABC):
         Raises:
             KitError: where an entry is none, or cannot be done here.
         """
+        from kitlib.cluster.replay import replay_entry
+
         entries = Journal.checked(list(journal))
         self._replaying = True
         try:
             for entry in entries:
-                self._do(dict(entry))
+                replay_entry(self, dict(entry))
                 self.journal.append(entry)
         finally:
             self._replaying = False
-
-    def _do(self, entry: dict[str, Any]) -> None:
-        action = entry.pop("action")
-        entry.pop("at", None)  # of real nodes: when it was done; waiting is recorded as an entry of its own
-        if action in ("apply", "create"):
-            self.apply_located(action, manifests.read(entry["objects"]), action == "create")
-        elif action == "patch":
-            self.patch(entry["kind"], entry["name"], entry["patch"], entry["namespace"])
-        elif action == "resize":
-            self.resize(entry["name"], entry["containers"], entry["namespace"], pod=entry.get("pod"))
-        elif action == "write":
-            node = self.node(entry["node"])
-            path = place_of(entry, node.desired()) if entry.get("pod") else entry["path"]
-            node.write(path, entry["file"], entry["value"])
-        elif action == "signal":
-            self.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
-        elif action == "restart_kubelet":
-            self.node(entry.pop("node")).restart_kubelet(entry.pop("kubelet"), **entry)
-        elif action == "exit":
-            self.node(entry.pop("node")).program_exits(**entry)
-        else:
-            getattr(self, action)(**entry)
 
     # Showing itself.
 

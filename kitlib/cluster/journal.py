@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import msgspec
 
@@ -53,6 +53,10 @@ class Patch(Action, tag="patch", frozen=True, kw_only=True):
     namespace: Name
     patch: dict[str, Any]
     at: float = 0.0
+
+
+class PatchStatus(Patch, tag="patch_status", frozen=True, kw_only=True):
+    """As `Patch`, through the `status` subresource."""
 
 
 class Resize(Action, tag="resize", frozen=True, kw_only=True):
@@ -112,11 +116,10 @@ class RestartKubelet(Action, tag="restart_kubelet", frozen=True, kw_only=True):
     at: float = 0.0
 
 
-AnyAction = Apply | Create | Delete | Patch | Resize | Evict | Advance | Write | Signal | Exit | RestartKubelet
-ACTIONS: dict[str, type[AnyAction]] = {
-    str(kind.__struct_config__.tag): kind
-    for kind in (Apply, Create, Delete, Patch, Resize, Evict, Advance, Write, Signal, Exit, RestartKubelet)
-}
+AnyAction = (
+    Apply | Create | Delete | Patch | PatchStatus | Resize | Evict | Advance | Write | Signal | Exit | RestartKubelet
+)
+ACTIONS: dict[str, type[AnyAction]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
 """Name of an action -> the schema of its entry."""
 
 

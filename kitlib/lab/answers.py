@@ -141,6 +141,9 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
     elif "patch" in step:
         kind, name = step["patch"].split()
         cluster.patch(kind, name, step["with"])
+    elif "patch_status" in step:
+        kind, name = step["patch_status"].split()
+        cluster.patch_status(kind, name, step["with"])
     elif "resize" in step:
         cluster.resize(step["resize"], step["containers"])
     elif "write" in step:

@@ -106,7 +106,8 @@ def test_where_one_answers_again_the_silence_of_the_others_counts_anew() -> None
     standing = cluster.get("Node", "a")
     standing.status.conditions = [c for c in standing.status.conditions if c.type != "Ready"]
     now = cluster.now().isoformat()
-    cluster.patch("Node", "a", {"status": {"conditions": [{**READY["conditions"][0], "lastHeartbeatTime": now}]}})
+    ready = {**READY["conditions"][0], "lastHeartbeatTime": now}
+    cluster.patch_status("Node", "a", {"status": {"conditions": [ready]}})
     for _ in range(3):
         lease(cluster, "a")
         cluster.advance(10)

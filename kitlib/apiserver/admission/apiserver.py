@@ -146,7 +146,6 @@ class APIServer:
                 check(made)
         if isinstance(made, Namespace):
             made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
-            made.status.setdefault("phase", "Active")
             if NAMESPACE_FINALIZER not in made.spec.finalizers:
                 made.spec.finalizers = [*made.spec.finalizers, NAMESPACE_FINALIZER]
         with self.store.transaction():
@@ -156,7 +155,7 @@ class APIServer:
         return stored
 
     def update(self, obj: T, subresource: str = "") -> T:
-        """Replace an object's specification and metadata; its status stays as it stands.
+        """Replace an object's specification and metadata; its status stays (nodeStrategy.PrepareForUpdate and others).
 
         Args:
             obj: as it is to be.
@@ -178,7 +177,7 @@ class APIServer:
         made = self._changed(made, old, subresource)
         strategy.prepare(made, old, self.release)
         strategy.stamp_taints(made, self.store.now())
-        if hasattr(made, "status") and not isinstance(made, Node):
+        if hasattr(made, "status"):
             made.status = old.status  # type: ignore[attr-defined]
         custom_kinds.prepare(self.store, made, old)
         errors = validate_common_fields(made, old, namespaced=kind.namespaced)
@@ -193,11 +192,17 @@ class APIServer:
         return stored
 
     def update_status(self, obj: T, *, metadata: bool = False) -> T:
-        """Replace an object's status, and with `metadata` labels and annotations too, as clients of the API may."""
+        """Replace an object's status, and with `metadata` labels and annotations too, as clients of the API may.
+
+        Raises:
+            NotFound: there is no such object. KitError: its kind has no `status` subresource. Invalid, Forbidden.
+        """
         self.warnings.clear()
         kind, old = self.store.kinds.of(obj), self.store.standing(obj)
         if old is None:
             raise NotFound(kind.qualified, obj.name)
+        if not custom_kinds.has_status_subresource(self.store, old):
+            raise KitError(f'{kind.qualified} "{obj.name}": the kind has no `status` subresource')
         made: Any
         if custom_kinds.is_custom(old):
             made = self._changed(custom_kinds.with_status_of(obj, old), old, "status")

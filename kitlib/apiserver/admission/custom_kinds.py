@@ -68,3 +68,12 @@ def with_status_of(obj: KubeObject, old: KubeObject) -> KubeObject:
     from kitlib.apiserver.admission.custom import strategy
 
     return strategy.with_status_of(obj, old)
+
+
+def has_status_subresource(store: Store, obj: KubeObject) -> bool:
+    """Return whether the API serves `/status` of an object: a built-in kind's type, or its definition, says so."""
+    if not is_custom(obj):
+        return hasattr(obj, "status")
+    from kitlib.apiserver.admission.custom import strategy
+
+    return strategy.has_status_subresource(store, obj)

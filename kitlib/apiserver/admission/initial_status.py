@@ -1,36 +1,24 @@
-"""A new object's status: what the manifest says of it does not count.
+"""The status of a new object: the API server ignores the status in the manifest, except for a Node.
 
-Source: PrepareForCreate of the registries' strategies.
+Source: PrepareForCreate of the registries' strategies (each sets an empty status); nodeStrategy.PrepareForCreate,
+"Nodes allow *all* fields, including status, to be set on create".
 """
 
 from __future__ import annotations
 
-from kitlib.api.admissionregistration import ValidatingAdmissionPolicy
-from kitlib.api.apiextensions import CustomResourceDefinition
-from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kitlib.api.autoscaling import HorizontalPodAutoscaler
-from kitlib.api.batch import CronJob, Job
-from kitlib.api.certificates import APIService, CertificateSigningRequest
-from kitlib.api.core import PersistentVolume, PersistentVolumeClaim, ReplicationController
-from kitlib.api.devices import ResourceClaim
-from kitlib.api.flowcontrol import FlowSchema, PriorityLevelConfiguration
+from kitlib.api.core import Namespace, Node
 from kitlib.api.meta import KubeObject
-from kitlib.api.networking import Ingress
-from kitlib.api.policy import PodDisruptionBudget
 
-_APPS = (Deployment, ReplicaSet, StatefulSet, DaemonSet)
-_EMPTY = (
-    *(ReplicationController, Job, CronJob, HorizontalPodAutoscaler, PodDisruptionBudget, ResourceClaim, Ingress),
-    *(CustomResourceDefinition, ValidatingAdmissionPolicy, FlowSchema, PriorityLevelConfiguration),
-    *(CertificateSigningRequest, APIService),
-)
+_PHASES = {"PersistentVolume": "Pending", "PersistentVolumeClaim": "Pending"}
 
 
 def reset_status(obj: KubeObject) -> None:
-    """Give a new object the status that it begins with; in place."""
-    if isinstance(obj, _APPS):
-        obj.status = {}
-    elif isinstance(obj, _EMPTY):
+    """Give a new object of a built-in kind its initial status, in place."""
+    if isinstance(obj, Node) or not hasattr(obj, "status"):
+        return
+    if isinstance(obj, Namespace):
+        obj.status = {"phase": "Active"}
+    elif obj.kind in _PHASES:
+        obj.status = type(obj.status)(phase=_PHASES[obj.kind])
+    else:
         obj.status = type(obj.status)()
-    elif isinstance(obj, PersistentVolumeClaim | PersistentVolume):
-        obj.status = type(obj.status)(phase="Pending")

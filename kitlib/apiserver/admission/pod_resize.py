@@ -5,10 +5,11 @@ Source: pkg/apis/core/validation ValidatePodResize; plugin/pkg/admission/podresi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kitlib.api.core import Container, Node, Pod, ResourceList, ResourceRequirements
-from kitlib.api.errors import Forbidden
+from kitlib.api.errors import Forbidden, KitError
 from kitlib.api.field_errors import Errors, forbidden, invalid
 from kitlib.api.node_declared_features import missing, required_to_update
 from kitlib.api.podresources import is_pod_level_resources_set, pod_requests
@@ -241,3 +242,22 @@ class PodResizeValidatorPlugin(AdmissionPlugin):
         pod, old = about.new, about.old
         if isinstance(pod, Pod) and isinstance(old, Pod) and pod.spec != old.spec:
             check_node(pod, around.store.find(Node, pod.spec.node_name), around.release)
+
+
+def resize_patch(pod: Pod, containers: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[str, Any]:
+    """Return the resources of containers as a patch of their pod.
+
+    Raises:
+        KitError: the pod has no such container.
+    """
+    mains, inits = ({c.name for c in some} for some in (pod.spec.containers, pod.spec.init_containers))
+    for container in containers:
+        if container not in mains | inits:
+            valid = ", ".join(sorted(mains | inits))
+            raise KitError(f'pods "{pod.name}": container {container!r} not found; valid values: {valid}')
+    listed = [{"name": c, "resources": {k: dict(v) for k, v in r.items()}} for c, r in containers.items()]
+    lists = {
+        "containers": [one for one in listed if one["name"] in mains],
+        "initContainers": [one for one in listed if one["name"] not in mains],
+    }
+    return {"spec": {field: items for field, items in lists.items() if items}}

@@ -3,6 +3,8 @@
 They are restored before the field managers are computed, so that a writer does not become the manager of a field
 that it did not write.
 
+A new Node keeps the status that was sent, but its sender does not become the manager of it, as in Kubernetes.
+
 Source: ResetFieldsStrategy (GetResetFields) of the strategies, apiserver handlers/fieldmanager NewDefaultFieldManager.
 """
 
@@ -26,9 +28,11 @@ def without_reset_fields(served: APIResource, body: Object, live: Mapping[str, A
         live: the stored object; empty where the object is new.
         subresource: `status`; "" for the object itself.
     """
-    if served.schema is None or served.subresource("status") is None:
+    if served.subresource("status") is None:
         return body
     if subresource == "status":
+        if served.schema is None:
+            return _with(body, "spec", live)
         names = {name: body[name] for name in _NAMES if name in body}
         return _with(live, "status", body) | names
     return body if subresource else _with(body, "status", live)
@@ -36,9 +40,11 @@ def without_reset_fields(served: APIResource, body: Object, live: Mapping[str, A
 
 def own_fields(served: APIResource, config: Object, subresource: str) -> Object:
     """Return an applied configuration without the fields that the request may not change."""
-    if served.schema is None or served.subresource("status") is None:
+    if served.subresource("status") is None:
         return config
     if subresource == "status":
+        if served.schema is None:
+            return {name: value for name, value in config.items() if name != "spec"}
         return {name: value for name, value in config.items() if name in (*_NAMES, "status")}
     return {name: value for name, value in config.items() if subresource or name != "status"}
 

@@ -173,9 +173,9 @@ class Rest:
         """A new object (POST)."""
         body = self._checked(served, namespace, "", self._body(served, request))
         self._complete(served, body, request)
-        body = without_reset_fields(served, body, {}, "")
         body.setdefault("metadata", {}).pop("managedFields", None)
-        self._manage(served, {}, body, request, "")
+        managed = without_reset_fields(served, body, {}, "")  # a Node's status is stored all the same
+        self._manage(served, {}, managed, request, "")
         return self._write(served, request, lambda: self._created(served, body, request), body)
 
     def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
@@ -213,7 +213,7 @@ class Rest:
         config = self._checked(served, namespace, name, apply_document(request))
         prune_custom(served, config, request, self.warnings)
         config["metadata"].pop("managedFields", None)
-        config = own_fields(served, config, subresource)
+        sent, config = config, own_fields(served, config, subresource)
         now, force = self._time(), request.flag("force")
         try:
             live: Object | None = self.get(served, namespace, name)
@@ -226,8 +226,9 @@ class Rest:
         _filled(served, merged)
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
+            new = {**sent, **merged}  # with the status of a new Node, which has no manager
             return self._write(
-                served, request, lambda: self.cluster.api.create(self._object(served, merged, request)), merged
+                served, request, lambda: self.cluster.api.create(self._object(served, new, request)), merged
             )
         return self._store(served, merged, subresource, request)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kitlib.api.boundary import guarded
@@ -52,12 +52,25 @@ class LocalVerbs(BaseCluster):
     @guarded("patch")
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
+        return self._patched("patch", self.api.update, kind, name, patch, namespace)
+
+    @exclusive
+    @guarded("patch_status")
+    def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+        """Change some fields of an object's status; see `BaseCluster.patch_status`."""
+        if "status" not in patch:
+            raise KitError(f'patch_status: {kind} "{name}": status: Required value: {{"status": {{…}}}}')
+        return self._patched("patch_status", self.api.update_status, kind, name, patch, namespace)
+
+    def _patched(
+        self, action: str, write: Callable[[Any], Any], kind: str, name: str, patch: Mapping[str, Any], namespace: str
+    ) -> Any:
+        """Apply a strategic merge patch to a stored object, write the result and record the action."""
         wanted = self.api.store.kinds.named(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
-        changed = from_dict(strategic_patch(to_dict(standing), dict(patch)))
-        self.api.update(changed)
-        self._record("patch", kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))
+        write(from_dict(strategic_patch(to_dict(standing), dict(patch))))
+        self._record(action, kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))
         self.settle()
         return self.api.store.find(kind, name, place)
 
@@ -72,10 +85,12 @@ class LocalVerbs(BaseCluster):
         pod: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Pod:
         """Change requests and limits in place; see `BaseCluster.resize`."""
+        from kitlib.apiserver.admission.pod_resize import resize_patch
+
         standing = self.api.store.get(Pod, name, namespace)
         asked = {c: dict(r) for c, r in (containers or {}).items()}
         whole = {kind: dict(amounts) for kind, amounts in (pod or {}).items()}
-        patch = _resize_patch(standing, asked)
+        patch = resize_patch(standing, asked)
         if whole:
             patch["spec"]["resources"] = whole
         self.api.resize(from_dict(strategic_patch(to_dict(standing), patch)))
@@ -98,22 +113,3 @@ class LocalVerbs(BaseCluster):
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""
         record(self.api, about, "Warning" if warning else "Normal", reason, message)
-
-
-def _resize_patch(pod: Pod, containers: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[str, Any]:
-    """The resources of containers as a patch of their pod.
-
-    Raises:
-        KitError: for a container that the pod has not.
-    """
-    mains, inits = ({c.name for c in some} for some in (pod.spec.containers, pod.spec.init_containers))
-    for container in containers:
-        if container not in mains | inits:
-            valid = ", ".join(sorted(mains | inits))
-            raise KitError(f'pods "{pod.name}": container {container!r} not found; valid values: {valid}')
-    listed = [{"name": c, "resources": {k: dict(v) for k, v in r.items()}} for c, r in containers.items()]
-    lists = {
-        "containers": [one for one in listed if one["name"] in mains],
-        "initContainers": [one for one in listed if one["name"] not in mains],
-    }
-    return {"spec": {field: items for field, items in lists.items() if items}}

@@ -290,6 +290,10 @@ class ContainerControlPlaneClient(PollingCluster):
         """Change some fields of an object; see `BaseCluster.patch`."""
         return self._call("patch", kind, name, dict(patch), namespace)
 
+    def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+        """Change some fields of an object's status; see `BaseCluster.patch_status`."""
+        return self._call("patch_status", kind, name, dict(patch), namespace)
+
     def resize(
         self,
         name: str,
