@@ -1,14 +1,13 @@
 """The managers of CPUs, memory and devices as one: they admit a pod together or not at all.
 
-Source: kubelet cm.containerManagerImpl (NewContainerManager, GetAllocateResourcesPodAdmitHandler,
-PreCreateContainer), cpumanager reconcileState, admission.GetPodAdmitResult.
+Source: kubelet cm.containerManagerImpl (NewContainerManager, GetAllocateResourcesPodAdmitHandler),
+internalContainerLifecycleImpl.PreCreateContainer, admission.GetPodAdmitResult.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
@@ -22,36 +21,16 @@ from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
 from kitlib.kubelet.cm.dra.manager import ClaimManager
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
-from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint
+from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, HintProvider, TopologyManager
 from kitlib.kubelet.qos.qos_class import pod_level_managed
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 if TYPE_CHECKING:  # a static policy is loaded where a node has one
+    from kitlib.kubelet.cm.cpumanager.manager import CPUManager
     from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
     from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
     from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
-
-
-@dataclass
-class _CPUs:
-    """The CPU policy as a hint provider."""
-
-    policy: StaticPolicy
-
-    def hints(self, pod: Pod, container: Container) -> Hints:
-        found = self.policy.hints(pod, container)
-        return {} if found is None else {"cpu": found}
-
-    def pod_hints(self, pod: Pod) -> Hints:
-        found = self.policy.pod_hints(pod)
-        return {} if found is None else {"cpu": found}
-
-    def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
-        self.policy.allocate(pod, container, hint.nodes)
-
-    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
-        self.policy.allocate_pod(pod, hint.nodes)
 
 
 class ResourceManagers:
@@ -61,9 +40,11 @@ class ResourceManagers:
         config: the node's.
         checkpoint: text of its file `cpu_manager_state`; "" = there is none.
         memory: the content of the memory manager's file; None = no file.
+        before: the managers of the kubelet before a restart; None = there was none.
 
     Attributes:
         cpus: the static CPU policy, or None.
+        cpu_manager: the same with what the containers' cpusets hold, or None.
         memory: the static memory policy, or None.
         devices: the devices.
         claims: what of the pods' ResourceClaims the node knows.
@@ -72,10 +53,17 @@ class ResourceManagers:
         KitError: with the kubelet's words, where it would not start with this configuration or this file.
     """
 
-    def __init__(self, config: NodeConfig, checkpoint: str = "", memory: MemoryCheckpoint | None = None) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        checkpoint: str = "",
+        memory: MemoryCheckpoint | None = None,
+        before: ResourceManagers | None = None,
+    ) -> None:
         settings, machine = config.settings, config.machine
         self.topology = CPUTopology(machine.cpus)
         self.cpus: StaticPolicy | None = None
+        self.cpu_manager: CPUManager | None = None
         self.memory: MemoryManager | None = None
         numa = self.topology.groups("numa")
         self.claims = ClaimManager()
@@ -89,6 +77,7 @@ class ResourceManagers:
                     "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than "
                     "zero"
                 )
+            from kitlib.kubelet.cm.cpumanager.manager import CPUManager
             from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
 
             self.cpus = StaticPolicy(
@@ -99,7 +88,8 @@ class ResourceManagers:
                 release=config.gates,
                 state=load_state(checkpoint, "static"),
             )
-            providers.append(_CPUs(self.cpus))
+            self.cpu_manager = CPUManager(self.cpus, before.cpu_manager if before is not None else None)
+            providers.append(self.cpu_manager)
         else:
             load_state(checkpoint, "none")
         if memory is not None:
@@ -132,6 +122,8 @@ class ResourceManagers:
         Raises:
             AdmissionProblem: the pod is refused; nothing of it is kept.
         """
+        if self.cpu_manager is not None:
+            self.cpu_manager.remove_stale_state()
         try:
             self._topology_manager.admit(pod)
         except AdmissionProblem:
@@ -154,11 +146,11 @@ class ResourceManagers:
         return self._topology_manager.hints_seen
 
     def release(self, pod: Pod) -> None:
-        """Take back what a pod's containers have. Source: removeStaleState."""
+        """Take back what a pod's containers have; CPUs at the next admission or tick (removeStaleState)."""
         uid = pod.metadata.uid
         for container in containers_of(pod):
-            if self.cpus is not None:
-                self.cpus.remove(uid, container.name)
+            if self.cpu_manager is not None:
+                self.cpu_manager.release(uid, container.name)
             if self.memory is not None:
                 self.memory.release_container(uid, container.name)
             self.devices.release_container(uid, container.name)
@@ -178,12 +170,19 @@ class ResourceManagers:
         mems = self.memory.nodes_of(uid, container.name) if self.memory is not None else ()
         return Assigned(cpus, exclusive, format_cpus(mems), of_pod)
 
+    def assigned_to_running(self, pod: Pod, container: Container) -> Assigned:
+        """Return what a container has by now: its CPUs are those of the last write, not those of the state."""
+        given = self.assigned(pod, container)
+        if self.cpu_manager is None:
+            return given
+        return given._replace(cpus=self.cpu_manager.cpus_of_running(pod.metadata.uid, container.name, given.cpus))
+
     def assignments(self, pods: Iterable[Pod]) -> dict[tuple[str, str], Assigned]:
-        """For all containers of these pods."""
+        """Return what all containers of these pods have by now."""
         if self.idle:
             return {}
         return {
-            (pod.metadata.uid, container.name): self.assigned(pod, container)
+            (pod.metadata.uid, container.name): self.assigned_to_running(pod, container)
             for pod in pods
             for container in containers_of(pod)
         }
@@ -202,8 +201,11 @@ class ResourceManagers:
         """
         from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
 
-        memory = MemoryCheckpoint("None") if self.memory is None else self.memory.checkpoint()
-        made = ResourceManagers(config) if delete_checkpoints else ResourceManagers(config, self.checkpoint(), memory)
+        memory: MemoryCheckpoint | None = MemoryCheckpoint("None")
+        if self.memory is not None:
+            memory = self.memory.checkpoint()
+        kept, memory = ("", None) if delete_checkpoints else (self.checkpoint(), memory)
+        made = ResourceManagers(config, kept, memory, self)
         made.devices.held, made.claims = dict(self.devices.held), self.claims
         return made
 

@@ -7,7 +7,7 @@ Who writes what, and when:
                                  killed (it still counts), and every minute; with them kubepods' huge pages and
                                  memory.min
     a pod's cgroup               when it is made; on a resize the files of what changes
-    a container's                when it is made; on a resize all of its files; its cpuset when its CPUs change
+    a container's                when it is made; on a resize all of its files; its cpuset at the CPU manager's tick
 
 What the kernel refuses on a resize ends it there (`refused`): what was written stays, the rest is tried again.
 
@@ -21,7 +21,7 @@ UpdateQOSCgroups (syncPod, killPod); podContainerManagerImpl.EnsureExists, Destr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kitlib.api.errors import KitError
@@ -253,7 +253,7 @@ class CgroupManager:
                 name = state.container.name
                 cgroup = found.containers.get(name)
                 if cgroup is None:
-                    given = self._managers.assigned(pod, state.container)
+                    given = self._managers.assigned_to_running(pod, state.container)
                     cgroup = self._rules.container_level(pod, state.container, state.id, given)
                     found.containers[name] = cgroup
                 made.append(cgroup)
@@ -309,9 +309,6 @@ class CgroupManager:
         ordered = memory_order(files, lambda name: self._cgroups.read(cgroup.path, name))
         if cgroup.writer == "runtime":
             self._runtime.update(container_id(cgroup.uid, cgroup.container), cgroup, ordered)
-            for file in ordered:
-                if file.name == "cpuset.cpus":
-                    self.note_cpus(cgroup.pod.rpartition("/")[2], cgroup.container, file.value)
             return
         self._cgroups.configure(cgroup, ordered)
         for file in ordered:
@@ -334,9 +331,16 @@ class CgroupManager:
             text = f"{file.name}={used}, for {file.value} is less than is in use"
             self._timeline.note("qosContainerManager", "trying again", cgroup.path, text, "retrySetMemoryReserve")
 
-    def note_cpus(self, pod: str, container: str, cpus: str) -> None:
-        """A container's cpuset has been written."""
-        self._timeline.note("cpumanager", "updating container", f"{pod}/{container}", cpus, "reconcileState")
+    def write_cpus(self, cgroup: Cgroup, cpus: str) -> None:
+        """Write the cpuset of a running container. Raises: KitError: the kernel refuses it."""
+        file = cgroup["cpuset.cpus"]._replace(value=cpus)
+        self._put(cgroup, [file], "")
+        self._written[cgroup.path] = replace(cgroup, files={**cgroup.files, file.name: file})
+
+    def container_cgroup(self, worker: PodWorker, container: str) -> Cgroup | None:
+        """Return the cgroup of a container that has been started."""
+        known = self._pods.get(worker.pod.metadata.uid)
+        return known.containers.get(container) if known is not None else None
 
     # Removing.
 

@@ -154,7 +154,7 @@ class Kubelet:
         left = config.release, self._workers, self._killer, self._is_held, self._kill
         self._evicting = Evicting(self.watcher, self._garbage, reports, *left)
         self._next_status = config.settings.node_status_update_frequency + STATUS_PHASE
-        self._next_reconcile = config.settings.cpu_manager_reconcile_period
+        self._next_reconcile = clock() + config.settings.cpu_manager_reconcile_period
 
     @property
     def wanted(self) -> CgroupTree:
@@ -244,9 +244,9 @@ class Kubelet:
             self._next_qos = now + QOS_EVERY
             again = "writing again, as every minute,"
             part("QoS cgroups", lambda: self._cgroups.update_qos_cgroups(self._workers.values(), again))
-        if now >= self._next_reconcile and not self.managers.idle:  # CPUs that came free go back to everybody
-            self._next_reconcile = now + self.config.settings.cpu_manager_reconcile_period
-            part("CPU manager", lambda: self._write(()))
+        if self.managers.cpu_manager is not None and now >= self._next_reconcile:
+            self._next_reconcile += self.config.settings.cpu_manager_reconcile_period
+            part("CPU manager", self._reconcile_cpus)
         part("garbage collection", lambda: self._garbage.tick(now))
         part("volumes", lambda: self._volumes.tick(self._workers.values()))
         if part("eviction", lambda: self._evicting.due(now)):
@@ -264,6 +264,11 @@ class Kubelet:
             changed |= part("images", lambda: self._images.back_off(self._dirty.values()))
         if changed or any(worker.has_work(now) for worker in self._dirty.values()):
             self._work()
+
+    def _reconcile_cpus(self) -> None:
+        from kitlib.kubelet.loop.cpu_reconciler import reconcile_cpus
+
+        self._write(reconcile_cpus(self.managers, self._cgroups, self.timeline, self._workers.values()))
 
     def _probe(self) -> bool:
         changed = self._prober.tick()
@@ -342,9 +347,7 @@ class Kubelet:
                 self._forget(worker)
 
     def _write(self, touched: Iterable[PodWorker]) -> None:
-        """Bring the cgroups in line; where CPUs are given out, one pod's change may concern all others."""
-        everybody = self._workers.values()
-        self._cgroups.write(everybody, list(touched) if self.managers.idle else list(everybody))
+        self._cgroups.write(self._workers.values(), list(touched))
 
     def _note_killed(self, workers: Iterable[PodWorker]) -> None:
         """Where all of a pod has ended the QoS cgroups are written again; it still counts then, and not later.

@@ -115,8 +115,10 @@ class ContainerStarter:
                 self._reports.event(pod, "Normal", reason, text, field_path(pod, container))
             what = f"oom_score_adj {score}" + (f", restart {state.restarts}" if state.restarts else "")
             self._timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
-            if given.cpus:
-                self._cgroups.note_cpus(pod.name, container.name, given.cpus)
+            if self._managers.cpu_manager is not None:
+                self._managers.cpu_manager.add_container(pod.metadata.uid, container.name, given.cpus)
+                what = f"{pod.name}/{container.name}"
+                self._timeline.note("cpumanager", "creating container on", what, given.cpus, "PreCreateContainer")
 
     @staticmethod
     def _with_references(container: Container, env: dict[str, str]) -> Container:

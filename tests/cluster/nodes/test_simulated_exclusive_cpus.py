@@ -22,18 +22,25 @@ def test_the_four_moments_of_document_003() -> None:
         cluster.apply(guaranteed("earlier", "12"))
         cluster.apply(guaranteed("pod-1", "500m"))
         assert node.proc("pod-1")["Cpus_allowed_list"] == "0,7-32,39-63"
+        cluster.advance(12)
         cluster.apply(guaranteed("pod-2", "16"))
-        assert node.proc("pod-1")["Cpus_allowed_list"] == "0,7,16-32,39,48-63"
         assert node.proc("pod-2")["Cpus_allowed_list"] == "8-15,40-47"
-        moments = [(e.action, e.about, e.detail) for e in node.kubelet.timeline.of("cpumanager")][-4:]
+        cluster.advance(7)
+        assert node.proc("pod-1")["Cpus_allowed_list"] == "0,7-32,39-63", "both may run on pod-2's CPUs until the tick"
+        cluster.advance(1)
+        assert node.proc("pod-1")["Cpus_allowed_list"] == "0,7,16-32,39,48-63"
+        moments = [(e.time, e.action, e.about, e.detail) for e in node.kubelet.timeline.of("cpumanager")][-5:]
         assert moments == [
-            ("updating container", "pod-1/app", "0,7-32,39-63"),
-            ("allocating CPUs to", "pod-2/app", "8-15,40-47"),
-            ("updating container", "pod-1/app", "0,7,16-32,39,48-63"),
-            ("updating container", "pod-2/app", "8-15,40-47"),
+            (0, "creating container on", "pod-1/app", "0,7-32,39-63"),
+            (10, "updating container", "pod-1/app", "0,7-32,39-63"),
+            (12, "allocating CPUs to", "pod-2/app", "8-15,40-47"),
+            (12, "creating container on", "pod-2/app", "8-15,40-47"),
+            (20, "updating container", "pod-1/app", "0,7,16-32,39,48-63"),
         ]
         assert not node.differences()
         cluster.delete("Pod", "pod-2")
+        assert node.proc("pod-1")["Cpus_allowed_list"] == "0,7,16-32,39,48-63"
+        cluster.advance(10)
         assert node.proc("pod-1")["Cpus_allowed_list"] == "0,7-32,39-63"
 
 
@@ -42,6 +49,7 @@ def test_exclusive_cpus_hold_on_cgroup_v1_too() -> None:
         node = cluster.node("node-1")
         cluster.apply(guaranteed("a", "500m"))
         cluster.apply(guaranteed("b", "2"))
+        cluster.advance(10)
         assert node.proc("a")["Cpus_allowed_list"] == "0,3"
         assert node.proc("b")["Cpus_allowed_list"] == "1-2"
         assert not node.differences()
