@@ -14,7 +14,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.origin import origin_of, together
@@ -30,9 +30,13 @@ from kitlib.views.notebook import register
 from kitlib.views.tokens import paint
 
 if TYPE_CHECKING:
+    from kitlib.lab.experiment_run import ExperimentRun
     from kitlib.lab.repetition import WarmUp
 
+T = TypeVar("T")
+
 IN_THE_PAGE = "Python runs in this page, which can start no real nodes"
+ANSWERS = ("after", "shown")
 KERNELS = ("auto", "docker", real_nodes.KUBERNETES, "simulated")
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -74,6 +78,7 @@ class Lesson:
         nodes: "auto", "docker", "kubernetes" or "simulated"; "" takes KITLIB_NODES.
         because: why the notebook itself chooses `nodes`; "" = a choice made by hand.
         progress: where predictions are kept.
+        answers: "after" a guess, or "shown" at once, for a trainer; "" takes KITLIB_ANSWERS.
 
     Attributes:
         kernel: "docker" or "simulated".
@@ -81,7 +86,9 @@ class Lesson:
         as_pods: whether its real nodes are pods of a Kubernetes cluster.
     """
 
-    def __init__(self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None) -> None:
+    def __init__(
+        self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None, answers: str = ""
+    ) -> None:
         self.name = name
         self.kernel, self.why = choose_kernel(nodes)
         self.why, self._because = because or self.why, because
@@ -97,6 +104,10 @@ class Lesson:
         self._told: set[str] = set()
         self._served: kubectl.Served | None = None
         self._progress.opened(name)
+        answers = answers or os.environ.get("KITLIB_ANSWERS") or ANSWERS[0]
+        if answers not in ANSWERS:
+            raise KitError(f"answers {answers!r}: valid values: {', '.join(ANSWERS)}")
+        self._answers_shown = answers == "shown"
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
         """A cluster on this lesson's kernel; the one that was made before is closed.
@@ -260,6 +271,8 @@ class Lesson:
             progress=self._progress,
         )
         self._questions[key] = made
+        if self._answers_shown:
+            made.give_up()
         return made
 
     def reveal(self, key: str, observed: Any, why: str = "", **facts: Any) -> Reveal:
@@ -284,6 +297,44 @@ class Lesson:
         load = host.worst(self._cluster) if known.measured else None
         why = f"{known.why.format(observed=observed, **facts)} {load.sentence if load is not None else ''}".rstrip()
         return self._questions[key].reveal(answer, why, known.formula)
+
+    def experiment(
+        self,
+        key: str | Sequence[str],
+        run: Callable[[], T],
+        *,
+        observed: Callable[[T], Any] | Mapping[str, Callable[[T], Any]] | None = None,
+        show: Callable[[T], Any] | None = None,
+        **facts: Any,
+    ) -> ExperimentRun[T]:
+        """Run something now, and show its result, what shows it and the reason once the question has a guess.
+
+            experiment = lesson.experiment("pool", run, show=table)
+            experiment.value  # what run() returned, for later cells
+
+        Args:
+            key: the question, or all those that the result answers.
+            run: called at once.
+            observed: turns the result into what was observed; of several questions, by key. None = the result itself.
+            show: turns the result into an object that contains the answer, or a list of them: a table, a chart, a
+                widget, a text; called at once.
+            facts: what the reason mentions; a function is called with the result.
+
+        Raises:
+            KitError: a question was not asked, or several questions have no `observed` each.
+        """
+        from kitlib.lab.experiment_run import ExperimentRun
+
+        keys = [key] if isinstance(key, str) else list(key)
+        read = observed if isinstance(observed, Mapping) else dict.fromkeys(keys[:1], observed or (lambda value: value))
+        missing = [one for one in keys if one not in read]
+        if missing:
+            raise KitError(f"experiment: observed: Required value: a function for {', '.join(missing)}")
+        value = run()
+        known = {name: fact(value) if callable(fact) else fact for name, fact in facts.items()}
+        reveals = [self.reveal(one, read[one](value), **known) for one in keys]
+        shown = [] if show is None else show(value)
+        return ExperimentRun(reveals, value, shown if isinstance(shown, list | tuple) else [shown])
 
     def check(self, key: str, answer: Any = ...) -> Judgement:
         """The judgement of an exercise: right, or a hint by what went wrong; results are kept.

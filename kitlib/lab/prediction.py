@@ -170,10 +170,13 @@ class Reveal:
 
     Shown at once where the question has been answered, else as soon as it is, or when the learner gives up. Until then
     nothing of the answer is in the notebook.
+
+    Attributes:
+        prediction: the question with its guess.
     """
 
     def __init__(self, prediction: Prediction, observed: Answer, why: str = "", formula: str = "") -> None:
-        self._prediction, self._observed = prediction, observed
+        self.prediction, self._observed = prediction, observed
         self._why, self._formula = why, formula
         self._verdict: Verdict | None = None
         self._shown: Any = None
@@ -189,9 +192,9 @@ class Reveal:
 
     def _show(self) -> None:
         if self._verdict is None:
-            self._verdict = self._prediction.observe(self._observed, self._why, self._formula)
+            self._verdict = self.prediction.observe(self._observed, self._why, self._formula)
         if self._shown is not None:
-            self._shown.children = (_text(self._verdict._repr_html_()),)
+            self._shown.children = (text_widget(self._verdict._repr_html_()),)
 
     def __str__(self) -> str:
         return str(self._verdict) if self._verdict is not None else WAITING
@@ -203,19 +206,21 @@ class Reveal:
             return {"text/plain": str(self), "text/html": self._verdict._repr_html_()}
         import ipywidgets as ipw
 
-        box = ipw.VBox([_text(f"<p>{WAITING}</p>"), _unknown_button(self._prediction)])
+        box = ipw.VBox([text_widget(f"<p>{WAITING}</p>"), unknown_button(self.prediction)])
         box.add_class("kitlib-widget")
         self._shown = box
         return {"text/plain": WAITING} | dict(box._repr_mimebundle_(**options) or {})
 
 
-def _text(inside: str) -> Any:
+def text_widget(inside: str) -> Any:
+    """Return HTML as a part of a widget."""
     import ipywidgets as ipw
 
     return ipw.HTML(inside)
 
 
-def _unknown_button(prediction: Prediction) -> Any:
+def unknown_button(prediction: Prediction) -> Any:
+    """Return the button with which a learner asks for the answer without a guess."""
     import ipywidgets as ipw
 
     button = ipw.Button(description=_UNKNOWN, tooltip="show the answer; the question counts as not answered")
@@ -266,6 +271,6 @@ def question_box(prediction: Prediction, told: Reveal | None = None) -> Any:
     prediction.when_answered(show)
     control.observe(keep, "value")
     question = ipw.HTML(f"<p><b>Predict:</b> {html.escape(prediction.question)}</p>")
-    box = ipw.VBox([Access(title=prediction.question), question, field or control, _unknown_button(prediction), said])
+    box = ipw.VBox([Access(title=prediction.question), question, field or control, unknown_button(prediction), said])
     box.add_class("kitlib-widget")
     return box

@@ -15,7 +15,7 @@ import pytest
 from visits import OpenNotebook, Visit, restored
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks"))
-from course import ASKED, CHECKED, NAMES, REVEALED, Notebook, points, right
+from course import ASKED, CHECKED, NAMES, Notebook, points, revealed, right
 
 from kitlib.lab.lessons import content
 
@@ -69,7 +69,7 @@ class Walk(OpenNotebook):
 
 @pytest.mark.parametrize("name", WALKED)
 def test_a_learner_walks_through_a_notebook_with_keyboard_and_mouse(visit, name):
-    walk, asked, revealed = Walk(visit, name), set(), set()
+    walk, asked, answered = Walk(visit, name), set(), set()
     assert walk.length() == len(Notebook(name).cells)
     for index in range(walk.length()):
         source = walk.state(index)["source"]
@@ -78,13 +78,13 @@ def test_a_learner_walks_through_a_notebook_with_keyboard_and_mouse(visit, name)
         for key in ASKED.findall(source):
             walk.guess(index, key)
             asked.add(key)
-        for key in REVEALED.findall(source):
+        for key in revealed(source):
             walk.cell(index).locator(".kitlib-verdict", has_text="Right.").first.wait_for()
-            revealed.add(key)
+            answered.add(key)
         for key in CHECKED.findall(source):
             walk.exercise(index, key)
         walk.play(index)
-    assert asked == revealed == set(walk.known)
+    assert asked == answered == set(walk.known)
     assert points(visit.progress, name, simulated=True) == dict.fromkeys(asked, 1.0)
     assert not visit.errors and not visit.outside(), (visit.errors, visit.outside())
     walk.close()

@@ -100,7 +100,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "08-exclusive-cpus-and-topology": {
         "who": "earlier and pod-2",
         "pool": 36,
-        "order": "the smaller list of pod-1",
+        "gap": "at most 10 s: it depends on the next tick",
         "mask": "4, 5, 20 and 21",
         "qualify": 2,
         "squeezed": 1,
@@ -284,7 +284,13 @@ SIMULATED: dict[str, dict[str, Any]] = {
 """Those that a busy machine would change: the simulated kernel's, with cgroup v2."""
 ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')
 CHECKED = re.compile(r'lesson\.check\(\s*"([^"]+)"')
-REVEALED = re.compile(r'lesson\.reveal\(\s*"([^"]+)"')
+_REVEALED = re.compile(r'lesson\.(?:reveal|experiment)\(\s*(?:"([^"]+)"|\[([^\]]+)\])')
+
+
+def revealed(source: str) -> list[str]:
+    """The questions that a cell answers: by `lesson.reveal`, or by `lesson.experiment` of one question or several."""
+    found = _REVEALED.findall(source)
+    return [key for one, several in found for key in ([one] if one else re.findall(r'"([^"]+)"', several))]
 
 
 class Notebook:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from course import ASKED, CHECKED, NAMES, REVEALED, ROOT, Notebook
+from course import ASKED, CHECKED, NAMES, ROOT, Notebook, revealed
 
 from kitlib.lab.lessons import content
 from kitlib.widgets import WIDGETS
@@ -74,9 +74,10 @@ def test_the_saved_file_gives_no_answer_away(notebook: Notebook) -> None:
     for exercise in known.exercises.values():
         assert exercise.hint and exercise.solution and exercise.solution.strip() not in whole
     for source in notebook.code:
-        for key in REVEALED.findall(source):
-            observed = re.search(rf'lesson\.reveal\(\s*"{key}",\s*(.+)', source)[1]
-            assert not re.match(r"[0-9.]+|[\"']", observed), f"{key}: typed, not computed"
+        for key in revealed(source):
+            observed = re.search(rf'lesson\.reveal\(\s*"{key}",\s*(.+)|"{key}"[^:]*?,\s*lambda: (.+)', source)
+            assert observed, f"{key}: `lesson.experiment` takes a lambda"
+            assert not re.match(r"[0-9.]+|[\"']", observed[1] or observed[2]), f"{key}: typed, not computed"
 
 
 @EVERY
