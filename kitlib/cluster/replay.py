@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kitlib.apiserver.admission import manifests
 from kitlib.cluster.journal import place_of
 
-if TYPE_CHECKING:
-    from kitlib.cluster.base import BaseCluster
 
-
-def replay_entry(cluster: BaseCluster, entry: dict[str, Any]) -> None:
+def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
     """Do what an entry says; every other action than these has the name and the arguments of a cluster's method.
 
     Args:

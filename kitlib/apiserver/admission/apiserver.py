@@ -195,7 +195,8 @@ class APIServer:
         """Replace an object's status, and with `metadata` labels and annotations too, as clients of the API may.
 
         Raises:
-            NotFound: there is no such object. KitError: its kind has no `status` subresource. Invalid, Forbidden.
+            NotFound, Invalid, Forbidden.
+            KitError: the kind has no `status` subresource.
         """
         self.warnings.clear()
         kind, old = self.store.kinds.of(obj), self.store.standing(obj)
