@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -13,18 +14,41 @@ ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 
 
-def commands() -> list[str]:
-    """Every command of the workflow."""
-    workflow = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+OUTSIDE = ("apt-get update && apt-get install -y git", "docker push ", "gh release create ")
+"""Commands that prepare the runner or publish what scripts have made."""
+
+
+def commands(path: Path) -> list[str]:
+    """Return every command of a workflow."""
+    workflow = yaml.safe_load(path.read_text())
     return [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
 
 
-def test_the_workflow_runs_the_readmes_test_command_and_the_gate() -> None:
+def test_the_workflows_run_the_readmes_test_command_and_the_gate() -> None:
     text = (ROOT / "README.md").read_text()
     readme = re.search(r"^ *(python3 -m venv .venv && .* && \.venv/bin/pytest.*)$", text, re.M)
     assert readme is not None
-    assert readme[1] in commands()
-    assert {".ci/run", ".ci/run nightly"} <= set(commands())
+    every = {command for path in WORKFLOWS for command in commands(path)}
+    assert {readme[1], ".ci/run", ".ci/run nightly", ".ci/packages tests"} <= every
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_step_of_a_workflow_is_a_script_that_runs_elsewhere_too(path: Path) -> None:
+    own = [command for command in commands(path) if not command.startswith((*OUTSIDE, "python3 -m venv .venv && "))]
+    assert own
+    for command in own:
+        words = command.removeprefix("python ").split()
+        assert words[0].startswith(".ci/") and (ROOT / words[0]).is_file(), command
+        assert command.startswith("python ") or os.access(ROOT / words[0], os.X_OK), command
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_asks_for_few_rights_and_only_the_publishing_jobs_for_more(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    writing = {name for name, job in workflow["jobs"].items() if "write" in job.get("permissions", {}).values()}
+    assert writing == {"release.yml": {"publish", "image", "announce"}, "nightly.yml": {"site"}}.get(path.name, set())
 
 
 @pytest.mark.parametrize("path", sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.name)
