@@ -15,7 +15,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Work:
+class SharedFile:
     """What is compared of one learner's file.
 
     Attributes:
@@ -31,7 +31,7 @@ class Work:
     unchanged: bool = True
 
 
-def remarks(room: Mapping[str, Work]) -> dict[str, tuple[str, ...]]:
+def remarks(room: Mapping[str, SharedFile]) -> dict[str, tuple[str, ...]]:
     """Return the remarks on each learner's file.
 
     Args:
@@ -48,7 +48,7 @@ def remarks(room: Mapping[str, Work]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _of_file(learner: str, work: Work, has_owners: bool) -> list[str]:
+def _of_file(learner: str, work: SharedFile, has_owners: bool) -> list[str]:
     found = []
     if others := [owner for owner in work.owners if owner != learner]:
         found.append(f"another's file: written by the account {', '.join(others[:SHOWN])}")
@@ -61,7 +61,7 @@ def _of_file(learner: str, work: Work, has_owners: bool) -> list[str]:
     return found
 
 
-def _shared(learner: str, work: Work, doers: Mapping[tuple[str, str], list[str]]) -> list[str]:
+def _shared(learner: str, work: SharedFile, doers: Mapping[tuple[str, str], list[str]]) -> list[str]:
     """Return a remark for each group of learners with whom this one shares work, with the labs and tasks."""
     tasks: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for task, digest in (work.journals or {}).items():

@@ -28,7 +28,7 @@ from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab import collected, submissions
 from kitlib.lab.recheck import recheck as replay
-from kitlib.lab.remarks import Work, remarks
+from kitlib.lab.remarks import SharedFile, remarks
 from kitlib.lab.score import hint_cost
 from kitlib.study.sweeps import Progress, Row, sweep
 
@@ -140,7 +140,9 @@ def _remarked(
     for row in rows:
         known = taken.files.get(row.learner) if taken else None
         unchanged = known is None or known.digest == _file_digest(paths[row.learner])
-        room[row.learner] = Work(row.owners, row.journals, None if taken is None else known is not None, unchanged)
+        room[row.learner] = SharedFile(
+            row.owners, row.journals, None if taken is None else known is not None, unchanged
+        )
     found = remarks(room)
     names = {account: one.name for account, one in taken.files.items()} if taken else {}
     return [replace(row, remarks=found[row.learner], name=names.get(row.learner, "")) for row in rows]

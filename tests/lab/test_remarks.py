@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kitlib.lab.remarks import Work, remarks
+from kitlib.lab.remarks import SharedFile, remarks
 
 SAME = "same variant and same journal as"
 
@@ -12,32 +12,38 @@ SAME = "same variant and same journal as"
 @pytest.mark.parametrize(
     ("room", "found"),
     [
-        ({"ada": Work(("ada",)), "bob": Work(("bob",))}, {}),
-        ({"ada": Work(("ada",)), "bob": Work(("ada",))}, {"bob": ["another's file: written by the account ada"]}),
+        ({"ada": SharedFile(("ada",)), "bob": SharedFile(("bob",))}, {}),
         (
-            {"ada": Work(("ada",)), "bob": Work(("ada", "bob"))},
+            {"ada": SharedFile(("ada",)), "bob": SharedFile(("ada",))},
             {"bob": ["another's file: written by the account ada"]},
         ),
-        ({"ada": Work(("ada",)), "bob": Work()}, {"bob": ["the file names no account"]}),
-        ({"ada": Work(), "bob": Work()}, {}),
         (
-            {"ada": Work(journals={"1 a": "x", "1 b": "y"}), "bob": Work(journals={"1 a": "x", "1 b": "z"})},
+            {"ada": SharedFile(("ada",)), "bob": SharedFile(("ada", "bob"))},
+            {"bob": ["another's file: written by the account ada"]},
+        ),
+        ({"ada": SharedFile(("ada",)), "bob": SharedFile()}, {"bob": ["the file names no account"]}),
+        ({"ada": SharedFile(), "bob": SharedFile()}, {}),
+        (
+            {
+                "ada": SharedFile(journals={"1 a": "x", "1 b": "y"}),
+                "bob": SharedFile(journals={"1 a": "x", "1 b": "z"}),
+            },
             {"ada": [f"{SAME} bob: 1 a"], "bob": [f"{SAME} ada: 1 a"]},
         ),
-        ({"ada": Work(journals={"1 a": "x"}), "bob": Work(journals={"2 a": "x"})}, {}),
+        ({"ada": SharedFile(journals={"1 a": "x"}), "bob": SharedFile(journals={"2 a": "x"})}, {}),
         (
-            {name: Work(journals={"1 a": "x"}) for name in "abcdefgh"},
+            {name: SharedFile(journals={"1 a": "x"}) for name in "abcdefgh"},
             {
                 name: [f"{SAME} {', '.join([o for o in 'abcdefgh' if o != name][:5])} and 2 more: 1 a"]
                 for name in "abcdefgh"
             },
         ),
         (
-            {"ada": Work(("ada",), collected=True), "eve": Work(("eve",), collected=False)},
+            {"ada": SharedFile(("ada",), collected=True), "eve": SharedFile(("eve",), collected=False)},
             {"eve": ["not among the files that the hub collected"]},
         ),
         (
-            {"ada": Work(("ada",), collected=True, unchanged=False)},
+            {"ada": SharedFile(("ada",), collected=True, unchanged=False)},
             {"ada": ["changed after the hub collected it"]},
         ),
     ],
@@ -54,5 +60,5 @@ SAME = "same variant and same journal as"
         "a file changed later",
     ],
 )
-def test_what_an_instructor_should_look_at(room: dict[str, Work], found: dict[str, list[str]]) -> None:
+def test_what_an_instructor_should_look_at(room: dict[str, SharedFile], found: dict[str, list[str]]) -> None:
     assert {name: list(texts) for name, texts in remarks(room).items() if texts} == found

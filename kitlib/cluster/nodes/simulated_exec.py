@@ -15,7 +15,7 @@ from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.waiting import CLIENTS
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Ended, Forever, Machine, Program, ProgramError
+from kitlib.node.simulated.shell.machine import Data, Ended, Forever, Machine, NotFollowed, Program, ProgramError
 from kitlib.node.simulated.shell.machine import Result as ProgramResult
 
 PROMPT = "/ # "
@@ -190,6 +190,10 @@ class ContainerShell:
         except ProgramError as error:
             self._machine.log(Data(f"sh: {error}\n"), error=True)
             code = error.code
+        except NotFollowed as error:
+            text = f"sh: {error}: not read here, though a shell of a real container may know it\n"
+            self._machine.log(Data(text), error=True)
+            code = 2
         except Forever:
             self._machine.log(Data(f"sh: {REFUSED}\n"), error=True)
             code = 1

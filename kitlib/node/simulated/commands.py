@@ -16,11 +16,8 @@ from kitlib.api.core import Container, Pod
 from kitlib.api.errors import shortened
 from kitlib.node.common.workload import (
     ANNOTATION,
-    FOREVER,
     IDLE,
-    Phase,
     Workload,
-    check_workload,
     declared_workload,
 )
 from kitlib.node.simulated.mounts import mounts_of
@@ -28,12 +25,13 @@ from kitlib.node.simulated.programs import images
 
 if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
     from kitlib.node.simulated.programs.recorder import Change, Mount
-    from kitlib.node.simulated.shell.interpreter import Shell
-    from kitlib.node.simulated.shell.machine import Data, Machine, Result
+    from kitlib.node.simulated.shell.machine import Data
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
 """Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
 _SHELLS = ("sh", "bash", "ash", "dash")
+_PROC = {"/proc/self/nproc": re.compile("nproc|/"), "/proc/meminfo": re.compile("meminfo|%|/")}
+"""Files of /proc that a command may read -> whether it, or a script that it names, does so."""
 _NAME = re.compile(r"\$\{?#?(\w+)")
 
 
@@ -65,8 +63,18 @@ class Behaviour(NamedTuple):
         return found
 
 
-def workload_of(pod: Pod, container: Container, environment: Mapping[str, str] | None = None) -> Workload:
+def workload_of(
+    pod: Pod,
+    container: Container,
+    environment: Mapping[str, str] | None = None,
+    shown: Mapping[str, str] | None = None,
+) -> Workload:
     """Return what a container of a pod does: as declared by annotation, else as its command says.
+
+    Args:
+        pod, container: the container of a pod.
+        environment: its variables.
+        shown: path -> content of files that the node shows in it: mounted volumes, /proc.
 
     Raises:
         WorkloadError: for an annotation that cannot be read.
@@ -74,14 +82,19 @@ def workload_of(pod: Pod, container: Container, environment: Mapping[str, str] |
     declared = pod.metadata.annotations.get(ANNOTATION + container.name)
     if declared is not None:
         # a declaration says what is used, the command's trap still says how the process takes SIGTERM
-        own = behaviour_of(pod, container, environment).workload
+        own = behaviour_of(pod, container, environment, shown).workload
         workload = declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
         return workload._replace(tidying=own.tidying, tidy_code=own.tidy_code)
-    return behaviour_of(pod, container, environment).workload
+    return behaviour_of(pod, container, environment, shown).workload
 
 
-def behaviour_of(pod: Pod, container: Container, environment: Mapping[str, str] | None = None) -> Behaviour:
-    """Return what a container's command does, whatever its annotation declares."""
+def behaviour_of(
+    pod: Pod,
+    container: Container,
+    environment: Mapping[str, str] | None = None,
+    shown: Mapping[str, str] | None = None,
+) -> Behaviour:
+    """Return what a container's command does, whatever its annotation declares; see `workload_of`."""
     words = images.command_line(container)
     if words is None:
         note = f'Image "{shortened(container.image, 60)}" is not known: its program idles' if container.image else ""
@@ -90,7 +103,28 @@ def behaviour_of(pod: Pod, container: Container, environment: Mapping[str, str] 
     wanted = set(_NAME.findall(text)) if "$" in text else set()
     given = tuple(sorted((name, value) for name, value in (environment or {}).items() if name in wanted))
     waits = container.stdin and len(words) == 1 and words[0].rpartition("/")[2] in _SHELLS
-    return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, waits=waits)
+    places = [mount.mount_path for mount in container.volume_mounts if mount.mount_path in text]
+    files = tuple(
+        sorted(
+            (path, content)
+            for path, content in (shown or {}).items()
+            if path.startswith(tuple(places)) or (path in _PROC and _PROC[path].search(text))
+        )
+    )
+    return behaviour(tuple(words), mounts_of(pod, container), given, pod.name, files, waits=waits)
+
+
+def not_found(pod: Pod, container: Container) -> str:
+    """Return the runtime's message for a command that no image has: a whole line as one word. "" = it may be there.
+
+    Source: opencontainers/runc libcontainer (exec.LookPath on the first word).
+    """
+    first = next(iter(container.command), "")
+    if not re.search(r"\S\s+\S", first) or ANNOTATION + container.name in pod.metadata.annotations:
+        return ""
+    if "/" in first:
+        return f'exec: "{shortened(first, 200)}": stat {shortened(first, 200)}: no such file or directory'
+    return f'exec: "{shortened(first, 200)}": executable file not found in $PATH'
 
 
 def ways_out(container: str) -> str:
@@ -107,6 +141,7 @@ def behaviour(
     mounts: tuple[Mount, ...] = (),
     environment: tuple[tuple[str, str], ...] = (),
     host: str = "",
+    shown: tuple[tuple[str, str], ...] = (),
     *,
     waits: bool = False,
 ) -> Behaviour:
@@ -117,6 +152,7 @@ def behaviour(
         mounts: file systems in the container.
         environment: variables that the command refers to.
         host: the pod's name.
+        shown: (path, content) of files that the node shows in the container.
         waits: whether it is a shell that reads its input.
     """
     if waits:  # a shell that reads what is typed
@@ -127,7 +163,9 @@ def behaviour(
     if not words:
         return Behaviour(IDLE)
     try:
-        return _recorded(words, mounts, dict(environment), host)
+        from kitlib.node.simulated.programs.following import follow
+
+        return follow(words, mounts, dict(environment), host, dict(shown))
     except RecursionError:
         return Behaviour(_unknown(words, "nested too deeply"))
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
@@ -136,84 +174,10 @@ def behaviour(
 
 def _unknown(command: Sequence[str], why: str) -> Workload:
     name = str(command[0]).rpartition("/")[2][:15] if command else "app"
-    return IDLE._replace(name=name or "app", note=_note(command, why))
+    return IDLE._replace(name=name or "app", note=note_of(command, why))
 
 
-def _note(command: Sequence[str], why: str = "") -> str:
+def note_of(command: Sequence[str], why: str = "") -> str:
+    """Return the sentence about a command that is not known, or not followed for this reason."""
     shown = shortened(" ".join(map(str, command[:20])), 100)
     return f"Unknown command {shown!r}: it idles" + (f" ({shortened(why, 200)})" if why else "")
-
-
-def _recorded(words: tuple[str, ...], mounts: tuple[Mount, ...], environment: dict[str, str], host: str) -> Behaviour:
-    from kitlib.node.simulated.programs import catalogue
-    from kitlib.node.simulated.programs.jobs import together
-    from kitlib.node.simulated.programs.languages import NotFollowed
-    from kitlib.node.simulated.programs.recorder import Recorder
-    from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
-    from kitlib.node.simulated.shell.machine import Bombed, Data, Ended, Forever, ProgramError, Result, TimeUp
-
-    recorder, notes = Recorder(mounts, {"/etc/hostname": f"{host}\n"}), list[str]()
-
-    def unknown(command: Sequence[str], machine: Machine) -> Result:
-        notes.append(_note(command))
-        machine.spend(FOREVER)
-        return Result()
-
-    shell = Shell(recorder, catalogue.find, unknown, environment)
-    name = words[0].rpartition("/")[2]
-    code = 0
-    try:
-        result = shell.program(words, recorder, Data())
-        recorder.log(result.out)
-        code = result.code
-    except NotFollowed as error:
-        notes.append(_note(words, str(error)))
-        recorder.phases.append(Phase(FOREVER))
-    except (ProgramError, Ended) as error:
-        code = error.code
-    except Bombed:
-        recorder.jobs.clear()
-        recorder.phases.append(Phase(FOREVER, cpus=1.0, pids=BOMB))
-    except (Forever, TimeUp):
-        pass
-    phases, repeats = together(recorder)
-    length = sum(phase.seconds for phase in recorder.phases[recorder.repeats or 0 :])
-    begins = sum(phase.seconds for phase in recorder.phases[: recorder.repeats or 0])
-    tidying, tidy_code = _tidying(shell, mounts, environment) if name in SHELLS else (0.0, 0)
-    workload = Workload(
-        phases,
-        code,
-        (recorder.program or name)[:15],
-        tidying,
-        notes[0] if notes else "",
-        repeats,
-        tidy_code,
-    )
-    changes = tuple(sorted([*recorder.changes, *(c for job in recorder.jobs for c in job.changes)]))
-    return Behaviour(check_workload(workload), changes, (begins, length) if recorder.repeats is not None else None)
-
-
-def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:
-    """Return how long the script of a trap takes, and with what code it ends.
-
-    One that is empty lets the signal pass unheard, and so does one that does not exit where the script loops for ever.
-    """
-    from kitlib.node.simulated.programs import catalogue
-    from kitlib.node.simulated.programs.recorder import Recorder
-    from kitlib.node.simulated.shell.interpreter import Shell
-    from kitlib.node.simulated.shell.machine import Ended, Forever, Result, TimeUp
-
-    script = shell.traps.get("TERM")
-    if script is None:
-        return 0.0, 0
-    if not script.strip():
-        return FOREVER, 0
-    machine = Recorder(mounts)
-    tidying = Shell(machine, catalogue.find, lambda words, there: Result(), environment, functions=shell)
-    try:
-        tidying.run_here(script)
-    except Ended as end:
-        return machine.now, end.code
-    except (Forever, TimeUp):
-        return FOREVER, 0
-    return (FOREVER, 0) if shell.looping else (machine.now, 0)

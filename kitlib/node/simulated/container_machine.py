@@ -167,6 +167,9 @@ class ContainerMachine:
         """Run a background job of a command at once."""
         return self
 
+    def end(self, moment: float) -> None:
+        """Do nothing: jobs in the background are not started here."""
+
     def wait(self) -> None:
         """Do nothing: no background jobs run."""
 

@@ -25,7 +25,7 @@ from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.images import command_line
 from kitlib.node.simulated.programs.waiting import http_status
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Ended, Forever, ProgramError, Result, TimeUp
+from kitlib.node.simulated.shell.machine import Data, Ended, Forever, NotFollowed, ProgramError, Result, TimeUp
 
 _LONGEST = 20_000
 
@@ -75,7 +75,7 @@ def answer(
         seconds: time since the container's start.
         environment: the container's variables.
         written: files that `kubectl exec` has written there.
-        mounted: files of volumes, by path.
+        mounted: text of files in volumes and of /proc, by path.
     """
     declared = declared_answer(pod, container, kind, seconds)
     if declared is not None:
@@ -87,7 +87,7 @@ def answer(
     command = list(probe.exec.command)
     if not command or sum(map(len, command)) > _LONGEST:
         return Answer("success")
-    behaviour = behaviour_of(pod, container, environment)
+    behaviour = behaviour_of(pod, container, environment, mounted)
     view = _Assumed(container, not behaviour.workload.note, mounted or {})
     machine = ContainerMachine(
         view, behaviour.files_at(seconds), {} if written is None else written, float(probe.timeout_seconds or 1)
@@ -97,6 +97,8 @@ def answer(
         result = shell.program(command, machine, Data())
         machine.log(result.out)
         code, said = result.code, machine.out.text + machine.err.text + result.err
+    except NotFollowed:
+        return Answer("success")
     except (TimeUp, Forever):
         return timed_out(pod, container, probe)
     except Ended as end:

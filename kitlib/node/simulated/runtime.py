@@ -20,9 +20,10 @@ from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.prober.worker import Answer, ProbeType
+from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
-from kitlib.node.simulated.commands import behaviour_of, workload_of
+from kitlib.node.simulated.commands import behaviour_of, not_found, workload_of
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.network import PodNetwork
@@ -73,6 +74,7 @@ class SimulatedRuntime:
         self._containers: dict[str, Container] = {}
         self.allocatable: int | None = None
         self._written: dict[str, dict[str, Data | None]] = {}
+        self._seen: dict[str, dict[str, str]] = {}
         self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
@@ -105,8 +107,12 @@ class SimulatedRuntime:
         Raises:
             ContainerProblem: where its workload cannot be understood, or the kernel refuses its cgroup.
         """
+        missing = not_found(pod, container)
+        if missing:
+            raise ContainerProblem("RunContainerError", missing)
         try:
-            workload = workload_of(pod, container, env)
+            self._seen[identity] = self._shown(pod, container, env, cgroup)
+            workload = workload_of(pod, container, env, self._seen[identity])
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         try:
@@ -119,6 +125,20 @@ class SimulatedRuntime:
         self._containers[identity], self._written[identity] = container, {}
         if workload.note:
             self._note(pod, container, workload.note)
+
+    def _shown(self, pod: Pod, container: Container, env: Mapping[str, str], cgroup: Cgroup) -> dict[str, str]:
+        """Return path -> content of the files that the node shows in a container: mounted volumes, two of /proc."""
+        machine = self.kernel.machine
+        own = next((file.value for file in cgroup.values() if file.name == "cpuset.cpus" and file.value), "")
+        return self._files_of(pod, container, env) | {
+            "/proc/self/nproc": f"{len(parse_cpus(own)) if own else machine.cores}\n",
+            "/proc/meminfo": f"MemTotal:       {machine.memory // 1024} kB\n",
+        }
+
+    def _files_of(self, pod: Pod, container: Container, env: Mapping[str, str]) -> dict[str, str]:
+        """Return path -> text of the files in a container's mounted volumes."""
+        files = mounted(container, lambda name: self.volume(pod, name), env) if container.volume_mounts else {}
+        return {path: file.data.decode(errors="replace") for path, file in files.items()}
 
     def environment(self, identity: str) -> Mapping[str, str]:
         """The environment of a running container: its manifest's variables, and those of its devices."""
@@ -322,16 +342,16 @@ class SimulatedRuntime:
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
         """What a probe finds: what the pod's annotation says, else what the container's command makes of it."""
         started, env = self._containers.get(identity, container), self.environment(identity)
-        files = mounted(started, lambda name: self.volume(pod, name), env) if started.volume_mounts else {}
-        shown = {path: file.data.decode(errors="replace") for path, file in files.items()}
         from kitlib.node.simulated.probes import answer
 
+        shown = self._seen.get(identity, {}) | self._files_of(pod, started, env)
         return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
         """Return path -> content of the files that a container's own command has made, so long after its start."""
         started = self._containers.get(identity, container)
-        return behaviour_of(pod, started, self.environment(identity)).files_at(seconds)
+        seen = self._seen.get(identity)
+        return behaviour_of(pod, started, self.environment(identity), seen).files_at(seconds)
 
     def written_files(self, identity: str) -> dict[str, Data | None]:
         """Return the files that commands in a container have written; those who run one add to them."""
@@ -349,6 +369,7 @@ class SimulatedRuntime:
         self._environments.pop(identity, None)
         self._containers.pop(identity, None)
         self._written.pop(identity, None)
+        self._seen.pop(identity, None)
         for path in (self._paths.pop(identity, ""), self._outer.pop(identity, "")):
             if path and self.kernel.cgroups.exists(path):
                 self.kernel.cgroups.rmdir(path)

@@ -6,8 +6,11 @@ Sources: POSIX.1-2017, XCU 4 Utilities; GNU coreutils and util-linux for `dd`, `
 
 from __future__ import annotations
 
+import fnmatch
+import re
+
 from kitlib.node.simulated.programs.registry import COPY, copying, done, growing, options, program, size_of
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, ProgramError, Result
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, NotFollowed, ProgramError, Result
 
 BLOCK = 512
 """Bytes that dd copies at a time where `bs=` is not given."""
@@ -178,6 +181,16 @@ def stat(call: Call) -> Result:
     return Result(err=err, code=1 if err else 0)
 
 
+@program("[[")
+def bash_test(call: Call) -> Result:
+    """Evaluate a condition of bash: as `test` does, with patterns, `=~`, `&&` and `||`."""
+    joints = {"&&": "-a", "||": "-o"}
+    words = [joints.get(word, word) for word in call.args if word not in ("(", ")")]
+    if words[-1:] != ["]]"]:
+        raise ProgramError("missing ]]", 2)
+    return Result(code=0 if _any(call, words[:-1], patterns=True) else 1)
+
+
 @program("test", "[")
 def test(call: Call) -> Result:
     """Evaluate a condition: files, strings, numbers, `!`, `-a`, `-o`."""
@@ -189,16 +202,16 @@ def test(call: Call) -> Result:
     return Result(code=0 if _any(call, words) else 1)
 
 
-def _any(call: Call, words: list[str]) -> bool:
+def _any(call: Call, words: list[str], *, patterns: bool = False) -> bool:
     for joint, every in (("-o", False), ("-a", True)):
         if joint in words[1:-1]:
             at = words.index(joint, 1)
-            left, right = _any(call, words[:at]), _any(call, words[at + 1 :])
+            left, right = (_any(call, some, patterns=patterns) for some in (words[:at], words[at + 1 :]))
             return left and right if every else left or right
     if words[:1] == ["!"]:
-        return not _any(call, words[1:])
+        return not _any(call, words[1:], patterns=patterns)
     if len(words) == 3:
-        return _compared(*words)
+        return _matched(*words) if patterns else _compared(*words)
     if len(words) == 2:
         operator, value = words
         if operator in ("-n", "-z"):
@@ -209,6 +222,19 @@ def _any(call: Call, words: list[str]) -> bool:
             return call.machine.exists(value) and call.machine.read(value).size > 0
         return call.machine.exists(value)
     return bool(words and words[0])
+
+
+def _matched(left: str, operator: str, right: str) -> bool:
+    if operator == "=~":
+        try:
+            return re.search(right, left) is not None
+        except re.error:
+            raise NotFollowed(f"regular expression {right[:40]!r}") from None
+    if operator in ("=", "==", "!="):
+        return fnmatch.fnmatchcase(left, right) == (operator != "!=")
+    if operator in ("<", ">"):
+        return left < right if operator == "<" else left > right
+    return _compared(left, operator, right)
 
 
 def _compared(left: str, operator: str, right: str) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from kitlib.node.simulated.programs.registry import COPY, growing, program
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Machine, ProgramError, Result
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Ended, Machine, NotFollowed, ProgramError, Result
 
 INTERPRETER = 10 * 2**20
 """Bytes of an interpreter that has done nothing yet."""
@@ -86,6 +86,8 @@ class _Python:
             self._forever(node.body)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             self._for(node)
+        elif isinstance(node, ast.Raise):
+            raise ProgramError("Traceback (most recent call last): an exception was raised")
         else:
             raise Unreadable(type(node).__name__)
 
@@ -154,7 +156,11 @@ class _Python:
         if name == "sleep" and isinstance(first, float):
             self._spend(first)
             return None
-        if name in ("print", "flush", "gc", "collect", "input") and not isinstance(first, _Sized | None):
+        if name in ("exit", "_exit", "quit"):
+            raise Ended((int(first) if isinstance(first, float) else 0 if first is None else 1) & 255)
+        if name == "input":
+            raise ProgramError("EOFError: EOF when reading a line")
+        if name in ("print", "flush", "gc", "collect") and not isinstance(first, _Sized | None):
             return None
         if name in ("print", "flush", "collect", "getpid", "perf_counter", "time"):
             return None
@@ -228,18 +234,20 @@ def _code(call: Call, flag: str) -> str:
 @program("python", "python3", "python2", "perl")
 def interpreter(call: Call) -> Result:
     """Run `python3 -c CODE` or `perl -e CODE`; without a program it reads its input, which is empty, and ends."""
-    if call.args[:2] == ["-m", "http.server"]:
+    if list(call.args[:2]) == ["-m", "http.server"]:
         call.machine.spend(FOREVER, memory=2 * INTERPRETER)
-    if not call.args and not call.stdin.text:
+    if list(call.args) in ([], ["-"]) and not call.stdin.text:
         return Result()
     try:
-        if not call.args:
+        if list(call.args) in ([], ["-"]):
             text = call.stdin.text
         else:
             text = _from_perl(_code(call, "e")) if call.name == "perl" else _code(call, "c")
         tree = ast.parse(text)
         call.machine.spend(0.05, cpus=1.0, memory=INTERPRETER)
         _Python(call.machine).run(tree.body)
+    except Ended as end:
+        return Result(code=end.code)
     except (
         Unreadable,
         SyntaxError,
@@ -251,7 +259,3 @@ def interpreter(call: Call) -> Result:
     ) as error:
         raise NotFollowed(str(error)) from None
     return Result()
-
-
-class NotFollowed(ProgramError):
-    """A program whose code is not followed: it is treated as one that is not known."""

@@ -9,6 +9,7 @@ Sources: mm/swap.c mark_page_accessed; mm/filemap.c (only reads activate since 4
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -195,6 +196,19 @@ class Recorder:
         job.deadline = self.deadline
         self.jobs.append(job)
         return job
+
+    def end(self, moment: float) -> None:
+        """Cut the recording of a background job off at this moment."""
+        if not self.endless and self.now <= moment:
+            return
+        left, kept = moment - self._start, list[Phase]()
+        rounds = itertools.cycle(self.phases[self.repeats :]) if self.repeats is not None else ()
+        for phase in itertools.chain(self.phases, rounds):
+            if left <= 0 or len(kept) >= MAX_PHASES:
+                break
+            kept.append(phase._replace(seconds=min(phase.seconds, left)))
+            left -= phase.seconds
+        self.phases, self.repeats, self.now = kept, None, moment
 
     def wait(self) -> None:
         """Wait for the background jobs."""

@@ -5,12 +5,13 @@ Sources: stress(1), stress-ng(1), github.com/vishh/stress (README), read as docu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from kitlib.api.resource import Quantity
 from kitlib.node.common.workload import IDLE_MEMORY, parse_seconds
-from kitlib.node.simulated.programs.registry import COPY, program, size_of
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Result
+from kitlib.node.simulated.programs.registry import COPY, growing, program, size_of
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, NotFollowed, ProgramError, Result
 
 _SHORT = {"-c": "cpu", "-l": "cpu-load", "-m": "vm", "-t": "timeout", "-d": "hdd", "-i": "io"}
 DEFAULT_VM, DEFAULT_HDD = "256m", "1g"
@@ -37,13 +38,26 @@ def _number(text: str) -> float:
         return 1.0
 
 
+def _bytes(text: str, call: Call) -> int:
+    """Return an amount of memory; a percentage counts from the whole machine's, as a container sees it."""
+    if not text.endswith("%"):
+        return size_of(text)
+    try:
+        total = re.search(r"MemTotal:\s*(\d+) kB", call.machine.read("/proc/meminfo").text)
+    except ProgramError:
+        total = None
+    if total is None:
+        raise NotFollowed(f"{text} of a machine whose memory is not known")
+    return int(int(total[1]) * 1024 * _number(text[:-1]) / 100)
+
+
 def _load(call: Call, options: Mapping[str, str], *, each: bool) -> Result:
     """Return the load of the options; `each`: --vm-bytes is per worker (stress), else for all together (stress-ng)."""
     busy = _number(options.get("cpu", "0"))
     cpus = busy * _number(options.get("cpu-load", "100")) / 100
     memory, workers = IDLE_MEMORY, _number(options.get("vm", "0"))
     if workers:
-        memory += int(size_of(options.get("vm-bytes") or DEFAULT_VM) * (workers if each else 1))
+        memory += int(_bytes(options.get("vm-bytes") or DEFAULT_VM, call) * (workers if each else 1))
         cpus += 0.0 if "vm-hang" in options else workers
     disks, io = _number(options.get("hdd", "0")), _number(options.get("io", "0"))
     if disks:
@@ -89,6 +103,21 @@ def vish(call: Call) -> Result:
         call.machine.spend(pause, cpus=cpus, memory=IDLE_MEMORY + held, pids=1 + int(cpus))
     call.machine.spend(FOREVER, cpus=cpus, memory=IDLE_MEMORY + held, pids=1 + int(cpus))
     return Result()
+
+
+@program("memhog")
+def memhog(call: Call) -> Result:
+    """Run numactl's memhog: it fills SIZE, as often as -r says, and ends."""
+    rounds = 1.0
+    for word in call.args:
+        if word.startswith("-r"):
+            rounds = _number(word[2:])
+        elif not word.startswith("-"):
+            size = size_of(word)
+            held = growing(call.machine, size)
+            call.machine.spend((rounds - 1) * size / COPY, cpus=1.0, memory=held)
+            return Result()
+    raise ProgramError("usage: memhog [-rN] SIZE")
 
 
 @program("consumer", "resource-consumer")

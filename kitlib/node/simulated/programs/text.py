@@ -5,11 +5,27 @@ Source: POSIX.1-2017, XCU 4 Utilities.
 
 from __future__ import annotations
 
+import math
+import operator
 import re
+from collections.abc import Callable
 
 from kitlib.node.simulated.programs.registry import copying, done, growing, options, program
-from kitlib.node.simulated.shell.machine import FOREVER, KEPT_TEXT, Call, Data, ProgramError, Result
+from kitlib.node.simulated.shell.machine import FOREVER, KEPT_TEXT, Call, Data, NotFollowed, ProgramError, Result
 
+_EXPR: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda a, b: int(a / b),
+    "%": lambda a, b: int(math.fmod(a, b)) if b else a // b,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0"}
 
 
@@ -45,7 +61,8 @@ def printf(call: Call) -> Result:
 @program("yes")
 def yes(call: Call) -> Result:
     """Write a line without end."""
-    return Result(Data("", FOREVER))
+    line = " ".join(call.args or ["y"]) + "\n"
+    return Result(Data(line * 2, FOREVER))
 
 
 @program("seq")
@@ -79,7 +96,44 @@ def leave(call: Call) -> Result:
     return Result(code=int(call.args[0]) & 255 if call.args and call.args[0].isdigit() else 0)
 
 
-@program("tr", "sed", "awk", "cut", "rev", "base64", "od", "hexdump", "xxd", "fold", "iconv", "paste", "uniq")
+@program("tr")
+def tr(call: Call) -> Result:
+    """Replace or delete characters in the beginning of the text; what follows keeps its size."""
+    found, sets = options(call)
+    source = _escaped(sets[0]) if sets else ""
+    target = "" if "d" in found else _escaped(sets[1]) if len(sets) > 1 else source
+    table = {ord(one): (target[min(at, len(target) - 1)] if target else None) for at, one in enumerate(source)}
+    ranged = any(mark in source for mark in ("[", "-")) or "c" in found or "s" in found
+    return Result(call.stdin if ranged else call.stdin._replace(text=call.stdin.text.translate(table)))
+
+
+@program("awk", "gawk", "mawk")
+def awk(call: Call) -> Result:
+    """Pass text through; a program of its own, which begins with BEGIN or loops, is not followed."""
+    script = next(iter(options(call, "Fvf")[1]), "")
+    if "BEGIN" in script or "while" in script or "for" in script:
+        raise NotFollowed(f"awk {script[:40]!r}")
+    return Result(call.stdin)
+
+
+@program("expr")
+def expr(call: Call) -> Result:
+    """Calculate or compare: `expr 1 + 2`, `expr length TEXT`."""
+    words = list(call.args)
+    if words[:1] == ["length"] and len(words) == 2:
+        return done(f"{len(words[1])}\n", 0 if words[1] else 1)
+    if len(words) != 3 or words[1] not in _EXPR:
+        raise NotFollowed(f"expr {' '.join(words)[:40]!r}")
+    try:
+        value = int(_EXPR[words[1]](int(words[0]), int(words[2])))
+    except ValueError:
+        raise ProgramError("non-integer argument", 2) from None
+    except ZeroDivisionError:
+        raise ProgramError("division by zero", 2) from None
+    return done(f"{value}\n", 0 if value else 1)
+
+
+@program("sed", "cut", "rev", "base64", "od", "hexdump", "xxd", "fold", "iconv", "paste", "uniq")
 def passing(call: Call) -> Result:
     """Pass text through: its amount stays, its content is not followed."""
     return Result(call.stdin)
@@ -118,8 +172,8 @@ def grep(call: Call) -> Result:
     for path in paths:
         data = data.plus(call.machine.read(path))
     data = data if paths else call.stdin
-    if data.size == FOREVER:
-        growing(call.machine, FOREVER)
+    if data.size == FOREVER or (data.more and "\n" not in data.text):  # one line without an end in sight
+        growing(call.machine, data.size)
     try:
         expression = re.compile(re.escape(pattern) if "F" in found or call.name == "fgrep" else pattern)
     except re.error as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from kitlib.node.common.workload import parse_seconds
 from kitlib.node.simulated.programs.registry import SMALL, done, options, program
-from kitlib.node.simulated.shell.machine import FOREVER, Call, ProgramError, Result, TimeUp
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Forever, ProgramError, Result, TimeUp
 
 TIMED_OUT = 124
 """Exit code of `timeout`. Source: GNU coreutils."""
@@ -21,6 +22,46 @@ def sleep(call: Call) -> Result:
         raise ProgramError(f"invalid time interval '{' '.join(call.args)[:40]}'") from None
     call.machine.spend(seconds * (1e-6 if call.name == "usleep" else 1.0), memory=SMALL)
     return Result()
+
+
+@program("watch", "top")
+def watch(call: Call) -> Result:
+    """Show something again and again, with next to no resource use; `top -n` ends."""
+    if call.name == "top" and any(word.startswith(("-n", "-bn")) for word in call.args):
+        return done()
+    call.machine.spend(FOREVER)
+    return done()
+
+
+@program("xargs")
+def xargs(call: Call) -> Result:
+    """Run a program with the words of the input: once with all, per line with -I and -L 1, per word with -n 1."""
+    found, words = options(call, "IPnLd", ("max-procs", "replace", "max-args"))
+    at = next((i for i, word in enumerate(call.args) if words and word == words[0] and _is_operand(call, i)), None)
+    command = list(call.args[at:]) if at is not None else ["echo"]
+    place = found.get("I") or found.get("replace")
+    lines, given = call.stdin.text.splitlines(), call.stdin.text.split()
+    if place:
+        runs = [[word.replace(place, line) for word in command] for line in lines]
+    elif found.keys() & {"n", "L", "max-args"}:
+        runs = [[*command, word] for word in given]
+    else:
+        runs = [[*command, *given]]
+    several = found.get("P") or found.get("max-procs") or "1"
+    if several == "1":
+        return [call.run(words, call.machine, Data()) for words in runs][-1] if runs else done()
+    for words in runs:
+        machine = call.machine.fork()
+        with contextlib.suppress(Forever):
+            call.run(words, machine, Data())
+    call.machine.wait()
+    return done()
+
+
+def _is_operand(call: Call, index: int) -> bool:
+    """Return whether a word begins the command: neither an option nor an option's value."""
+    before = call.args[index - 1] if index else ""
+    return not (before[:1] == "-" and len(before) == 2 and before[1] in "IPnLd")
 
 
 @program("timeout")
@@ -69,11 +110,16 @@ def server(call: Call) -> Result:
 
 @program("agnhost", "/agnhost")
 def agnhost(call: Call) -> Result:
-    """Run the test image of Kubernetes: its servers wait, `pause` as well.
+    """Run the test image of Kubernetes: its servers wait, `pause` as well; `stress` is vish/stress.
 
     Source: test/images/agnhost.
     """
-    return pause(call) if call.args[:1] == ["pause"] else server(call)
+    command = call.args[0] if call.args else ""
+    if command == "stress":
+        from kitlib.node.simulated.programs.stress import vish
+
+        return vish(call)
+    return pause(call) if command == "pause" else server(call)
 
 
 ANSWERS: dict[str, tuple[tuple[float, int], ...]] = {"liveness": ((10.0, 200), (FOREVER, 500))}
@@ -93,7 +139,12 @@ CLIENTS = ("curl", "wget", "nslookup", "dig", "ping", "nc", "ncat", "telnet", "g
 
 @program(*CLIENTS)
 def client(call: Call) -> Result:
-    """Run a client: a simulated node carries no traffic; the request is assumed to succeed at once."""
+    """Run a client: a simulated node carries no traffic; the request is assumed to succeed at once.
+
+    `nc -l` is a server, which waits.
+    """
+    if call.name in ("nc", "ncat") and any(w == "--listen" or (w[:1] == "-" and "l" in w) for w in call.args):
+        call.machine.spend(FOREVER)
     call.machine.spend(0.1)
     return done()
 

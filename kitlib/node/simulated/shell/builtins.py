@@ -44,10 +44,12 @@ class Shell(Protocol):
     traps: dict[str, str]
     code: int
     quitting: bool
+    jobs: list[Machine]
 
     def script(self, script: Script, streams: Streams) -> None: ...
     def invoke(self, words: Sequence[str], streams: Streams, stdin: Data) -> Result: ...
     def program(self, words: Sequence[str], machine: Machine, stdin: Data) -> Result: ...
+    def calculate(self, text: str) -> int: ...
 
 
 def _number(words: Sequence[str], otherwise: int) -> int:
@@ -135,6 +137,30 @@ def _nothing(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     return Result()
 
 
+def _let(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    value = 0
+    for word in words:
+        value = shell.calculate(word)
+    return Result(code=int(not value))
+
+
+def _kill(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+    """End background jobs, by process id or as %1. Process 1 takes no signal from inside that it has no handler for.
+
+    Source: kernel/signal.c sig_task_ignored (SIGNAL_UNKILLABLE), also for SIGKILL.
+    """
+    for word in words:
+        if word.startswith("%") and word[1:].isdigit():
+            job = int(word[1:]) - 1
+        elif word.isdigit():
+            job = int(word) - 2
+        else:
+            continue
+        if 0 <= job < len(shell.jobs):
+            shell.jobs[job].end(shell.machine.now)
+    return Result()
+
+
 def _read(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     """Read standard input, which is closed unless the container's manifest has `stdin: true`."""
     return Result(code=1)
@@ -151,7 +177,8 @@ BUILTINS: dict[str, _Builtin] = {
     "exec": _exec,
     "exit": _exit,
     "export": _export,
-    "kill": _nothing,
+    "kill": _kill,
+    "let": _let,
     "local": _export,
     "read": _read,
     "return": _jump("return"),

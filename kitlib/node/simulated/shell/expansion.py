@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, MutableMapping
 
-from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data
+from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, NotFollowed
 from kitlib.node.simulated.shell.tree import Part, ShellSyntaxError, Word
 
 MAX_FIELDS = 10_000
@@ -18,6 +18,8 @@ MAX_FIELDS = 10_000
 _BRACES = re.compile(r"^(.*?)\{([^{}]*)\}(.*)$", re.DOTALL)
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
 _NAME = re.compile(r"(?P<length>#?)(?P<name>\w+|[?$!#@*])(?P<rest>.*)", re.DOTALL)
+_STEP = re.compile(r"(?P<post>[A-Za-z_]\w*)(?:\+\+|--)|(?:\+\+|--)(?P<pre>[A-Za-z_]\w*)")
+_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?P<sign>[-+*/%]?)=(?!=)(?P<value>.*)", re.DOTALL)
 _OPERATIONS: dict[type[ast.AST], Callable[..., int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -43,13 +45,16 @@ class Expansion:
     """Expands words.
 
     Args:
-        variables: values by name.
+        variables: values by name; arithmetic assigns to them.
         special: answers `$?` and its kind; None = not a special parameter.
         substitute: runs a script and returns its output.
     """
 
     def __init__(
-        self, variables: Mapping[str, Data], special: Callable[[str], str | None], substitute: Callable[[str], Data]
+        self,
+        variables: MutableMapping[str, Data],
+        special: Callable[[str], str | None],
+        substitute: Callable[[str], Data],
     ) -> None:
         self._variables, self._special, self._substitute = variables, special, substitute
 
@@ -68,7 +73,7 @@ class Expansion:
                 found.append(text)
                 more += unseen
                 if len(found) > MAX_FIELDS:
-                    raise ShellSyntaxError(f"more than {MAX_FIELDS} words")
+                    raise NotFollowed(f"more than {MAX_FIELDS} words")
         return found, more
 
     def _fields(self, word: Word) -> Iterator[tuple[str, float]]:
@@ -128,13 +133,42 @@ class Expansion:
         return value or Data()
 
     def arithmetic(self, text: str) -> int:
-        """Return the value of an arithmetic expression."""
+        """Return the value of an arithmetic expression, assignments and `i++` included.
+
+        Raises:
+            ShellSyntaxError: a division by zero.
+            NotFollowed: a form of expression that is not read.
+        """
+        value = 0
+        for one in text.split(","):
+            value = self._assigned(one.strip())
+        return value
+
+    def _assigned(self, text: str) -> int:
+        step = _STEP.fullmatch(text)
+        if step is not None:
+            name = step["pre"] or step["post"]
+            old = self._plain(name)
+            new = _bounded(old + (1 if "++" in text else -1))
+            self._variables[name] = Data(str(new))
+            return new if step["pre"] else old
+        assignment = _ASSIGNMENT.fullmatch(text)
+        if assignment is None:
+            return self._plain(text)
+        name, sign, rest = assignment["name"], assignment["sign"], assignment["value"]
+        value = self._plain(f"{name} {sign} ({rest})") if sign else self._assigned(rest.strip())
+        self._variables[name] = Data(str(value))
+        return value
+
+    def _plain(self, text: str) -> int:
         names = re.sub(r"\$\{?(\w+)\}?", r"\1", text.strip()) or "0"
-        names = names.replace("&&", " and ").replace("||", " or ")
+        names = re.sub(r"!(?!=)", " not ", names.replace("&&", " and ").replace("||", " or "))
         try:
-            return self._evaluate(ast.parse(re.sub(r"\b0+(\d)", r"\1", names), mode="eval").body)
-        except (SyntaxError, ValueError, TypeError, ZeroDivisionError, KeyError, RecursionError, OverflowError):
-            raise ShellSyntaxError(f"arithmetic syntax error: {text[:40]}") from None
+            return self._evaluate(ast.parse(re.sub(r"\b0+(\d)", r"\1", names).strip(), mode="eval").body)
+        except ZeroDivisionError:
+            raise ShellSyntaxError(f"division by 0: {text[:40]}") from None
+        except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
+            raise NotFollowed(f"arithmetic {text[:40]!r}") from None
 
     def _evaluate(self, node: ast.AST) -> int:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
@@ -149,6 +183,8 @@ class Expansion:
             return int(_OPERATIONS[type(node.ops[0])](self._evaluate(node.left), self._evaluate(node.comparators[0])))
         if isinstance(node, ast.UnaryOp):
             value_of = self._evaluate(node.operand)
+            if isinstance(node.op, ast.Not):
+                return int(not value_of)
             return -value_of if isinstance(node.op, ast.USub) else value_of
         if isinstance(node, ast.BoolOp):
             values = [self._evaluate(one) for one in node.values]
@@ -173,7 +209,7 @@ def braces(text: str) -> list[str]:
     if numbers is not None:
         first, last = int(numbers[1]), int(numbers[2])
         if abs(last - first) >= MAX_FIELDS:
-            raise ShellSyntaxError(f"more than {MAX_FIELDS} words")
+            raise NotFollowed(f"more than {MAX_FIELDS} words")
         middle = (
             [str(n) for n in range(first, last + 1)] if first <= last else [str(n) for n in range(first, last - 1, -1)]
         )
@@ -183,7 +219,7 @@ def braces(text: str) -> list[str]:
         return [text]
     tails = braces(after)
     if len(middle) * len(tails) > MAX_FIELDS:
-        raise ShellSyntaxError(f"more than {MAX_FIELDS} words")
+        raise NotFollowed(f"more than {MAX_FIELDS} words")
     return [before + one + tail for one in middle for tail in tails]
 
 

@@ -23,6 +23,7 @@ from kitlib.node.simulated.shell.machine import (
     Ended,
     Forever,
     Machine,
+    NotFollowed,
     Program,
     ProgramError,
     Result,
@@ -65,6 +66,7 @@ class Shell:
 
     Attributes:
         traps: scripts by signal, without SIG; "" = the signal is ignored.
+        jobs: the machines of its background jobs; the first one's process id is 2.
         looping: whether the shell was inside an endless loop when its script was found to run forever.
     """
 
@@ -84,6 +86,7 @@ class Shell:
         self.functions: dict[str, Compound] = {} if functions is None else functions.functions
         self.traps: dict[str, str] = {}
         self.looping = False
+        self.jobs: list[Machine] = []
         self.code, self._steps, self._depth, self.quitting = 0, 0, 0, False
         self._expansion = Expansion(self.variables, self._special, self._substitute)
 
@@ -123,7 +126,7 @@ class Shell:
         return {
             "?": str(self.code),
             "$": "1",
-            "!": "2",
+            "!": str(1 + len(self.jobs)),
             "#": str(len(self.arguments)),
             "@": " ".join(self.arguments),
             "*": " ".join(self.arguments),
@@ -171,6 +174,7 @@ class Shell:
     def _in_background(self, one: AndOr, streams: Streams) -> None:
         inner = self._child()
         inner.machine = self.machine.fork()
+        self.jobs.append(inner.machine)
         try:
             inner._and_or(one, streams)
         except Bombed:
@@ -309,6 +313,9 @@ class Shell:
             if one.operator == "<":
                 stdin = self.machine.read(target)
                 continue
+            if one.operator in ("<<", "<<<"):
+                stdin = Data(target if one.operator == "<<" else f"{target}\n")
+                continue
             write = self._writer(target, append=one.operator == ">>")
             if one.descriptor == 2:
                 streams.err = write
@@ -361,6 +368,10 @@ class Shell:
             return Result(Data(" ".join(words[1:]), more))
         return self.program(words, self.machine, stdin)
 
+    def calculate(self, text: str) -> int:
+        """Return the value of an arithmetic expression, which may assign to variables."""
+        return self._expansion.arithmetic(text)
+
     def _call(self, function: Compound, arguments: Sequence[str], streams: Streams) -> Result:
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -386,13 +397,13 @@ class Shell:
         machine.enter(name)
         if found is None:
             return self._unknown(words, machine)
-        return found(Call(name, words[1:], stdin, machine, environment, self.program))
+        return found(Call(name, list(words[1:]), stdin, machine, environment, self.program))
 
     def _shell(
         self, name: str, words: Sequence[str], machine: Machine, environment: Mapping[str, str], stdin: Data
     ) -> Result:
         if self._depth > _DEEPEST:
-            raise ProgramError("nested too deeply", 2)
+            raise NotFollowed("nested too deeply")
         text, rest, reads, quitting = stdin.text, list(words), True, False
         while rest and rest[0].startswith("-"):
             option = rest.pop(0)
@@ -401,7 +412,12 @@ class Shell:
                 text, reads = rest.pop(0), False
                 break
         if reads and rest:
-            text = machine.read(rest[0]).text
+            try:
+                text = machine.read(rest[0]).text
+            except ProgramError:
+                if machine.exists(rest[0].rpartition("/")[0] or "/") and rest[0].startswith("/tmp/"):
+                    raise
+                raise NotFollowed(f"the script {rest[0][:60]} is in an image or volume that is not read") from None
         inner = Shell(machine, self._programs, self._unknown, environment, *([rest[0], rest[1:]] if rest else [name]))
         inner._depth, inner.quitting = self._depth + 1, quitting
         try:

@@ -1,4 +1,4 @@
-"""Splits a shell script into words, operators and line ends.
+"""Splits a shell script into words, operators, line ends and here-documents.
 
 Source: POSIX.1-2017, XCU 2.2 Quoting, 2.3 Token Recognition.
 """
@@ -9,19 +9,36 @@ from typing import Literal, NamedTuple
 
 from kitlib.node.simulated.shell.tree import Part, ShellSyntaxError, Word
 
-_OPERATORS = ("&&", "||", ";;", ">>", "<&", ">&", "&>", ";", "&", "|", "<", ">", "(", ")")
+_OPERATORS = ("<<<", "&&", "||", ";;", ">>", "<&", ">&", "&>", ";", "&", "|", "<", ">", "(", ")")
 
 
 class Token(NamedTuple):
-    kind: Literal["word", "operator", "newline"]
+    kind: Literal["word", "operator", "newline", "arithmetic"]
     text: str
     word: Word = ()
     descriptor: int = -1
 
 
+class _Here(NamedTuple):
+    """A here-document whose lines are still to come.
+
+    Attributes:
+        token: the index of its content among the tokens.
+        end: the line that ends it.
+        quoted: whether its text is taken as it stands.
+        stripped: whether tabs at the beginning of a line are dropped (`<<-`).
+    """
+
+    token: int
+    end: str
+    quoted: bool
+    stripped: bool
+
+
 class Lexer:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
+        self._here: list[_Here] = []
 
     def tokens(self) -> list[Token]:
         """Return the words, operators and line ends."""
@@ -34,12 +51,56 @@ class Lexer:
             elif one == "\n":
                 found.append(Token("newline", "\n"))
                 self._at += 1
+                for here in self._here:
+                    found[here.token] = self._here_document(here)
+                self._here.clear()
             elif one == "#":
                 end = text.find("\n", self._at)
                 self._at = len(text) if end < 0 else end
+            elif text.startswith("<<", self._at) and not text.startswith("<<<", self._at):
+                stripped = text.startswith("<<-", self._at)
+                self._at += 3 if stripped else 2
+                while text[self._at : self._at + 1] in (" ", "\t"):
+                    self._at += 1
+                word = self._word().word
+                found += [Token("operator", "<<"), Token("word", "")]
+                last, quoted = "".join(part.text for part in word), any(part.quoted for part in word)
+                self._here.append(_Here(len(found) - 1, last, quoted, stripped))
             else:
-                found.append(self._operator() or self._word())
+                found.append(self._arithmetic() or self._operator() or self._word())
+        for here in self._here:  # a shell warns, and takes what there is
+            found[here.token] = self._here_document(here)
         return found
+
+    def _here_document(self, here: _Here) -> Token:
+        lines = list[str]()
+        while self._at < len(self._text):
+            line, newline, _ = self._text[self._at :].partition("\n")
+            self._at += len(line) + len(newline)
+            line = line.lstrip("\t") if here.stripped else line
+            if line == here.end:
+                break
+            lines.append(f"{line}\n")
+        body = "".join(lines)
+        return Token("word", body, (Part("text", body, True),) if here.quoted else tuple(Lexer(body).expanded()))
+
+    def expanded(self) -> list[Part]:
+        """Return the text of a here-document with its variables and substitutions."""
+        return self._quoted_until("")
+
+    def _arithmetic(self) -> Token | None:
+        """Return `(( … ))` of bash; None where it is a subshell in a subshell."""
+        if not self._text.startswith("((", self._at):
+            return None
+        try:
+            end = self._closing(self._at + 2, "(", ")")
+        except ShellSyntaxError:
+            return None
+        if not self._text.startswith("))", end):
+            return None
+        inside = self._text[self._at + 2 : end]
+        self._at = end + 2
+        return Token("arithmetic", inside)
 
     def _operator(self) -> Token | None:
         text, at = self._text, self._at
@@ -50,8 +111,6 @@ class Lexer:
             operator = next(one for one in _OPERATORS if text.startswith(one, digits))
             self._at = digits + len(operator)
             return Token("operator", operator, descriptor=int(text[at:digits][:3]))
-        if text.startswith("<<", at):
-            raise ShellSyntaxError("here-documents are not read")
         for operator in _OPERATORS:
             if text.startswith(operator, at):
                 self._at += len(operator)
@@ -69,7 +128,7 @@ class Lexer:
                 self._at = end + 1
             elif one == '"':
                 self._at += 1
-                parts += self._double_quoted()
+                parts += self._quoted_until('"')
             elif one == "\\":
                 parts.append(Part("text", text[self._at + 1 : self._at + 2], True))
                 self._at += 2
@@ -89,15 +148,16 @@ class Lexer:
             raise ShellSyntaxError(f"unterminated {mark}")
         return end
 
-    def _double_quoted(self) -> list[Part]:
+    def _quoted_until(self, end: str) -> list[Part]:
+        """Read up to a quotation mark; "" = up to the end of the text."""
         parts, plain, text = [Part("text", "", True)], "", self._text
         while self._at < len(text):
             one = text[self._at]
-            if one == '"':
+            if one == end:
                 self._at += 1
                 parts.append(Part("text", plain, True))
                 return parts
-            if one == "\\" and text[self._at + 1 : self._at + 2] in ("$", "`", '"', "\\", "\n"):
+            if one == "\\" and text[self._at + 1 : self._at + 2] in ("$", "`", "\\", "\n", end or "$"):
                 plain += text[self._at + 1].replace("\n", "")
                 self._at += 2
             elif one in "$`":
@@ -107,6 +167,8 @@ class Lexer:
             else:
                 plain += one
                 self._at += 1
+        if not end:
+            return [*parts, Part("text", plain, True)]
         raise ShellSyntaxError('unterminated "')
 
     def _dollar(self, *, quoted: bool) -> Part:

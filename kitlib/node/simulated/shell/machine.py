@@ -59,6 +59,13 @@ class ProgramError(Exception):
         self.code = code
 
 
+class NotFollowed(Exception):
+    """A script or program that the kit does not follow, though a shell might run it: it counts as one that is unknown.
+
+    The message says which part is not followed. A limit of the kit is never an exit code of the program.
+    """
+
+
 class Forever(Exception):
     """The program runs until it is killed."""
 
@@ -157,6 +164,10 @@ class Machine(Protocol):
 
     def fork(self) -> Machine:
         """Return the machine as a background job sees it."""
+        ...
+
+    def end(self, moment: float) -> None:
+        """Have a background job end at this moment, if it still runs then."""
         ...
 
     def wait(self) -> None:

@@ -2,7 +2,7 @@
 
 It reads the part of the POSIX shell language that manifests use: words with quotes, variables, arithmetic and command
 substitution; redirections; pipelines; `;`, `&`, `&&`, `||`; `if`, `while`, `until`, `for`, `case`, groups, subshells
-and functions. Here-documents and globs are not read.
+and functions; of bash also `(( … ))`, `for (( … ))` and `[[ … ]]`. Globs, arrays and `<( … )` are not read.
 
 Source: POSIX.1-2017, XCU 2.10 Shell Grammar.
 """
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from kitlib.node.simulated.shell.lexer import Lexer, Token
+from kitlib.node.simulated.shell.machine import NotFollowed
 from kitlib.node.simulated.shell.tree import (
     AndOr,
     Case,
@@ -31,7 +32,7 @@ from kitlib.node.simulated.shell.tree import (
 
 MAX_LENGTH, MAX_DEPTH = 20_000, 60
 """Characters of a script, and levels of commands inside commands."""
-_REDIRECTIONS = (">>", "<&", ">&", "&>", "<", ">")
+_REDIRECTIONS = ("<<<", "<<", ">>", "<&", ">&", "&>", "<", ">")
 _RESERVED = frozenset(
     ("if", "then", "elif", "else", "fi", "while", "until", "for", "do", "done", "case", "esac", "{", "}", "!", "in")
 )
@@ -44,9 +45,10 @@ def parse(text: str) -> Script:
 
     Raises:
         ShellSyntaxError: the text is invalid; the message names the word at which reading failed.
+        NotFollowed: a part that a shell may read and this one does not.
     """
     if len(text) > MAX_LENGTH:
-        raise ShellSyntaxError(f"longer than {MAX_LENGTH} characters")
+        raise NotFollowed(f"longer than {MAX_LENGTH} characters")
     parser = _Parser(Lexer(text).tokens())
     script = parser.script()
     parser.expect_end()
@@ -89,7 +91,7 @@ class _Parser:
         """Read a list of commands up to a closing word."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ShellSyntaxError("nested too deeply")
+            raise NotFollowed("nested too deeply")
         found: list[AndOr] = []
         while True:
             self._newlines()
@@ -145,6 +147,11 @@ class _Parser:
             return self._if()
         if self._is("case"):
             return self._case()
+        if self._is("[["):
+            return self._test()
+        if token.kind == "arithmetic":
+            self._at += 1
+            return _calculation(token.text)
         following = self._tokens[self._at + 1 : self._at + 3]
         if token.kind == "word" and [one.text for one in following] == ["(", ")"]:
             self._at += 3
@@ -158,19 +165,23 @@ class _Parser:
         self._expect("done")
         return body
 
-    def _for(self) -> Loop:
+    def _counting(self, head: Token) -> Compound:
+        """Read what follows `for` in `for ((first; condition; step)); do …; done`, which bash has."""
         self._at += 1
-        if self._is("("):  # for ((;;)) is bash's; only the endless one is read
-            inside = []
-            while self._is("(", ")", ";", ";;"):
-                inside.append(self._tokens[self._at].text)
-                self._at += 1
-            if "".join(inside).strip("();"):
-                raise ShellSyntaxError("for (( … )) with expressions is not read")
-            if self._is(";"):
-                self._at += 1
-            always = parse("true")
-            return Loop(always, self._body(), redirections=self._redirections())
+        pieces = head.text.split(";")
+        if len(pieces) != 3:
+            raise ShellSyntaxError(f'unexpected "(({head.text}))"')
+        first, condition, step = (_let(piece) if piece.strip() else () for piece in pieces)
+        if self._is(";"):
+            self._at += 1
+        loop = Loop(condition or parse("true"), (*self._body(), *step))
+        once = AndOr((("", Pipeline((loop,))),))
+        return Compound((*first, once), redirections=self._redirections())
+
+    def _for(self) -> Loop | Compound:
+        self._at += 1
+        if (head := self._peek()) is not None and head.kind == "arithmetic":
+            return self._counting(head)
         name = self._tokens[self._at].text if self._peek() is not None else ""
         self._at += 1
         self._newlines()
@@ -225,6 +236,16 @@ class _Parser:
         self._expect("esac")
         return Case(token.word, tuple(branches), self._redirections())
 
+    def _test(self) -> Simple:
+        """Read `[[ … ]]`, in which operators are words."""
+        words = list[Word]()
+        while (token := self._peek()) is not None:
+            self._at += 1
+            words.append(token.word or (Part("text", token.text, True),))
+            if token.kind == "word" and token.text == "]]":
+                return Simple((), tuple(words), self._redirections())
+        raise ShellSyntaxError('unexpected "end of file"')
+
     def _redirections(self) -> tuple[Redirection, ...]:
         found = []
         while (one := self._redirection()) is not None:
@@ -237,6 +258,8 @@ class _Parser:
             return None
         self._at += 1
         target = self._peek()
+        if target is not None and target.text == "(":
+            raise NotFollowed("process substitution")
         if target is None or target.kind != "word":
             raise ShellSyntaxError(f'"{token.text}" needs a file')
         self._at += 1
@@ -272,3 +295,11 @@ class _Parser:
         if first.kind != "text" or first.quoted or not equals or not name.isidentifier():
             return None
         return name, (Part("text", rest), *token.word[1:])
+
+
+def _calculation(text: str) -> Simple:
+    return Simple((), ((Part("text", "let"),), (Part("text", text, True),)), ())
+
+
+def _let(text: str) -> Script:
+    return (AndOr((("", Pipeline((_calculation(text),))),)),)

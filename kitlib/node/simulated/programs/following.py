@@ -1,0 +1,103 @@
+"""A container's command, followed once on a machine that records what it uses over time and which files it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.node.common.workload import FOREVER, Phase, Workload, check_workload
+from kitlib.node.simulated.commands import Behaviour, note_of
+from kitlib.node.simulated.programs import catalogue
+from kitlib.node.simulated.programs.jobs import together
+from kitlib.node.simulated.programs.recorder import Mount, Recorder
+from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
+from kitlib.node.simulated.shell.machine import (
+    Bombed,
+    Data,
+    Ended,
+    Forever,
+    Machine,
+    NotFollowed,
+    ProgramError,
+    Result,
+    TimeUp,
+)
+
+
+def follow(
+    words: tuple[str, ...],
+    mounts: tuple[Mount, ...],
+    environment: dict[str, str],
+    host: str,
+    shown: dict[str, str],
+) -> Behaviour:
+    """Return the behaviour of a command line.
+
+    Args:
+        words: the words of the command.
+        mounts: file systems in the container.
+        environment: variables that the command refers to.
+        host: the pod's name.
+        shown: path -> content of files that the node shows in the container.
+    """
+    recorder, notes = Recorder(mounts, {"/etc/hostname": f"{host}\n", **shown}), list[str]()
+
+    def unknown(command: Sequence[str], machine: Machine) -> Result:
+        notes.append(note_of(command))
+        machine.spend(FOREVER)
+        return Result()
+
+    shell = Shell(recorder, catalogue.find, unknown, environment)
+    name = words[0].rpartition("/")[2]
+    code = 0
+    try:
+        result = shell.program(words, recorder, Data())
+        recorder.log(result.out)
+        code = result.code
+    except NotFollowed as error:
+        notes.append(note_of(words, str(error)))
+        recorder.phases.append(Phase(FOREVER))
+    except (ProgramError, Ended) as error:
+        code = error.code
+    except Bombed:
+        recorder.jobs.clear()
+        recorder.phases.append(Phase(FOREVER, cpus=1.0, pids=BOMB))
+    except (Forever, TimeUp):
+        pass
+    phases, repeats = together(recorder)
+    length = sum(phase.seconds for phase in recorder.phases[recorder.repeats or 0 :])
+    begins = sum(phase.seconds for phase in recorder.phases[: recorder.repeats or 0])
+    tidying, tidy_code = _tidying(shell, mounts, environment) if name in SHELLS else (0.0, 0)
+    workload = Workload(
+        phases,
+        code,
+        (recorder.program or name)[:15],
+        tidying,
+        notes[0] if notes else "",
+        repeats,
+        tidy_code,
+    )
+    changes = tuple(
+        sorted([*recorder.changes, *(c for job in recorder.jobs for c in job.changes)], key=lambda one: one.time)
+    )
+    return Behaviour(check_workload(workload), changes, (begins, length) if recorder.repeats is not None else None)
+
+
+def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:
+    """Return how long the script of a trap takes, and with what code it ends.
+
+    One that is empty lets the signal pass unheard, and so does one that does not exit where the script loops for ever.
+    """
+    script = shell.traps.get("TERM")
+    if script is None:
+        return 0.0, 0
+    if not script.strip():
+        return FOREVER, 0
+    machine = Recorder(mounts)
+    tidying = Shell(machine, catalogue.find, lambda words, there: Result(), environment, functions=shell)
+    try:
+        tidying.run_here(script)
+    except Ended as end:
+        return machine.now, end.code
+    except (Forever, TimeUp):
+        return FOREVER, 0
+    return (FOREVER, 0) if shell.looping else (machine.now, 0)
