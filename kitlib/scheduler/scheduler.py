@@ -321,7 +321,7 @@ class Scheduler:
         return SUCCESS
 
     def _select_host(self, scores: ScoreOutcome) -> str:
-        """One of the best nodes: the first by name, or a random one where there is a seed. Source: selectHost."""
+        """Return one of the best nodes: the first by name, with a seed a random one. Source: sortedNodeScores.Pop."""
         best = scores.best
         if self._random is not None:
             return self._snapshot.names[int(best[self._random.randrange(len(best))])]

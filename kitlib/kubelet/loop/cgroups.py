@@ -314,6 +314,7 @@ class CgroupManager:
         for file in ordered:
             self._write_file(cgroup, file)
         actor, source = _ACTORS.get(cgroup.kind, ("containerManager", "setupNode"))
+        source = "Start" if (cgroup.kind, action) == ("qos", "making") else source
         self._timeline.note(actor, action, cgroup.path, ", ".join(f"{f.name}={f.value}" for f in ordered), source)
 
     def _write_file(self, cgroup: Cgroup, file: CgroupFile) -> None:

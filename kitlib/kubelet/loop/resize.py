@@ -4,7 +4,7 @@ A resize is first allocated (the pod's new requests must fit on the node), then 
 written). What never fits is Infeasible; what does not fit now is Deferred and tried again when another pod goes, and
 every three minutes. A limit of memory is not lowered below what is in use.
 
-Source: kubelet allocation.manager.canResizePod, retryPendingResizes; kuberuntime validateMemoryResizeAction,
+Source: kubelet allocation.manager.canAdmitPod, retryPendingResizes; kuberuntime validateMemoryResizeAction,
 doPodResizeAction.
 """
 

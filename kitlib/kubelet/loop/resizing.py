@@ -88,7 +88,7 @@ class Resizer:
             if worker.resize_pending != (reason, message):
                 worker.resize_pending = (reason, message)
                 self._reports.event(pod, "Warning", f"Resize{reason}", event_message(what, pod, message))
-                self._timeline.note("allocationManager", f"resize {reason}", pod.key, message, "canResizePod")
+                self._timeline.note("allocationManager", f"resize {reason}", pod.key, message, "canAdmitPod")
             return False
         for name in {*requests, *worker.asked} - {"pods"}:
             self._asked[name] = self._asked.get(name, 0) + requests.get(name, 0) - worker.asked.get(name, 0)

@@ -73,7 +73,7 @@ class SystemCgroups:
 
     def _do(self, step: Step, source: str) -> None:
         assert self._system is not None
-        process, about = step.process, f"{step.process.name} ({step.process.pid})"
+        process, about = step.process, f"{step.process.name}, pid {step.process.pid}"
         if step.to:
             try:
                 self._system.move(process.pid, step.to)

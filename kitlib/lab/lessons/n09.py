@@ -31,7 +31,7 @@ QUESTIONS = [
     ),
     Question(
         "eleven",
-        "Into the files of how many of these eleven hierarchies does the kubelet (with its runtime) write limits?",
+        "How many of these eleven does the simulated kernel mount, so that the pod's file has that many lines?",
         unit="hierarchies",
         answer_of=lambda lines: sum(line.split(":")[1] in WRITTEN for line in lines),
         why="cpu,cpuacct, memory, cpuset, pids and hugetlb. In devices the runtime writes which devices are allowed, "

@@ -239,11 +239,11 @@ class Allocation:
         if victim is None:
             self._kernel.say("Out of memory and no killable processes...")
             return False
+        from kitlib.node.simulated.oom_log import log_lines
+
         usage = self._ledger.usage(path)
         self._kernel.log.extend(
-            oom.log_lines(
-                self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates
-            )
+            log_lines(self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates)
         )
         group = self._group_of(victim, path)
         if group is None:

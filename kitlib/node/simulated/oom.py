@@ -1,4 +1,4 @@
-"""The OOM killer: whom the kernel chooses, the scores behind it, and the lines that it logs.
+"""The OOM killer: whom the kernel chooses, and the scores behind it; `oom_log` has the lines that it logs.
 
     points = resident pages + swapped pages + page tables + oom_score_adj × total pages / 1000
 
@@ -6,7 +6,7 @@ of every process that may be chosen (oom_score_adj above -1000) below the cgroup
 whole machine; the highest is killed, and with memory.oom.group everything in that cgroup. total pages is the limit of
 that cgroup or the memory of the machine.
 
-Source: mm/oom_kill.c (oom_badness, select_bad_process, __oom_kill_process, dump_header), fs/proc/base.c
+Source: mm/oom_kill.c (oom_badness, select_bad_process, __oom_kill_process), fs/proc/base.c
 (proc_oom_score).
 """
 
@@ -66,43 +66,3 @@ def choose(candidates: Iterable[Candidate], total_pages: int) -> Candidate | Non
         if points is not None and (best is None or points > best[0]):
             best = (points, one)
     return best[1] if best else None
-
-
-def log_lines(
-    now: float, victim: Candidate, where: str, *, invoker: str, limit: int, usage: int, table: Iterable[Candidate]
-) -> list[str]:
-    """What the kernel writes about it, as dmesg shows it.
-
-    Args:
-        now: seconds since boot.
-        victim: who dies.
-        where: the cgroup whose limit was reached; "" = the machine as a whole.
-        invoker: name of the process that asked for the page.
-        limit, usage: bytes, of that cgroup or machine.
-        table: the processes that were looked at.
-    """
-    lines = [f"{invoker} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj={victim.oom_score_adj}"]
-    if where:
-        charged = min(usage, limit)  # what did not fit was never charged: usage ends at the limit
-        lines.append(f"memory: usage {charged // 1024}kB, limit {limit // 1024}kB, failcnt 1")
-    lines.append("Tasks state (memory values in pages):")
-    lines.append("[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name")
-    for one in table:
-        pages, swapped = one.memory // PAGE, one.swapped // PAGE
-        lines.append(
-            f"[{one.pid:7d}]     0 {one.pid:5d} {pages + swapped:8d} {pages:8d} {one.tables:8d} {swapped:8d} "
-            f"{one.oom_score_adj:13d} {one.name}"
-        )
-    constraint = "CONSTRAINT_MEMCG" if where else "CONSTRAINT_NONE"
-    cgroup = f"oom_memcg={where}" if where else "global_oom"
-    lines.append(
-        f"oom-kill:constraint={constraint},nodemask=(null),cpuset=/,mems_allowed=0,{cgroup},"
-        f"task_memcg={victim.cgroup},task={victim.name},pid={victim.pid},uid=0"
-    )
-    kind = "Memory cgroup out of memory" if where else "Out of memory"
-    lines.append(
-        f"{kind}: Killed process {victim.pid} ({victim.name}) total-vm:{(victim.memory + victim.swapped) // 1024}kB, "
-        f"anon-rss:{victim.memory // 1024}kB, file-rss:0kB, shmem-rss:0kB, UID:0 "
-        f"pgtables:{victim.tables // 1024}kB oom_score_adj:{victim.oom_score_adj}"
-    )
-    return [f"[{now:12.6f}] {line}" for line in lines]
