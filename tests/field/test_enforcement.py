@@ -22,7 +22,9 @@ MI, GI = 2**20, 2**30
 ROOT = Path(__file__).parents[2]
 ROWS = sorted({*range(1, 53)} - {28, 36, 39, 43})
 """Numbers of the log."""
+_SETTINGS = "tests/field/test_enforcement_settings.py"
 ELSEWHERE = {
+    **dict.fromkeys((3, 4, 9, 12, 14, 26, 35, 41, 50, 51), _SETTINGS),
     13: "tests/cluster/nodes/test_simulated_restart.py",
     18: "tests/cluster/nodes/test_simulated_restart.py",
     27: "tests/node/simulated/test_memory_page_cache.py",
@@ -33,22 +35,12 @@ ELSEWHERE = {
 }
 """Row -> the file with its test."""
 LEFT_OUT = {
-    3: "which runtime rounds a container's quota is one setting for all conversions, and is tested with it",
-    4: "as row 3",
-    9: "exact CPU sets are those of the topology manager's own tests; the hints are not shown yet",
-    11: "as row 9",
-    12: "as row 9",
-    14: "the rate of refused pods is bound by the controller's client, and is tested with it",
+    11: "the memory manager's texts and sets are those of its own tests",
     19: "the settings' validation has its own table with the kubelet's words",
     21: "on cgroup v1 with systemd the kit makes /system.slice in every hierarchy; missing paths are not shown",
     22: "the arithmetic of swap has its own table",
     23: "the distribution of swap between processes is not predicted page by page",
-    26: "the limit of kubepods with huge pages is a row of the recorded trees of a real kubelet",
-    30: "oom.group and singleProcessOOMKill are recorded from a real kernel",
-    35: "the kernel's line about a refused fork differs between versions",
-    41: "a pod whose deletion has begun is not looked at by the eviction manager a second time",
-    50: "the kubelet's words about a resize below the static policy are in the table of resizes",
-    51: "a deferred resize has its own test",
+    30: "oom.group and singleProcessOOMKill are recorded from a real kernel; a shell script is one process here",
     52: "what a program makes of its limits (GOMAXPROCS, heap sizes) is not computed; such a program idles and says so",
 }
 """Row -> why it is not tested here."""
