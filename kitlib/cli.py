@@ -22,6 +22,7 @@ COMMANDS = (
     "up",
     "doctor",
     "explain",
+    "whatif",
     "image",
     "sweep",
     "conformance",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kitlib.advisor.findings import NOTE, PLATFORM, TEAM, YOU, StageResult
 from kitlib.api.core import Pod
@@ -18,10 +19,12 @@ from kitlib.api.persistent_volume import class_name
 from kitlib.api.resource import Quantity
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.volumes import claim_names, usable_on
 from kitlib.scheduler.plugins.node_volume_limits import NodeVolumeLimits, attach_counts
 from kitlib.scheduler.scheduler import Scheduler
 
+Column = NDArray[np.int64]
 SHOWN = 3
 """Objects and nodes of one kind that are named."""
 VOLUME_PLUGINS = frozenset({"VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"})
@@ -156,6 +159,13 @@ def _claim_users(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterat
     yield from _listed("volumes", _users_of_claims(scheduler, info, rows), TEAM, scheduler.snapshot.names)
 
 
+def amounts_on(table: Snapshot, resource: str) -> tuple[Column, Column]:
+    """Return what each node offers of a resource and what its pods request; `pods` counts the pods themselves."""
+    if resource == "pods":
+        return table.allowed_pods, table.pod_count
+    return table.column(resource, table.allocatable), table.column(resource, table.requested)
+
+
 def shown_amount(resource: str, amount: int) -> str:
     """Return an amount of the scheduler's tables (milli-CPU, else whole units) as a manifest writes it."""
     return str(Quantity.from_milli(amount, "DecimalSI") if resource == "cpu" else _bytes(resource, amount))
@@ -170,7 +180,7 @@ def _amounts(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[S
     """Return for each resource that is short the most that a rejected node has left, and what is asked."""
     table = scheduler.snapshot
     for name, asked in {**info.requests, "pods": 1}.items():
-        most, used = table.column(name, table.allocatable)[rows], table.column(name, table.requested)[rows]
+        most, used = (column[rows] for column in amounts_on(table, name))
         left = most - used
         if asked <= 0 or not (left < asked).any():
             continue

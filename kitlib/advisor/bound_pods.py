@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kitlib.advisor.blockers import shown_amount
+from kitlib.advisor.blockers import amounts_on, shown_amount
 from kitlib.advisor.findings import HELD, NOTE, PASSED, PLATFORM, TEAM, YOU, StageResult, text
 from kitlib.api.core import Node, PersistentVolumeClaim, Pod
 from kitlib.api.podresources import pod_requests
@@ -124,8 +124,8 @@ def room_on(scheduler: Scheduler, pod: Pod) -> list[tuple[str, int, int, int]]:
     row = table.index[pod.spec.node_name]
     found = []
     for name, asked in {**amounts(pod_requests(pod, release=scheduler.release)), "pods": 1}.items():
-        most = int(table.column(name, table.allocatable)[row])
-        found.append((name, asked, most - int(table.column(name, table.requested)[row]), most))
+        most, used = (int(column[row]) for column in amounts_on(table, name))
+        found.append((name, asked, most - used, most))
     return found
 
 

@@ -11,6 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from typing import Any, Protocol
 
 from kitlib.api.core import Event, Node, Pod
@@ -425,6 +426,10 @@ class BaseCluster(Closeable, ABC):
     def snapshot(self) -> dict[str, Any]:
         """Every object as plain data, kind by kind: what two clusters can be compared by."""
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
+
+    def fork(self) -> Any:
+        """Return a copy on hollow nodes and virtual time, to try something on; see `CopiedCluster`."""
+        return import_module("kitlib.cluster.control_plane.copied").fork(self)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

@@ -16,6 +16,7 @@ from kitlib.kubelet.cm.cgroup_tree import Version
 
 if TYPE_CHECKING:
     from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
+    from kitlib.cluster.control_plane.copied import CopiedCluster
     from kitlib.cluster.control_plane.docker import DockerCluster
     from kitlib.cluster.control_plane.simulated import SimulatedCluster
     from kitlib.cluster.nodes.provisioner import Provision, Show
@@ -67,6 +68,13 @@ class Cluster(BaseCluster):
 
         simulation = SimulationOptions(kubelets=kubelets, cgroup_version=cgroup_version, start=start, tick=tick)
         return SimulatedCluster(ClusterOptions.of(nodes, **options), simulation)
+
+    @staticmethod
+    def from_dump(dump: Any) -> CopiedCluster:
+        """Return a copy of the cluster of a `kitlib.advisor.dump.Dump`, on hollow nodes and virtual time."""
+        from kitlib.cluster.control_plane import copied
+
+        return copied.of_dump(dump)
 
     @staticmethod
     def docker(
@@ -159,11 +167,7 @@ class Cluster(BaseCluster):
 
 
 def _started(wanted: ClusterOptions, provision: Provision, where: str) -> RealCluster:
-    """A cluster of real nodes, its control plane in a container or in this process.
-
-    Raises:
-        KitError: naming the argument, or why it cannot start.
-    """
+    """Return a cluster of real nodes, its control plane in a container or in this process."""
     if where not in _PLACES:
         raise KitError(f"control_plane: must be one of {', '.join(_PLACES)}, got {where!r}")
     why = ""

@@ -79,3 +79,9 @@ def test_an_image_that_cannot_be_pulled_is_the_stage_start() -> None:
 def test_a_pod_that_runs_is_held_by_nothing() -> None:
     answer = asked(dump(node("n1"), pod("p", on="n1")), "p")
     assert (answer.verdict, answer.stage, answer.exit_code) == ("runs", "", 0)
+
+
+def test_a_pod_that_was_just_bound_is_not_said_to_be_refused() -> None:
+    one = pod("p", on="n1", status={"phase": "Pending"})
+    answer = asked(dump(node("n1"), one), "p")
+    assert answer.verdict == "runs" and "no container is reported yet" in words(answer)

@@ -122,3 +122,9 @@ def test_attached_volumes_are_counted() -> None:
     answer = asked(dump(node("n1"), pod("a", on="n1", spec=first), pod("b", spec=second), *objects))
     assert answer.stage == "volumes" and "n1: 1 of 1 volumes of ebs are attached, 1 asked" in words(answer)
     assert "move default/a with its volumes away from n1: it goes to n1" in map(str, answer.remedies)
+
+
+def test_the_number_of_pods_is_told_where_it_is_the_limit_and_only_there() -> None:
+    full = asked(dump(node("n1", pods="1"), pod("one", on="n1"), pod("two")))
+    assert "pods: 1 asked; the most that is left on a rejected node is 0 of 1 on n1" in words(full)
+    assert "pods:" not in words(asked(dump(node("n1"), pod("one", cpu="4", on="n1"), pod("two"))))

@@ -84,16 +84,11 @@ class NodeVolumeLimits(Plugin):
 def attach_counts(state: State, row: int, context: Context) -> Iterator[tuple[str, int, int, int]]:
     """Return (driver, attached volumes, more that the pod needs, limit) of each driver with a limit on the node."""
     csi_node = context.volumes.csi_nodes.get(context.snapshot.names[row])
-    limits = {
-        driver.name: driver.allocatable.count
-        for driver in (csi_node.spec.drivers if csi_node else ())
-        if driver.allocatable is not None and driver.allocatable.count is not None
-    }
+    drivers = [(one.name, one.allocatable) for one in (csi_node.spec.drivers if csi_node else ())]
+    limits = {name: has.count for name, has in drivers if has is not None and has.count is not None}
     if not limits:
         return
-    standing: set[Attached] = set()
-    for other in context.snapshot.pods[row].values():
-        standing |= attachable(other.pod, context)
+    standing = {one for other in context.snapshot.pods[row].values() for one in attachable(other.pod, context)}
     # a volume that is attached already counts with what is attached, and once more as the pod's
     used = _by_driver(standing | state.attached.get(context.snapshot.names[row], set()))
     more = _by_driver(state.needed - standing)

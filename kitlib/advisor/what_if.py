@@ -1,0 +1,371 @@
+"""What would happen if: questions about a cluster, carried out on a copy of it, several in sequence.
+
+    answer = what_if(dump, ["drain node-1", "add node-2 2"])
+    answer.sentence, answer.effects, answer.exit_code
+
+A question acts on the copy (`Cluster.from_dump`, `cluster.fork()`) as kubectl or a failing machine would; controllers
+and scheduler react, virtual time passes, and the pods are compared with those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kitlib.advisor.blockers import shown_amount
+from kitlib.advisor.bound_pods import room_on
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.findings import Gap
+from kitlib.advisor.missing_kinds import gaps_of
+from kitlib.advisor.other_pods import root_of
+from kitlib.advisor.targets import find_target
+from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.release import RELEASES, Release
+from kitlib.api.resource import Quantity, QuantityError
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster import Cluster
+from kitlib.study.drain import drain
+
+SETTLE = 30.0
+"""Virtual seconds that pass after a question."""
+UNTIL_EVICTED = 420.0
+"""Virtual seconds after a machine's end: 50 until it is unreachable, 300 of the default toleration, and a rest."""
+DRAIN_SECONDS = 120.0
+"""Virtual seconds for which a drain asks for evictions that budgets refuse."""
+
+
+_BAD = frozenset({"pending", "gone", "preempted", "deferred", "infeasible"})
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What becomes of one pod.
+
+    Attributes:
+        pod: `namespace/name` as it was, or of a new pod.
+        kind: `moves`, `pending`, `placed`, `gone`, `new`, `preempted`, `resized`, `deferred`,
+            `infeasible`, `ends`, or `stays` (after a drain).
+        before, after: its node; "" = none.
+        why: the reason.
+    """
+
+    pod: str
+    kind: str
+    before: str = ""
+    after: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        to = f"{self.before or '-'} → {self.after or '-'}"
+        return f"{self.pod}: {self.kind} ({to}){f', {self.why}' if self.why else ''}"
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The answer to a sequence of questions.
+
+    Attributes:
+        questions: as they were asked.
+        effects: what becomes of pods, the pods without effect left out.
+        refused: what was not carried out, and by which rule; () = everything was.
+        changes: differences of releases, for `upgrade`.
+        gaps: what the answer depends on and does not take into account.
+    """
+
+    questions: tuple[str, ...]
+    effects: tuple[Effect, ...] = ()
+    refused: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = field(default=())
+
+    @property
+    def exit_code(self) -> int:
+        """0: all pods concerned have a node; 1: one waits or is lost, or something was refused; 3: uncertain."""
+        if self.refused or self.changes or any(one.kind in _BAD for one in self.effects):
+            return 1
+        return 3 if any(gap.decides for gap in self.gaps) else 0
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        words = {
+            "moves": "move",
+            "pending": "wait for a node",
+            "placed": "get a node",
+            "gone": "are lost",
+            "ends": "end",
+            "new": "are new",
+            "preempted": "are preempted",
+            "resized": "are resized",
+            "deferred": "wait for their resize",
+            "infeasible": "cannot be resized on their node",
+            "stays": "stay where they are",
+        }
+        counted = [f"{n} {text}" for kind, text in words.items() if (n := sum(e.kind == kind for e in self.effects))]
+        parts = [f"pods: {', '.join(counted)}"] if counted else []
+        parts += [f"{len(self.changes)} differences of releases"] if self.changes else []
+        parts += ["; ".join(self.refused)] if self.refused else []
+        return f"{', then '.join(self.questions)}: {'; '.join(parts) or 'nothing changes for any pod'}."
+
+
+def what_if(dump: Dump, questions: Sequence[str], *, force: bool = False, delete_emptydir_data: bool = False) -> WhatIf:
+    """Return what would happen if these questions were carried out one after the other.
+
+    Args:
+        dump: the cluster.
+        questions: see `QUESTIONS`.
+        force, delete_emptydir_data: of drains, as `kubectl drain` has them.
+
+    Raises:
+        KitError: a question that is none, or names an object that is not there.
+    """
+    parsed = [_parsed(question) for question in questions]
+    with Cluster.from_dump(dump) as cluster:
+        trial = _Trial(dump, cluster, {"force": force, "delete_emptydir_data": delete_emptydir_data})
+        for ask, words in parsed:
+            ask(trial, *words)
+        return WhatIf(
+            tuple(questions), tuple(trial.effects()), tuple(trial.refused), tuple(trial.changes), tuple(trial.gaps())
+        )
+
+
+class _Trial:
+    """A copy of a cluster on which questions are carried out."""
+
+    def __init__(self, dump: Dump, cluster: Any, flags: dict[str, bool]) -> None:
+        self.dump, self.cluster, self.flags = dump, cluster, flags
+        self.refused: list[str] = []
+        self.changes: list[str] = []
+        self.resized: list[Effect] = []
+        self._before: dict[str, Pod] = {pod.metadata.uid: deepcopy(pod) for pod in cluster.list("Pod")}
+        self._drained: set[str] = set()
+
+    def drain(self, node: str) -> None:
+        self._known(node)
+        self._drained.add(node)
+        try:
+            rows = drain(self.cluster, node, DRAIN_SECONDS, **self.flags)
+        except KitError as error:
+            self.refused.append(str(error))
+            return
+        said = {f"{row['pod']}: {row['answer'].removeprefix('429: ')}" for row in rows if row["answer"][:3] == "429"}
+        ended = {row["pod"] for row in rows if row["answer"] in ("gone", "evicted")}
+        blocked = sorted(one for one in said if one.partition(":")[0] not in ended)
+        self.refused += [f"the drain of {node} does not end, {one}" for one in blocked]
+        self.cluster.advance(SETTLE)
+
+    def lose(self, node: str) -> None:
+        names = [node]
+        if "=" in node:  # all nodes with a label, such as a zone
+            key, _, value = node.partition("=")
+            names = [one.name for one in self.cluster.list("Node") if one.metadata.labels.get(key) == value]
+            if not names:
+                raise KitError(f"whatif lose: no node has the label {node}")
+        for name in names:
+            self._known(name)
+            self.cluster.stop_kubelet(name)
+        self.cluster.advance(UNTIL_EVICTED)
+
+    def add(self, like: str, count: str = "1") -> None:
+        model: Node = self._known(like)
+        for number in range(1, _whole(count, "whatif add: number of nodes") + 1):
+            made = deepcopy(model)
+            name = f"{like}-more-{number}"
+            labels = {**model.metadata.labels, "kubernetes.io/hostname": name}
+            made.metadata.name, made.metadata.uid, made.metadata.labels = name, "", labels
+            made.metadata.resource_version, made.spec.unschedulable = "", False
+            made.spec.taints = [one for one in made.spec.taints if not one.key.startswith("node.kubernetes.io/")]
+            self.cluster.adopt_node(made)
+        self.cluster.advance(SETTLE)
+
+    def scale(self, target: str, replicas: str) -> None:
+        obj = find_target(self.dump, target)
+        self.cluster.scale(obj.kind, obj.name, _whole(replicas, "whatif scale: replicas"), obj.namespace)
+        self.cluster.advance(SETTLE)
+
+    def apply(self, file: str) -> None:
+        try:
+            self.cluster.apply(Path(file))
+        except KitError as error:
+            self.refused.append(str(error))
+        self.cluster.advance(SETTLE)
+
+    def upgrade(self, to: str) -> None:
+        after = Release.of(to)
+        found = self.dump.changes(_own_release(self.dump), after)
+        self.changes += [f"{one.kind}: {one}" for one in found if one.kind != "gate"]
+
+    def resize(self, target: str, *amounts: str) -> None:
+        pod = find_target(self.dump, target)
+        if not isinstance(pod, Pod):
+            raise KitError(f"whatif resize: {pod.kind} {pod.key} is no pod")
+        wanted = _amounts(amounts)
+        container = pod.spec.containers[0]
+        changed = deepcopy(pod)
+        own = changed.spec.containers[0].resources
+        own.requests = {**own.requests, **wanted}
+        own.limits = {name: max(own.limits[name], wanted.get(name, own.limits[name])) for name in own.limits}
+        resources = {"requests": wanted, "limits": own.limits} if own.limits else {"requests": wanted}
+        try:
+            with self.cluster.api.dry_run():
+                plain = {kind: {n: str(q) for n, q in values.items()} for kind, values in resources.items()}
+                self.cluster.resize(pod.name, {container.name: plain}, pod.namespace)
+        except KitError as error:
+            self.refused.append(str(error))
+            return
+        self.resized.append(self._resize_of(pod, changed))
+
+    def _resize_of(self, pod: Pod, changed: Pod) -> Effect:
+        """Return what the kubelet does with a resize by the node's numbers. Source: allocation manager canResizePod."""
+        if not pod.spec.node_name:
+            return Effect(pod.key, "pending", why="the pod has no node yet; the new requests hold at once")
+        scheduler = self.dump.scheduler(without=pod)
+        for name, asked, left, most in room_on(scheduler, changed):
+            if asked > left:
+                kind = "infeasible" if asked > most else "deferred"
+                amounts = [shown_amount(name, amount) for amount in (asked, left, most)]
+                why = f"{name}: {amounts[0]} asked, {amounts[1]} of {amounts[2]} left beside the other pods"
+                return Effect(pod.key, kind, pod.spec.node_name, pod.spec.node_name, why)
+        return Effect(pod.key, "resized", pod.spec.node_name, pod.spec.node_name, "the node has room")
+
+    def _known(self, node: str) -> Node:
+        found = next((one for one in self.cluster.list("Node") if one.name == node), None)
+        if found is None:
+            raise NotFound("nodes", node)
+        return found
+
+    def gaps(self) -> list[Gap]:
+        """Return the gaps of the pods that are concerned, each once."""
+        found: dict[Gap, None] = {}
+        concerned = {one.pod for one in self.effects()}
+        for pod in self.dump.pods:
+            if pod.key in concerned or not pod.spec.node_name:
+                found |= dict.fromkeys(gaps_of(self.dump, pod))
+        return list(found)
+
+    def effects(self) -> list[Effect]:
+        """Compare the pods with those before; a new pod of the same owner takes the place of one that is gone."""
+        now: dict[str, Pod] = {pod.metadata.uid: pod for pod in self.cluster.list("Pod")}
+        preempted = {
+            (e.involved_object.namespace, e.involved_object.name): e.message
+            for e in self.cluster.list("Event")
+            if isinstance(e, Event) and e.reason == "Preempted"
+        }
+        new: dict[tuple[str, str, str], list[Pod]] = {}
+        for uid, pod in now.items():
+            if uid not in self._before:
+                new.setdefault(self._owner(pod), []).append(pod)
+        found = list(self.resized)
+        for uid, pod in self._before.items():
+            if pod.status.phase in TERMINAL_PHASES:
+                continue
+            later = now.get(uid)
+            leaving = later is not None and later.metadata.deletion_timestamp is not None
+            if later is not None and not (leaving and pod.metadata.deletion_timestamp is None):
+                found += self._same(pod, later)
+                continue
+            places = new.get(self._owner(pod), [])
+            why = preempted.get((pod.namespace, pod.name), "")
+            if not places:
+                found.append(self._ended(pod, why))
+                continue
+            found.append(_moved(pod, places.pop(0), why))
+        for pods in new.values():
+            found += [_added(pod) for pod in pods]
+        return found
+
+    def _owner(self, pod: Pod) -> tuple[str, str, str]:
+        above = root_of(self.dump, pod)
+        return (pod.namespace, above.kind, above.name) if above is not None else (pod.namespace, "Pod", pod.name)
+
+    def _ended(self, pod: Pod, preempted: str) -> Effect:
+        if preempted:
+            return Effect(pod.key, "preempted", pod.spec.node_name, why=preempted)
+        kind, name = self._owner(pod)[1:]
+        if kind == "Pod":
+            return Effect(pod.key, "gone", pod.spec.node_name, why="no controller makes it again")
+        return Effect(pod.key, "ends", pod.spec.node_name, why=f"{kind} {name} wants no pod in its place")
+
+    def _same(self, pod: Pod, later: Pod) -> list[Effect]:
+        if not pod.spec.node_name and later.spec.node_name:
+            return [Effect(pod.key, "placed", "", later.spec.node_name)]
+        if pod.spec.node_name in self._drained and later.spec.node_name and root_kind(later) != "DaemonSet":
+            return [Effect(pod.key, "stays", pod.spec.node_name, later.spec.node_name)]
+        return []
+
+
+def root_kind(pod: Pod) -> str:
+    """Return the kind of a pod's controller; "" = it has none."""
+    return next((one.kind for one in pod.metadata.owner_references if one.controller), "")
+
+
+def _moved(pod: Pod, later: Pod, why: str) -> Effect:
+    if later.spec.node_name:
+        return Effect(pod.key, "moves", pod.spec.node_name, later.spec.node_name, why)
+    return Effect(pod.key, "pending", pod.spec.node_name, "", _message(later) or why)
+
+
+def _added(pod: Pod) -> Effect:
+    if pod.spec.node_name:
+        return Effect(pod.key, "new", "", pod.spec.node_name)
+    return Effect(pod.key, "pending", "", "", _message(pod))
+
+
+def _message(pod: Pod) -> str:
+    return next((one.message for one in pod.status.conditions if one.type == "PodScheduled"), "")
+
+
+def _whole(text: str, what: str) -> int:
+    if not text.isdecimal() or int(text) > 10_000:
+        raise KitError(f"{what}: must be a whole number from 0 to 10000, got {text!r}")
+    return int(text)
+
+
+def _amounts(texts: Sequence[str]) -> dict[str, Quantity]:
+    found = {}
+    for text in texts:
+        name, equals, amount = text.partition("=")
+        try:
+            found[name] = Quantity(amount)
+        except QuantityError as error:
+            raise KitError(f"whatif resize: {text!r}: {error}") from error
+        if not equals:
+            raise KitError(f"whatif resize: cpu=AMOUNT or memory=AMOUNT is expected, got {text!r}")
+    if not found:
+        raise KitError("whatif resize: cpu=AMOUNT or memory=AMOUNT is expected")
+    return found
+
+
+def _own_release(dump: Dump) -> Release:
+    """Return the release of the cluster's oldest kubelet that the kit follows, else the dump's."""
+    names = {
+        ".".join(str((node.status.node_info or {}).get("kubeletVersion") or "").removeprefix("v").split(".")[:2])
+        for node in dump.nodes
+    }
+    known = sorted((name for name in names if name in RELEASES), key=RELEASES.index)
+    return Release(known[0]) if known else dump.release
+
+
+QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
+    "drain": (_Trial.drain, 1, 1, "drain NODE"),
+    "lose": (_Trial.lose, 1, 1, "lose NODE, lose LABEL=VALUE"),
+    "add": (_Trial.add, 1, 2, "add NODE [COUNT]: nodes like this one"),
+    "scale": (_Trial.scale, 2, 2, "scale KIND/NAME REPLICAS"),
+    "apply": (_Trial.apply, 1, 1, "apply FILE"),
+    "upgrade": (_Trial.upgrade, 1, 1, "upgrade RELEASE"),
+    "resize": (_Trial.resize, 2, 9, "resize POD cpu=AMOUNT memory=AMOUNT: the requests of its first container"),
+}
+"""Verb -> how it is carried out, the least and the most words after it, and how it is written."""
+
+
+def _parsed(question: str) -> tuple[Callable[..., None], list[str]]:
+    verb, *words = question.split()[:20] or [""]
+    if verb not in QUESTIONS:
+        raise KitError(f"whatif: {question!r} is no question; {'; '.join(one[3] for one in QUESTIONS.values())}")
+    ask, least, most, usage = QUESTIONS[verb]
+    if not least <= len(words) <= most:
+        raise KitError(f"whatif: {question!r}: write {usage}")
+    return ask, words

@@ -1,0 +1,129 @@
+"""Questions about a cluster, carried out on a copy of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.what_if import QUESTIONS, WhatIf, what_if
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import to_yaml
+from kitlib.cluster import Cluster
+from tests.advisor.dumps import dump, node, pod, some
+
+SETS = """
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: w, namespace: shop, uid: w}
+  spec: {replicas: 2, selector: {matchLabels: {a: b}}, TEMPLATE}
+- apiVersion: apps/v1
+  kind: ReplicaSet
+  metadata:
+    name: w-1
+    namespace: shop
+    uid: w1
+    labels: {a: b, pod-template-hash: "1"}
+    ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: w, uid: w, controller: true}]
+  spec: {replicas: 2, selector: {matchLabels: {a: b, pod-template-hash: "1"}}, HASHED}
+""".replace("HASHED", "TEMPLATE").replace(
+    "TEMPLATE",
+    'template: {metadata: {labels: {a: b, pod-template-hash: "1"}}, spec: {containers: [{name: c, image: i, '
+    "resources: {requests: {cpu: '1'}}}]}}",
+)
+BUDGET = """
+- apiVersion: policy/v1
+  kind: PodDisruptionBudget
+  metadata: {name: web, namespace: shop}
+  spec: {minAvailable: 2, selector: {matchLabels: {a: b}}}
+"""
+
+
+def owned(name: str, on: str) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w-1", "uid": "w1", "controller": True}
+    meta = {"labels": {"a": "b", "pod-template-hash": "1"}, "ownerReferences": [owner]}
+    return pod(name, on=on, namespace="shop", meta=meta)
+
+
+def shop(*more: dict[str, Any]) -> Dump:
+    sets = some(SETS)
+    sets[0]["spec"]["template"]["metadata"]["labels"] = {"a": "b"}
+    zones = [node("n1", labels={"zone": "a"}), node("n2", cpu="1500m", labels={"zone": "b"})]
+    return dump(*zones, owned("a", "n1"), owned("b", "n1"), pod("bare", cpu="100m", on="n2"), *sets, *more)
+
+
+def told(answer: WhatIf) -> list[tuple[str, str, str]]:
+    return sorted((one.pod, one.kind, one.after) for one in answer.effects)
+
+
+@pytest.mark.parametrize(
+    ("questions", "effects", "code"),
+    [
+        (["drain n1"], [("shop/a", "moves", "n2"), ("shop/b", "pending", "")], 1),
+        (["add n2", "drain n1"], [("shop/a", "moves", "n2-more-1"), ("shop/b", "moves", "n2")], 0),
+        (["lose n1"], [("shop/a", "moves", "n2"), ("shop/b", "pending", "")], 1),
+        (["lose zone=a"], [("shop/a", "moves", "n2"), ("shop/b", "pending", "")], 1),
+        (["scale deploy/w 1"], [("shop/b", "ends", "")], 0),
+        (["resize shop/a cpu=2"], [("shop/a", "resized", "n1")], 0),
+        (["resize shop/a cpu=4"], [("shop/a", "deferred", "n1")], 1),
+        (["upgrade 1.37"], [], 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and value and isinstance(value[0], str) else None,
+)
+def test_a_question_says_what_becomes_of_each_pod(
+    questions: list[str], effects: list[tuple[str, str, str]], code: int
+) -> None:
+    answer = what_if(shop(), questions)
+    if questions[0] == "add n2":  # either of the two equal pods may take either node
+        assert sorted((kind, after) for _, kind, after in told(answer)) == sorted((e[1], e[2]) for e in effects)
+    else:
+        assert told(answer) == effects
+    assert answer.exit_code == code
+
+
+def test_a_drain_says_which_budget_blocks_it() -> None:
+    answer = what_if(shop(*some(BUDGET)), ["drain n1"])
+    assert answer.exit_code == 1 and {one.kind for one in answer.effects} == {"stays"}
+    assert "The disruption budget web needs 2 healthy pods and has 2 currently" in answer.sentence
+
+
+def test_a_drain_refuses_pods_without_a_controller_unless_it_is_forced() -> None:
+    assert "declare no controller" in what_if(shop(), ["drain n2"]).sentence
+    forced = what_if(shop(), ["drain n2"], force=True)
+    assert told(forced) == [("default/bare", "gone", "")]
+
+
+def test_a_manifest_says_who_is_preempted(tmp_path: Path) -> None:
+    high = some("""
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: big, namespace: default}
+  spec: {priorityClassName: high, containers: [{name: c, image: i, resources: {requests: {cpu: "4"}}}]}
+""")
+    file = tmp_path / "big.yaml"
+    file.write_text("---\n".join(to_yaml([one]) for one in Dump.of_items([node("x"), *high]).objects[1:]))
+    answer = what_if(shop(), [f"apply {file}"])
+    kinds = {one.pod: one.kind for one in answer.effects}
+    assert kinds["default/big"] == "new" and "pending" in kinds.values()
+
+
+def test_the_answer_is_what_the_copy_does_step_by_step() -> None:
+    with Cluster.from_dump(shop()) as cluster, cluster.fork() as forked:
+        forked.cordon("n2")
+        assert not cluster.get("Node", "n2").spec.unschedulable
+        assert {one.name: one.spec.node_name for one in forked.list("Pod")} == {"a": "n1", "b": "n1", "bare": "n2"}
+
+
+@pytest.mark.parametrize(
+    "question", ["fly", "drain", "drain nope", "scale deploy/w many", "resize shop/a cpu", "lose x=y"]
+)
+def test_other_questions_are_refused_with_the_way_to_write_them(question: str) -> None:
+    with pytest.raises(KitError):
+        what_if(shop(), [question])
+
+
+def test_every_question_is_described() -> None:
+    assert all(usage.startswith(verb) for verb, (_, _, _, usage) in QUESTIONS.items())
