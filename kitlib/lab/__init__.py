@@ -41,8 +41,10 @@ from kitlib.lab.readings import (
     pod_cgroup,
     pressure_of,
     quota_of,
+    quota_periods,
     swap_parts,
     wait_until_running,
+    watch_memory,
 )
 from kitlib.lab.tables import short, table
 
@@ -79,10 +81,12 @@ __all__ = [
     "priority_class",
     "quota",
     "quota_of",
+    "quota_periods",
     "resources",
     "short",
     "spread",
     "swap_parts",
     "table",
     "wait_until_running",
+    "watch_memory",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
+from kitlib.kubelet.util.cgroup_usage import cpu_seconds
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.lab import host
 
@@ -63,6 +65,42 @@ def memory_used(cluster: Any, name: str) -> int:
     return int(sum(memory for _, memory in usage.values()))
 
 
+class MemoryWatch(NamedTuple):
+    """A pod's memory second by second.
+
+    Attributes:
+        seconds: 1, 2, ….
+        used: bytes at each of them; None where the container did not run.
+        kills: ("second", "killed 137", "end") of each container that the kernel killed, as `usage_chart` marks them.
+    """
+
+    seconds: list[int]
+    used: list[int | None]
+    kills: list[tuple[float, str, str]]
+
+
+def watch_memory(cluster: Any, name: str, seconds: int = 10) -> MemoryWatch:
+    """Let time pass and read the memory of a pod with one container after each second."""
+    used: list[int | None] = []
+    ends = [_ends(cluster, name)]
+    for _ in range(seconds):
+        cluster.advance(1)
+        used.append(memory_used(cluster, name) or None)
+        ends.append(_ends(cluster, name))
+    kills = [(float(n), "killed 137", "end") for n in range(1, seconds + 1) if ends[n] > ends[n - 1]]
+    return MemoryWatch(list(range(1, seconds + 1)), used, kills)
+
+
+def _ends(cluster: Any, name: str) -> int:
+    """How often the OOM killer has ended the pod's container."""
+    found = 0
+    for status in cluster.pod(name).status.container_statuses:
+        last = (status.state.get("terminated") or status.last_state.get("terminated") or {}).get("reason")
+        stopped = "running" not in status.state and (status.last_state or "terminated" in status.state)
+        found += status.restart_count + bool(stopped) if last == "OOMKilled" else 0
+    return found
+
+
 def memory_parts(cluster: Any, name: str, container: str = "") -> dict[str, int]:
     """MiB of a pod's cgroup, or a container's: usage, and what it is made of, by one name on both cgroup versions."""
     node, path = cluster.node(cluster.pod(name).spec.node_name), pod_cgroup(cluster, name, container).path
@@ -113,6 +151,38 @@ def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]
     host.remind(cluster)
     stopped = found.pop("throttled_usec", 0) // 1000 or found.pop("throttled_time", 0) // 10**6
     return {key: found[key] for key in ("nr_periods", "nr_throttled") if key in found} | {"throttled_ms": stopped}
+
+
+def quota_periods(cluster: Any, names: Sequence[str], count: int = 30) -> dict[str, list[tuple[float, float]]]:
+    """Let `count` CFS periods of 100 ms pass and return what each of them did to the pods' containers.
+
+    Args:
+        cluster: the pods' cluster.
+        names: pods with one container each.
+        count: periods.
+
+    Returns:
+        Pod -> (milliseconds that ran, milliseconds that stood throttled) of each period, as `throttling_chart` draws
+        them; both counters of all processors together.
+    """
+
+    def counters(name: str) -> tuple[float, float]:
+        found = cluster.pod(name)
+        path = pod_cgroup(cluster, name, found.spec.containers[0].name).path
+        node = cluster.node(found.spec.node_name)
+        stat = dict(line.split() for line in node.read(path, "cpu.stat").splitlines())
+        stopped = int(stat.get("throttled_usec", 0)) / 1e3 + int(stat.get("throttled_time", 0)) / 1e6
+        return 1e3 * cpu_seconds(lambda file: node.read(path, file), node.cgroupfs.version), stopped
+
+    before = {name: counters(name) for name in names}
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for _ in range(count):
+        cluster.advance(0.1)
+        for name in names:
+            now = counters(name)
+            found[name].append((round(now[0] - before[name][0], 3), round(now[1] - before[name][1], 3)))
+            before[name] = now
+    return found
 
 
 def burst_times(cluster: Any, name: str, container: str = "main") -> list[float]:

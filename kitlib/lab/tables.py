@@ -1,10 +1,10 @@
-"""Tables for notebooks: text stands left, container ids have twelve digits."""
+"""Tables for notebooks: text stands left, figures right, container ids have twelve digits."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _ID = re.compile(r"([0-9a-f]{12})[0-9a-f]{20,52}")
@@ -16,15 +16,19 @@ def short(text: object) -> str:
 
 
 REFUSED = "refused"
+_AMOUNT = re.compile(r"[-−]?[0-9][0-9,]*(\.[0-9]+)?(m|Ki|Mi|Gi|Ti|%| ms| s)?")
+"""A number as a table shows it, with a unit of Kubernetes or of time."""
+_BREAK = "word-break:normal;overflow-wrap:break-word"
+"""No cell is broken inside a word that fits on a line of its own."""
 
 
 class Table:
-    """Rows under a header, shown as an HTML table or as aligned text.
+    """Rows under a header, shown as aligned text or as an HTML table, in which figures stand right.
 
     Args:
         rows: mappings (their keys are the header), a mapping of two columns, or a data frame.
-        columns: the header, in this order; empty = as the rows have it. A column `refused` (what the host of a real
-            node did not grant, and why) is always shown where it is not empty.
+        columns: the header, in this order; empty = as the rows have it; names may be "" and may repeat. A column
+            `refused` (what the host of a real node did not grant, and why) is always shown where it is not empty.
     """
 
     def __init__(self, rows: Any, columns: Sequence[str] = ()) -> None:
@@ -32,34 +36,52 @@ class Table:
         if hasattr(rows, "to_dict"):
             rows = rows.to_dict("records")
         elif isinstance(rows, Mapping):
-            names, chosen = chosen or ["what", "value"], []
-            rows = [
-                {names[0]: key, **value} if isinstance(value, Mapping) else _named(names, key, value)
-                for key, value in rows.items()
-            ]
+            names = chosen or ["what", "value"]
+            if all(isinstance(value, Mapping) for value in rows.values()):
+                rows, chosen = [{names[0]: key, **value} for key, value in rows.items()], []
+            else:
+                width = 1 + max((len(value) for value in rows.values() if isinstance(value, tuple)), default=1)
+                chosen = names[:width]
+                keys = _keys(chosen)
+                rows = [_named(keys, key, value) for key, value in rows.items()]
         self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
         self.columns = chosen or list(dict.fromkeys(name for row in self.rows for name in row))
         if REFUSED not in self.columns and any(row.get(REFUSED) for row in self.rows):
             self.columns.append(REFUSED)
 
-    def _texts(self) -> Iterable[list[str]]:
-        for row in self.rows:
-            yield [_text(row.get(name)) for name in self.columns]
+    def _texts(self) -> list[list[str]]:
+        return [[_text(row.get(key)) for key in _keys(self.columns)] for row in self.rows]
+
+    def _right(self) -> list[bool]:
+        """Whether a column holds nothing but numbers and amounts, so that its figures can be compared by eye."""
+        found = []
+        for i, key in enumerate(_keys(self.columns)):
+            cells = [(row.get(key), text[i]) for row, text in zip(self.rows, self._texts(), strict=True) if text[i]]
+            found.append(bool(cells) and all(_is_number(value, text) for value, text in cells))
+        return found
 
     def __str__(self) -> str:
-        lines = [list(map(str, self.columns)), *self._texts()]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
+        lines = [*([list(map(str, self.columns))] if any(self.columns) else []), *self._texts()]
+        widths = [max((len(line[i]) for line in lines), default=0) for i in range(len(self.columns))]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        left = ' style="text-align:left;vertical-align:top"'
-        head = "".join(f'<th scope="col"{left}>{html.escape(str(name))}</th>' for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td{left}>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._texts()
+        sides = ["right" if on else "left" for on in self._right()]
+        styles = [f' style="text-align:{side};vertical-align:top;{_BREAK}"' for side in sides]
+        head = "".join(
+            f'<th scope="col"{style}>{html.escape(str(name))}</th>'
+            for name, style in zip(self.columns, styles, strict=True)
         )
-        return f'<table class="kitlib-table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td{style}>{html.escape(cell)}</td>" for cell, style in zip(row, styles, strict=True))
+            + "</tr>"
+            for row in self._texts()
+        )
+        top = f"<thead><tr>{head}</tr></thead>" if any(self.columns) else ""
+        return f'<table class="kitlib-table">{top}<tbody>{body}</tbody></table>'
 
 
 def table(rows: Any, *columns: str) -> Table:
@@ -67,8 +89,17 @@ def table(rows: Any, *columns: str) -> Table:
     return Table(rows, columns)
 
 
-def _named(names: Sequence[str], key: Any, value: Any) -> dict[str, Any]:
-    return dict(zip(names, (key, *(value if isinstance(value, tuple) else (value,))), strict=False))
+def _keys(names: Sequence[str]) -> list[str]:
+    """A key for each column, also where two have one name."""
+    return [name if name not in names[:i] else f"{name}#{i}" for i, name in enumerate(names)]
+
+
+def _named(keys: Sequence[str], key: Any, value: Any) -> dict[str, Any]:
+    return dict(zip(keys, (key, *(value if isinstance(value, tuple) else (value,))), strict=False))
+
+
+def _is_number(value: Any, text: str) -> bool:
+    return (isinstance(value, int | float) and not isinstance(value, bool)) or bool(_AMOUNT.fullmatch(text))
 
 
 def _text(value: Any) -> str:

@@ -103,6 +103,8 @@ def css() -> str:
         # VS Code's widget manager sets Jupyter's variables to those of a light theme in every theme.
         f"body[data-vscode-theme-kind]{{--kit-ground:var(--vscode-editor-background,{LIGHT['ground']})}}\n"
         "@media (prefers-reduced-motion:reduce){:root{--kit-move:0ms}}\n"
+        # JupyterLab breaks printed lines at any letter; a word that fits on a line of its own stays whole.
+        ".jp-RenderedText pre,.jp-OutputArea-output pre{word-break:normal;overflow-wrap:break-word}\n"
     )
 
 

@@ -17,8 +17,10 @@ from kitlib.lab.readings import (
     pod_cgroup,
     pressure_of,
     quota_of,
+    quota_periods,
     swap_parts,
     wait_until_running,
+    watch_memory,
 )
 
 
@@ -98,3 +100,24 @@ def test_swap_and_pressure_are_read_by_one_name(version: int, bound: int) -> Non
             assert (found["memory"], found["swap"]) == (300, 40)
             assert list(shown) == ["avg10", "avg60", "avg300", "total"]
             assert shown["total"] == pytest.approx(400_000, abs=10_000), "40 MiB at 100 MiB a second"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_periods_add_up_to_what_cpu_stat_counts(version):
+    with Cluster.simulated(1, cpus=2, cgroup_version=version) as cluster:
+        cluster.apply([pod("one", cpu_limit="200m", busy=1), pod("free", busy=1)])
+        before = cpu_stat(cluster, "one")
+        periods = quota_periods(cluster, ["one", "free"], 20)
+        stopped = cpu_stat(cluster, "one")["throttled_ms"] - before["throttled_ms"]
+        assert sum(time for _, time in periods["one"]) == pytest.approx(stopped, abs=2)
+        assert all(ran == pytest.approx(20, abs=5) for ran, _ in periods["one"][1:])
+        assert not any(time for _, time in periods["free"])
+
+
+def test_memory_is_watched_with_its_kills():
+    with Cluster.simulated(1) as cluster:
+        cluster.apply(pod("leak", memory_limit="100Mi", uses="4s memory=60Mi; memory=200Mi"))
+        seconds, used, kills = watch_memory(cluster, "leak", 10)
+        log = cluster.node().kernel_log()
+        assert len(kills) == sum("Killed process" in line for line in log) == 2
+        assert seconds == list(range(1, 11)) and used[0] == 60 * 2**20 and None in used

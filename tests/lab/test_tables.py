@@ -1,5 +1,7 @@
 """Tables stand left and ids are short."""
 
+import re
+
 from kitlib.lab.tables import short, table
 
 
@@ -29,3 +31,27 @@ def test_what_a_host_refused_is_shown_whatever_columns_are_chosen():
         "b    5",
     ]
     assert table([{**row, "refused": ""} for row in rows], "pod").columns == ["pod"]
+
+
+def test_two_columns_may_have_one_name_or_none():
+    assert str(table({"pending": "Deferred", "late runs on": ""}, "", "")) == "pending       Deferred\nlate runs on"
+    assert str(table({"a": (1, 2), "b": (3, 4)}, "x", "y", "y")) == "x  y  y\na  1  2\nb  3  4"
+    assert "<thead>" not in table({"a": "x"}, "", "")._repr_html_()
+
+
+def test_a_mapping_is_one_cell_unless_every_row_is_a_mapping():
+    shown = str(table({"seconds": 61.5, "requests": {"cpu": "1500m", "memory": "64Mi"}}, "", ""))
+    assert shown.splitlines() == ["seconds   61.5", "requests  cpu 1500m, memory 64Mi"]
+
+
+def test_figures_stand_right_and_texts_left():
+    rows = [
+        {"pod": "a", "bytes": 97, "asked": "100m", "why": "1 of 2"},
+        {"pod": "b", "bytes": 524288, "asked": "1", "why": ""},
+    ]
+    cells = re.findall(r'<td style="text-align:(\w+)', table(rows)._repr_html_())
+    assert cells == ["left", "right", "right", "left"] * 2
+
+
+def test_no_cell_is_broken_inside_a_word():
+    assert "word-break:normal" in table({"a": "x"})._repr_html_()
