@@ -35,6 +35,7 @@ def add(commands: Any) -> None:
         help="the room's file (default: KITLIB_ROOM, else ../room/room.json of FOLDER if that folder exists, else "
         "FOLDER/room.json)",
     )
+    made.add_argument("--roster", type=Path, metavar="FILE.csv", help="the room's roster: also show who is absent")
     made.add_argument("--watch", type=number(1), metavar="SECONDS", help="show it again and again, until Ctrl-C")
     made.add_argument(
         "-o", "--output", type=file_named(".html"), metavar="FILE", help="write a page (.html) that reads itself again"
@@ -47,8 +48,10 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.lab import room, room_view
     from kitlib.lab.files import write_whole
     from kitlib.lab.submissions import course_labs
+    from kitlib.workshop import roster
 
-    view = room_view.RoomView(options.folder)
+    people = {person.account: person.name for person in roster.read(options.roster)} if options.roster else None
+    view = room_view.RoomView(options.folder, people)
     file = options.file or room.file_of(options.folder)
     decided, problem = _decided(file)
     if problem and (options.open or options.close or options.seed):

@@ -32,6 +32,28 @@ def add(commands: Any) -> None:
         action="store_true",
         help="put in all wheels of the learners' image: it is then built without an index",
     )
+    made.add_argument(
+        "--roster",
+        type=Path,
+        metavar="FILE.csv",
+        help="the people, a column `name` (and `account`, if you choose accounts): only they come in, and their "
+        "servers are started beforehand",
+    )
+    made.add_argument(
+        "--trainer",
+        type=Path,
+        metavar="LABS",
+        help="also write the trainer's edition into FOLDER/trainer, from the folder `labs` of a checkout: worked "
+        "solutions, pitfalls, timing, a front notebook, sheets to print (an installed kit has no solutions)",
+    )
+    made.add_argument("--variant", type=whole(0), default=0, metavar="N", help="of the trainer's edition (default: 0)")
+    made.add_argument(
+        "--rehearse",
+        type=whole(1),
+        metavar="N",
+        help="start the hub of FOLDER with N made-up learners who log in, open a lab and check it; say what this "
+        "machine carries and what to change",
+    )
     made.add_argument("--kubernetes", action="store_true", help="for Zero to JupyterHub instead of one host")
     made.add_argument("--image", default="registry.example/kitlib-learner:1", help="of learners, with --kubernetes")
     made.add_argument("--hub", default="kitlib-hub", metavar="NAME", help="the hub's namespace, with --kubernetes")
@@ -57,10 +79,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
-    from kitlib.workshop import RESERVE, Limits, kubernetes, write
+    from kitlib.workshop import RESERVE, Limits, kubernetes, roster, trainers_edition, write
     from kitlib.workshop.nodes_namespace import NodesNamespace
 
-    limits = Limits(options.learners, options.memory, options.cpus, options.processes)
+    if options.rehearse:
+        return _rehearse(options)
+    people = roster.read(options.roster) if options.roster else ()
+    limits = Limits(max(options.learners, len(people)), options.memory, options.cpus, options.processes)
     nodes = NodesNamespace(
         name=options.namespace or "kitlib-nodes",
         image=options.node_image,
@@ -81,9 +106,24 @@ def run(options: argparse.Namespace) -> int:
         done = kubernetes.write(options.folder, room, **wheels)
         print(f"On paper, {kubernetes.size_of(options.learners, options.nodes)}")
     else:
-        done = write(options.folder, limits, **wheels)
+        done = write(options.folder, limits, people=people, **wheels)
     print(f"{done.folder}: {', '.join(done.files)}")
+    if options.trainer:
+        place = options.folder / "trainer"
+        names = trainers_edition.write(place, options.trainer, seed=options.variant, people=people)
+        print(f"{place}: {len(names)} files: keep them from learners")
     for name in done.kept:
         print(f"{done.folder / name}: kept as you changed it")
     print(f"Begin with {done.folder / ('guide-kubernetes.md' if options.kubernetes else 'guide.md')}")
     return 0
+
+
+def _rehearse(options: argparse.Namespace) -> int:
+    from kitlib.api.errors import KitError
+    from kitlib.workshop.rehearsal import rehearse
+
+    if options.folder is None:
+        raise KitError("--rehearse: the FOLDER of a recipe is expected")
+    found = rehearse(options.folder, options.rehearse, lambda text: print(text, flush=True))
+    print(found)
+    return 1 if found.problems else 0

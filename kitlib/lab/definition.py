@@ -24,6 +24,7 @@ import msgspec
 from kitlib.api.boundary import not_utf8
 from kitlib.api.convert import convert, in_words
 from kitlib.api.errors import KitError
+from kitlib.api.serialize import load_data
 from kitlib.lab.answers import Answers
 from kitlib.lab.checks import Checks
 from kitlib.lab.rules import RuleSpec
@@ -212,13 +213,21 @@ class LabFolder:
 
     def answers(self, ground: Ground = SIMULATED) -> Answers:
         """The answers of solution/answers.yaml, where the folder still has it, for this variant."""
+        file, text = self._answers_text()
+        return Answers.read(text, file, self.setup(ground), docker=ground.kernel == "docker")
+
+    def answers_data(self) -> dict[str, Any]:
+        """Return solution/answers.yaml as data, for this variant. Raises: KitError, where the folder has none."""
+        file, text = self._answers_text()
+        return load_data(text, file)
+
+    def _answers_text(self) -> tuple[str, str]:
         file = self.path / "solution" / "answers.yaml"
         try:
             text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise KitError(f"{file}: {error.strerror or error}") from error
-        filled = fill(text, self.variant, str(file))
-        return Answers.read(filled, str(file), self.setup(ground), docker=ground.kernel == "docker")
+        return str(file), fill(text, self.variant, str(file))
 
     def digest(self) -> str:
         """SHA-256 of check.py, lab.toml, variant.py and the setups: what a grade rests on."""

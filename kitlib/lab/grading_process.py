@@ -26,6 +26,7 @@ from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder
 from kitlib.lab.grader import Grade, grade_journal
+from kitlib.lab.turns import turn
 from kitlib.study.line_process import close, exchange
 
 _SECONDS = 120
@@ -52,20 +53,41 @@ def grade_apart(
     """
     if sys.platform == "emscripten":
         return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
+    with turn():
+        return convert(_replayed(folder, journal, ground, timeout, tasks=tasks), Grade)
+
+
+def look_apart(
+    folder: LabFolder, journal: list[dict[str, Any]], ground: Ground = SIMULATED, *, timeout: float = _SECONDS
+) -> str:
+    """`look.shown` in a process apart: the cluster after a journal, as text.
+
+    Args:
+        folder, journal, ground, timeout: as for `grade_apart`.
+
+    Raises:
+        KitError: as for `grade_apart`.
+    """
+    return str(_replayed(folder, journal, ground, timeout, look=True)["shown"])
+
+
+def _replayed(
+    folder: LabFolder, journal: list[dict[str, Any]], ground: Ground, timeout: float, **wanted: Any
+) -> dict[str, Any]:
     request = {
         "lab": str(folder.path),
         "seed": folder.seed,
         "journal": journal,
-        "tasks": tasks,
         "ground": msgspec.to_builtins(ground),
         "timeout": timeout,
+        **wanted,
     }
     answer = _asked(json.dumps(request, default=str).encode())
     if "ended" in answer:
         raise KitError(f"lab {folder.name}: {answer['ended']}")
     if "error" in answer:
         raise KitError(answer["error"])
-    return convert(answer, Grade)
+    return answer
 
 
 class _Server:

@@ -108,6 +108,10 @@ def _answer(request: bytes) -> str:
         asked = json.loads(request)
         ground = convert(asked["ground"], Ground)
         folder = LabFolder.read(asked["lab"], asked["seed"])
+        if asked.get("look"):
+            from kitlib.lab.look import shown
+
+            return json.dumps({"shown": shown(folder, asked["journal"], ground)})
         found = grade_journal(folder, asked["journal"], tuple(asked["tasks"]), ground)
         return json.dumps(msgspec.to_builtins(found), default=str)
     except KitError as error:

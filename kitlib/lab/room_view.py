@@ -1,8 +1,11 @@
-"""An instructor's view over all learners while they work: who is at which lab, and who is stuck.
+"""An instructor's view over all learners while they work: who is at which lab or notebook, who is stuck, who is absent.
 
 Read from the progress files on shared storage, as `kitlib lab-report` reads them: nothing of a learner's folder is
 trusted. A learner is stuck where hints do not help: the more of a task's hints are taken without its being solved, the
 higher the row stands. Files that have not changed are not read again.
+
+Times are those of the machine that stores the files. A learner's clock may be wrong: the newest entry was made when the
+file was last written, and the other entries as long before it as they say.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 import html
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kitlib.api.errors import KitError
@@ -24,8 +27,9 @@ TRIES = 5
 """Checks of a task without success from which a learner counts as stuck, with or without hints."""
 QUIET = 15 * 60
 """Seconds without an entry after which a learner counts as quiet."""
-STUCK, HINTED, QUIETLY, WORKS, DONE = "stuck", "hints", "quiet", "works", "done"
-ORDER = (STUCK, HINTED, QUIETLY, WORKS, DONE)
+HELP, STUCK, HINTED, QUIETLY, WORKS = "help", "stuck", "hints", "quiet", "works"
+READS, DONE, ABSENT = "reads", "done", "absent"
+ORDER = (HELP, STUCK, HINTED, QUIETLY, WORKS, READS, DONE, ABSENT)
 """States, those first to whom an instructor should go."""
 
 
@@ -36,12 +40,14 @@ class Seat:
     Attributes:
         learner: the folder's or file's name.
         state: one of `ORDER`.
-        lab, task: where the learner is; "" = nowhere yet.
+        lab, task: where the learner is, a lab or a notebook; "" = nowhere yet.
         solved, tasks: of that lab.
         hints, hints_there: taken of that task, and how many it has.
         tries: checks of that task without success so far.
         idle: seconds since the last entry.
         why: in words.
+        name: in the roster; "" = none.
+        waits: seconds since the learner called for help or got stuck; 0 = neither.
     """
 
     learner: str
@@ -55,6 +61,8 @@ class Seat:
     tries: int = 0
     idle: float = 0.0
     why: str = ""
+    name: str = ""
+    waits: float = 0.0
 
 
 class RoomView:
@@ -62,34 +70,59 @@ class RoomView:
 
     Args:
         folder: with NAME.jsonl or NAME/progress.jsonl, as for `kitlib lab-report`.
+        people: the roster, account -> name; None = the people are those with a file.
 
     Raises:
         KitError: it is no folder.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder)
+    def __init__(self, folder: str | Path, people: Mapping[str, str] | None = None) -> None:
+        self._folder, self._people = Path(folder), dict(people or {})
         if not self._folder.is_dir():
             raise KitError(f"{self._folder}: not a folder")
         self._known: dict[Path, tuple[tuple[int, int], Sequence[Submitted] | str]] = {}
 
-    def seats(self, now: float | None = None) -> list[Seat]:
+    def seats(self, now: float | None = None, answered: Mapping[str, float] | None = None) -> list[Seat]:
         """Every learner, those who need help first.
 
         Args:
             now: unix time; None = the machine's.
+            answered: learner -> unix time at which the trainer came; an earlier call for help is over.
         """
         at = time.time() if now is None else now
+        found = self.files()
+        made = [self._seat(name, path, at, (answered or {}).get(name, 0.0)) for name, path in found.items()]
+        made += [Seat(account, ABSENT, why="has run nothing") for account in self._people if account not in found]
+        named = [replace(seat, name=self._people.get(seat.learner, "")) for seat in made]
+        return sorted(named, key=lambda seat: (ORDER.index(seat.state), -seat.waits, -seat.hints, seat.learner))
+
+    def files(self) -> dict[str, Path]:
+        """Return every learner's progress file."""
         found = [(path.stem, path) for path in self._folder.glob("*.jsonl") if path.name != "progress.jsonl"]
         found += [(path.parent.name, path) for path in self._folder.glob("*/progress.jsonl")]
-        made = [self._seat(submissions.shortened(name), path, at) for name, path in sorted(found)]
-        return sorted(made, key=lambda seat: (ORDER.index(seat.state), -seat.hints, -seat.tries, seat.learner))
+        return {submissions.shortened(name): path for name, path in sorted(found)}
 
-    def _seat(self, learner: str, path: Path, now: float) -> Seat:
+    def predictions(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Return (lab or notebook, question) -> (right, answered) of the whole room, by everybody's first answer."""
+        counts: dict[tuple[str, str], tuple[int, int]] = {}
+        for path in self.files().values():
+            entries = self._entries(path)
+            first: dict[tuple[str, str], bool] = {}
+            for entry in () if isinstance(entries, str) else entries:
+                if entry.kind == "prediction" and entry.details.answered:
+                    first.setdefault((entry.lab, entry.task), entry.points > 0)
+            for key, right in first.items():
+                before = counts.get(key, (0, 0))
+                counts[key] = before[0] + right, before[1] + 1
+        return counts
+
+    def _seat(self, learner: str, path: Path, now: float, answered: float) -> Seat:
         entries = self._entries(path)
         if isinstance(entries, str):
             return Seat(learner, QUIETLY, why=f"bad file: {entries}")
-        return seat(learner, entries, now)
+        written = self._known[path][0][0] / 1e9
+        ahead = entries[-1].seconds - written if entries else 0.0
+        return seat(learner, entries, now, ahead, answered)
 
     def _entries(self, path: Path) -> Sequence[Submitted] | str:
         try:
@@ -107,31 +140,52 @@ class RoomView:
         return known[1]
 
 
-def seat(learner: str, entries: Iterable[Submitted], now: float) -> Seat:
+def seat(learner: str, entries: Sequence[Submitted], now: float, ahead: float = 0.0, answered: float = 0.0) -> Seat:
     """Where a learner is, of what was done, oldest first.
 
     Args:
         learner: the name.
-        entries: of the progress file, those of the course's labs.
+        entries: of the progress file.
         now: unix time.
+        ahead: seconds by which the learner's clock is ahead of `now`'s.
+        answered: unix time at which the trainer came last.
     """
-    course = submissions.course_labs()
-    of_labs = [entry for entry in entries if entry.lab in course]
-    if not of_labs:
-        return Seat(learner, QUIETLY, why="has not begun a lab")
-    last = of_labs[-1]
-    lab = course[last.lab]
-    here = [entry for entry in of_labs if entry.lab == last.lab]
+    if not entries:
+        return Seat(learner, QUIETLY, why="has run nothing")
+    last, now = entries[-1], now + ahead  # on the learner's clock from here on
+    course, idle = submissions.course_labs(), max(0.0, now - last.seconds)
+    made = (
+        _in_lab(learner, course[last.lab], [entry for entry in entries if entry.lab == last.lab], now, idle)
+        if last.lab in course
+        else _in_notebook(learner, last.lab, idle)
+    )
+    calls = [entry for entry in entries if entry.kind == "help"]
+    if calls and calls[-1].details.wanted and calls[-1].seconds > answered + ahead:
+        waits = max(0.0, now - calls[-1].seconds)
+        why = f"asks for help since {waits / 60:.0f} min{f'; {made.why}' if made.why else ''}"
+        return replace(made, state=HELP, waits=waits, why=why)
+    return made
+
+
+def _in_notebook(learner: str, notebook: str, idle: float) -> Seat:
+    state, why = (QUIETLY, _quiet(idle)) if idle >= QUIET else (READS, "")
+    return Seat(learner, state, notebook, idle=idle, why=why)
+
+
+def _in_lab(learner: str, lab: Definition, here: Sequence[Submitted], now: float, idle: float) -> Seat:
+    name = here[-1].lab
     solved = {e.task for e in here if e.kind == "check" and e.points >= lab.task(e.task).points}
-    idle = max(0.0, now - max(entry.seconds for entry in of_labs))
     if len(solved) == len(lab.tasks):
-        return Seat(learner, DONE, last.lab, "", len(solved), len(lab.tasks), idle=idle, why="all tasks solved")
+        return Seat(learner, DONE, name, "", len(solved), len(lab.tasks), idle=idle, why="all tasks solved")
     task = _task(lab, here, solved)
-    hints = len({e.details.number for e in here if e.kind == "hint" and e.task == task})
-    there = len(lab.task(task).hints)
-    tries = sum(e.kind == "check" and e.task == task for e in here)
-    state, why = _state(hints, there, tries, idle)
-    return Seat(learner, state, last.lab, task, len(solved), len(lab.tasks), hints, there, tries, idle, why)
+    taken = {e.details.number: e.seconds for e in reversed(here) if e.kind == "hint" and e.task == task}
+    hints, there = len(taken), len(lab.task(task).hints)
+    failed = [e.seconds for e in here if e.kind == "check" and e.task == task]
+    state, why, since = _state(taken.values(), there, failed, idle)
+    waits = max(0.0, now - since) if since else 0.0
+    why = f"{why}, for {waits / 60:.0f} min" if since else why
+    at = (learner, state, name, task, len(solved), len(lab.tasks), hints, there, len(failed), idle, why)
+    return Seat(*at, waits=waits)
 
 
 def _task(lab: Definition, entries: Sequence[Submitted], solved: set[str]) -> str:
@@ -144,38 +198,58 @@ def _task(lab: Definition, entries: Sequence[Submitted], solved: set[str]) -> st
     return hinted[-1] if hinted else keys[0]
 
 
-def _state(hints: int, there: int, tries: int, idle: float) -> tuple[str, str]:
-    if hints and hints >= there:
-        return STUCK, f"all {there} hints taken, not solved"
-    if tries >= TRIES:
-        return STUCK, f"{tries} checks without success"
+def _state(hints: Collection[float], there: int, failed: Sequence[float], idle: float) -> tuple[str, str, float]:
+    """Return the state, the reason, and since when the learner is stuck (0 = is not).
+
+    Args:
+        hints: when each hint of the task was taken first, unix time.
+        there: hints of the task.
+        failed: when each check without success was made, unix time, oldest first.
+        idle: seconds since the last entry.
+    """
+    if hints and len(hints) >= there:
+        return STUCK, f"all {there} hints taken, not solved", max(hints)
+    if len(failed) >= TRIES:
+        return STUCK, f"{len(failed)} checks without success", failed[TRIES - 1]
     if idle >= QUIET:
-        return QUIETLY, f"nothing for {idle / 60:.0f} minutes"
+        return QUIETLY, _quiet(idle), 0.0
     if hints:
-        return HINTED, f"{hints} of {there} hints taken"
-    return WORKS, ""
+        return HINTED, f"{len(hints)} of {there} hints taken", 0.0
+    return WORKS, "", 0.0
+
+
+def _quiet(idle: float) -> str:
+    return f"nothing for {idle / 60:.0f} minutes"
 
 
 def to_text(seats: Sequence[Seat], room: Room | None = None) -> str:
     """The room as text: a line for each lab, then a line for each learner."""
     lines = [*_summary(seats, room or Room()), ""]
-    width = max([len(seat.learner) for seat in seats] + [7])
-    lines.append(f"{'LEARNER':{width}}  STATE  LAB                           SOLVED  HINTS  CHECKS  IDLE  WHY")
+    width = max([len(_shown(seat)) for seat in seats] + [7])
+    lines.append(f"{'LEARNER':{width}}  STATE   LAB                           SOLVED  HINTS  CHECKS  IDLE  WHY")
     for one in seats:
         hints = f"{one.hints}/{one.hints_there}" if one.hints_there else "-"
         idle = f"{one.idle / 60:.0f}m" if one.lab else "-"
         place = f"{one.lab}" + (f" {one.task}" if one.task else "")
         lines.append(
-            f"{one.learner:{width}}  {one.state:5}  {place:28.28}  {one.solved}/{one.tasks:<4}  {hints:5}  "
+            f"{_shown(one):{width}}  {one.state:6}  {place:28.28}  {one.solved}/{one.tasks:<4}  {hints:5}  "
             f"{one.tries:<6}  {idle:4}  {one.why}".rstrip()
         )
     return "\n".join(lines) + "\n"
 
 
+def _shown(seat: Seat) -> str:
+    return f"{seat.name} ({seat.learner})" if seat.name else seat.learner
+
+
 def _summary(seats: Sequence[Seat], room: Room) -> list[str]:
     labs = sorted({seat.lab for seat in seats if seat.lab} | set(room.open or ()))
     counts = Counter((seat.lab, seat.state) for seat in seats)
-    lines = [f"{len(seats)} learners, {sum(seat.state == STUCK for seat in seats)} stuck"]
+    counted = Counter(seat.state for seat in seats)
+    more = [
+        f", {counted[state]} {word}" for state, word in ((HELP, "ask for help"), (ABSENT, "absent")) if counted[state]
+    ]
+    lines = [f"{len(seats)} learners, {counted[STUCK]} stuck{''.join(more)}"]
     for lab in labs:
         told = [f"{counts[lab, state]} {state}" for state in ORDER if counts[lab, state]]
         told += [f"variant {room.seeds[lab]}"] if lab in room.seeds else []
@@ -194,7 +268,7 @@ def to_html(seats: Sequence[Seat], room: Room | None = None, every: int = 15) ->
     """
     head = "".join(f"<li>{html.escape(line)}</li>" for line in _summary(seats, room or Room()))
     rows = "".join(
-        f'<tr class="{one.state}"><th scope="row">{html.escape(one.learner)}</th><td>{one.state}</td>'
+        f'<tr class="{one.state}"><th scope="row">{html.escape(_shown(one))}</th><td>{one.state}</td>'
         f"<td>{html.escape(one.lab)}</td><td>{html.escape(one.task)}</td><td>{one.solved}/{one.tasks}</td>"
         f"<td>{one.hints}/{one.hints_there}</td><td>{one.tries}</td><td>{one.idle / 60:.0f} min</td>"
         f"<td>{html.escape(one.why)}</td></tr>"
@@ -206,7 +280,7 @@ def to_html(seats: Sequence[Seat], room: Room | None = None, every: int = 15) ->
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="{every}">'
         "<title>The room</title><style>body{font:16px system-ui,sans-serif;margin:2em;color:#1a1a1a;background:#fff}"
         "table{border-collapse:collapse}th,td{padding:.3em .8em;border-bottom:1px solid #767676;text-align:left}"
-        ".stuck th,.stuck td:nth-child(2){font-weight:700;color:#8a1c00}.done{color:#0b5d2a}</style></head>"
+        ".help,.stuck{font-weight:700;color:#8a1c00}.done{color:#0b5d2a}</style></head>"
         f"<body><h1>The room</h1><ul>{head}</ul><table><thead><tr>{columns}</tr></thead>"
         f"<tbody>{rows}</tbody></table></body></html>\n"
     )

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kitlib.api.errors import KitError
+from kitlib.workshop import roster
 
 FILES = Path(__file__).parent / "files"
 EXECUTABLE = ("start-learner",)
@@ -76,7 +77,14 @@ def guide() -> str:
     return (FILES / "guide.md").read_text(encoding="utf-8")
 
 
-def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = True, wheels: bool = False) -> Written:
+def write(
+    folder: str | Path,
+    limits: Limits | None = None,
+    *,
+    wheel: bool = True,
+    wheels: bool = False,
+    people: Sequence[roster.Person] = (),
+) -> Written:
     """Write the recipe into `folder`; a file that the trainer has changed is kept.
 
     Args:
@@ -84,6 +92,7 @@ def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = Tru
         limits: put into the configuration; None = those of `Limits`.
         wheel: put the kit's wheel there, from which the learners' image is built.
         wheels: and everything else that it is built from, so that the build needs no index.
+        people: the roster; () = any name may come in.
 
     Raises:
         KitError: the folder cannot be written, or a wheel cannot be made or got.
@@ -93,6 +102,8 @@ def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = Tru
         text = source.read_text(encoding="utf-8")
         is_configuration = source.name == "jupyterhub_config.py"
         texts[source.name] = with_limits(text, limits or Limits()) if is_configuration else text
+    if people:
+        texts[roster.FILE] = roster.to_csv(people)
     return write_files(folder, texts, wheel=wheel, wheels=wheels)
 
 

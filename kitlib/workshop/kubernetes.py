@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from string import Template
+from textwrap import indent
 
 from kitlib.api.errors import KitError, shortened
 from kitlib.workshop import FILES, RESERVE, Limits, Written, write_files
@@ -126,6 +127,7 @@ class KubernetesRoom:
             "hub": self.hub,
             "hours": f"{self.nodes.deadline / 3600:g}",
             "storage": str(storage_gb(learners)),
+            "login": indent((FILES / "room_login.py").read_text(encoding="utf-8").rstrip(), " " * 6),
         }
 
     def files(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +30,51 @@ def hint(task: Any, number: int, at: float = NOW - 30) -> Submitted:
     return Submitted("hint", LAB, task.key, 0, 0, at, Details(number=number))
 
 
+def opened(place: str, at: float = NOW - 20) -> Submitted:
+    return Submitted("open", place, "", 0, 0, at)
+
+
+def call(wanted: bool = True, at: float = NOW - 60) -> Submitted:
+    return Submitted("help", LAB, "", 0, 0, at, Details(wanted=wanted))
+
+
+NOTEBOOK = "01-a-pod-becomes-cgroup-files"
 ALL_HINTS = [hint(FIRST, number + 1) for number in range(len(FIRST.hints))]
 
 
 @pytest.mark.parametrize(
     ("entries", "state", "why"),
     [
-        ([], "quiet", "has not begun a lab"),
+        ([], "quiet", "has run nothing"),
         ([check(FIRST, 0)], "works", ""),
         ([check(FIRST, 0), hint(FIRST, 1)], "hints", f"1 of {len(FIRST.hints)} hints taken"),
         ([check(FIRST, 0), hint(FIRST, 1), hint(FIRST, 1)], "hints", f"1 of {len(FIRST.hints)} hints taken"),
-        ([check(FIRST, 0), *ALL_HINTS], "stuck", f"all {len(FIRST.hints)} hints taken, not solved"),
-        ([check(FIRST, 0)] * 5, "stuck", "5 checks without success"),
+        ([check(FIRST, 0), *ALL_HINTS], "stuck", f"all {len(FIRST.hints)} hints taken, not solved, for 0 min"),
+        ([check(FIRST, 0, at=NOW - 900 + n) for n in range(6)], "stuck", "6 checks without success, for 15 min"),
         ([check(FIRST, 0, at=NOW - 1200)], "quiet", "nothing for 20 minutes"),
         ([*ALL_HINTS, *[check(task) for task in TASKS]], "done", "all tasks solved"),
+        ([*[check(task) for task in TASKS], opened("02-throttled-on-an-idle-node")], "works", ""),
+        ([opened(NOTEBOOK)], "reads", ""),
+        ([opened(NOTEBOOK, at=NOW - 1200)], "quiet", "nothing for 20 minutes"),
+        ([call(at=NOW - 180)], "help", "asks for help since 3 min"),
+        ([call(), call(False)], "works", ""),
+        (
+            [*ALL_HINTS, call()],
+            "help",
+            f"asks for help since 1 min; all {len(FIRST.hints)} hints taken, not solved, for 0 min",
+        ),
     ],
-    ids=["nothing", "one check", "a hint", "a hint twice", "all hints", "many checks", "long ago", "solved"],
+    ids=[
+        *("nothing", "one check", "a hint", "a hint twice", "all hints", "many checks", "long ago", "solved"),
+        *(
+            "the next lab opened",
+            "a notebook",
+            "a notebook long ago",
+            "a call",
+            "a call taken back",
+            "a call when stuck",
+        ),
+    ],
 )
 def test_a_learner_is_where_the_entries_say(entries: list[Submitted], state: str, why: str) -> None:
     found = seat("ada", entries, NOW)
@@ -56,16 +86,26 @@ def test_a_solved_tasks_hints_no_longer_count() -> None:
     assert found.state == ("works" if len(TASKS) > 1 else "done") and found.solved == 1
 
 
-def write(folder: Path, learner: str, entries: list[Submitted]) -> None:
+DETAILS: dict[str, Any] = {
+    "hint": lambda details: {"number": details.number},
+    "help": lambda details: {"wanted": details.wanted},
+    "prediction": lambda _: {"predicted": "an answer"},
+}
+
+
+def write(folder: Path, learner: str, entries: list[Submitted], at: float | None = None) -> None:
     (folder / learner).mkdir(exist_ok=True)
     lines = [
         {
             **{name: getattr(one, name) for name in ("kind", "lab", "task", "points", "of", "seconds")},
-            "details": {"number": one.details.number} if one.kind == "hint" else {},
+            "details": DETAILS.get(one.kind, lambda _: {})(one.details),
         }
         for one in entries
     ]
-    (folder / learner / "progress.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    file = folder / learner / "progress.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    written = max([one.seconds for one in entries], default=NOW) if at is None else at
+    os.utime(file, (written, written))
 
 
 def test_those_who_need_help_stand_first_and_a_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -122,3 +162,32 @@ def test_a_word_that_cannot_be_is_named(
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(KitError, match="not a folder"):
         RoomView(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("wrong", [7200, -7200, 0])
+def test_a_wrong_clock_changes_nothing(tmp_path: Path, wrong: float) -> None:
+    """Entries of a clock that is two hours ahead, behind, or right; the file was last written 20 minutes ago."""
+    written = NOW - 1200
+    write(tmp_path, "ada", [check(FIRST, 0, at=written + wrong)], at=written)
+    tries = [check(FIRST, 0, at=written + wrong - 600 + n) for n in range(5)]
+    write(tmp_path, "bob", [*tries, check(FIRST, 0, at=written + wrong)], at=written)
+    bob, ada = RoomView(tmp_path).seats(NOW)
+    assert (ada.state, ada.why, ada.idle) == ("quiet", "nothing for 20 minutes", 1200)
+    assert (bob.state, bob.why, bob.waits) == ("stuck", "6 checks without success, for 30 min", 1796)
+
+
+def test_the_roster_names_who_is_absent_and_an_answered_call_is_over(tmp_path: Path) -> None:
+    write(tmp_path, "ada", [call(at=NOW - 60)])
+    view = RoomView(tmp_path, {"ada": "Ada Lovelace", "bob": "Bob"})
+    ada, bob = view.seats(NOW)
+    assert (ada.state, ada.name, bob.state, bob.why) == ("help", "Ada Lovelace", "absent", "has run nothing")
+    assert "1 ask for help, 1 absent" in to_text([ada, bob])
+    assert view.seats(NOW, {"ada": NOW - 30})[0].state == "works"
+    assert view.seats(NOW, {"ada": NOW - 90})[0].state == "help"
+
+
+def test_the_rooms_predictions_are_counted_by_the_first_answers(tmp_path: Path) -> None:
+    for name, points in (("ada", [0.0, 1.0]), ("bob", [1.0])):
+        guesses = [Submitted("prediction", LAB, "before", one, 1, NOW) for one in points]
+        write(tmp_path, name, guesses)
+    assert RoomView(tmp_path).predictions() == {(LAB, "before"): (1, 2)}

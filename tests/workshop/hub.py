@@ -14,7 +14,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,17 @@ import pytest
 
 from kitlib import workshop
 from kitlib.lab import room
-from kitlib.workshop import Limits
+from kitlib.workshop import Limits, roster
 from tests import venvs
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 HUB = "jupyterhub==6.1.1"
 PROXY = "configurable-http-proxy@5.3.0"
-SPAWNERS = ("dockerspawner==14.0.0", "jupyterhub-systemdspawner==1.0.2")
+SPAWNERS = ("jupyterhub-firstuseauthenticator==1.1.1", "dockerspawner==14.0.0", "jupyterhub-systemdspawner==1.0.2")
 PASSWORD = "the word on the whiteboard"
+ADMIN = "the trainer's word of more than 32 characters"
+LEARNERS = ("ada", "bob", "cy")
 
 
 def done(command: list[str], folder: Path, **more: Any) -> str:
@@ -50,11 +52,12 @@ class Place:
 
 
 def install(folder: Path) -> Place:
-    """Install the recipe, and a hub with every spawner that it knows; the room has one lab open."""
+    """Install the recipe with a roster, and a hub with every spawner that it knows; the room has one lab open."""
     if shutil.which("npm") is None:
         assert "workshop" not in os.environ.get("KITLIB_REQUIRE", "").split(","), "node.js and npm are needed"
         pytest.skip("no node.js on this machine")
-    written = workshop.write(folder / "recipe", Limits(learners=1, memory_mb=900))
+    people = [roster.Person(account, account.title()) for account in LEARNERS]
+    written = workshop.write(folder / "recipe", Limits(learners=1, memory_mb=900), people=people)
     wheel = next(name for name in written.files if name.endswith(".whl"))
     venv = Path(os.environ.get("KITLIB_HUB_ENVIRONMENT") or folder / "venv")
     python = venvs.make(venv)
@@ -66,24 +69,25 @@ def install(folder: Path) -> Place:
     path = os.pathsep.join([str(venv / "bin"), str(folder / "node_modules/.bin"), os.environ["PATH"]])
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KITLIB", "JUPYTER"))}
     variables |= {"PATH": path, "KITLIB_HUB_PASSWORD": PASSWORD, "KITLIB_HUB_FOLDER": str(folder / "learners")}
+    variables["KITLIB_HUB_ADMIN_PASSWORD"] = ADMIN
     room.write(folder / "room" / room.FILE, room.Room(open=("01-make-it-guaranteed",)))  # the trainer's decisions
     return Place(folder, python, variables)
 
 
 def free_ports() -> tuple[int, int]:
-    """One for learners, and one for the hub whose next is free too (the proxy's)."""
-    with socket.socket() as a, socket.socket() as b, socket.socket() as c:
-        a.bind(("127.0.0.1", 0))
-        for _ in range(50):
+    """One for learners, and one for the hub whose next two are free too (the proxy's, the room's)."""
+    for _ in range(50):
+        with ExitStack() as opened:
+            a, b, *others = (opened.enter_context(socket.socket()) for _ in range(4))
+            a.bind(("127.0.0.1", 0))
             b.bind(("127.0.0.1", 0))
             try:
-                c.bind(("127.0.0.1", b.getsockname()[1] + 1))
-            except OSError:
-                b.close()
-                b = socket.socket()
+                for further, one in enumerate(others, start=1):
+                    one.bind(("127.0.0.1", b.getsockname()[1] + further))
+            except (OSError, OverflowError):
                 continue
             return a.getsockname()[1], b.getsockname()[1]
-    raise AssertionError("no two free ports in a row")
+    raise AssertionError("no three free ports in a row")
 
 
 @contextmanager
@@ -119,8 +123,8 @@ def running(place: Place, spawner: str, **settings: str) -> Iterator[str]:
 def learner(
     place: Place, hub: str, name: str, password: str, other: str, cells: list[str], *more: str
 ) -> dict[str, Any]:
-    """What one learner comes to; `more` = what learner.py is told besides."""
-    command = [place.python, str(HERE / "learner.py"), hub, name, password, other, *more]
+    """What one learner comes to, with the room's `password` and a word of their own; `more` = further words."""
+    command = [place.python, str(HERE / "learner.py"), hub, name, f"{name}'s own word", password, other, *more]
     out = done(command, place.folder, input=json.dumps(cells), env=place.environment)
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found

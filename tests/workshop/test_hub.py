@@ -6,6 +6,8 @@ read them. Learners in containers: test_hub_containers.py.
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.workshop.hub import PASSWORD, ROOT, Place, done, first_notebook, learner, running
+from kitlib.workshop import hub_client
+from kitlib.workshop.rehearsal import RehearsalResult, live_a_day
+from tests.workshop.hub import ADMIN, LEARNERS, PASSWORD, ROOT, Place, done, first_notebook, learner, running
 
 pytestmark = pytest.mark.workshop
-
-LEARNERS = ("ada", "bob", "cy")
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +28,39 @@ def hub(place: Place) -> Iterator[str]:
         yield address
 
 
+class Trainer:
+    """The trainer at the room's page."""
+
+    def __init__(self, hub: str) -> None:
+        self.session, self.room = hub_client.session(), f"{hub}/services/room/"
+        assert hub_client.log_in(self.session, hub, "trainer", ADMIN, "") == 302
+        page = self.session.get(self.room).text
+        found = re.search(r'data-token="([^"]+)"', page)
+        assert found and "Put a question to the room" in page
+        self._token = found[1]
+
+    def board(self) -> dict[str, Any]:
+        made: dict[str, Any] = self.session.get(f"{self.room}board.json").json()
+        return made
+
+    def act(self, status: int = 200, **body: str) -> str:
+        answer = self.session.post(f"{self.room}act", json=body, headers={"X-XSRFToken": self._token})
+        assert answer.status_code == status, answer.text
+        return str(answer.text)
+
+
 @pytest.fixture(scope="module")
-def found(place: Place, hub: str) -> list[dict[str, Any]]:
-    """Three learners at once."""
+def trainer(hub: str) -> Trainer:
+    return Trainer(hub)
+
+
+@pytest.fixture(scope="module")
+def found(place: Place, hub: str, trainer: Trainer) -> list[dict[str, Any]]:
+    """Three learners at once, whose servers were started beforehand."""
+    end = time.monotonic() + 120
+    while "3 of 3 servers were started." not in (servers := trainer.board()["servers"]):
+        assert time.monotonic() < end, servers
+        time.sleep(0.5)
     cells = first_notebook()
     others = [*LEARNERS[1:], LEARNERS[0]]
     with ThreadPoolExecutor() as pool:
@@ -88,15 +120,107 @@ def test_what_a_learner_takes_with_server_and_kernel(
     assert each < 300
 
 
-def test_when_all_places_are_taken_the_next_is_told_so(
-    place: Place, hub: str, found: list[dict[str, Any]]
-) -> None:  # one learner, and two places in reserve
-    assert learner(place, hub, "dee", PASSWORD, "ada", [])["server"] == 429
+def test_when_all_places_are_taken_the_next_is_told_so(hub: str, found: list[dict[str, Any]], trainer: Trainer) -> None:
+    """There is one learner, with two places in reserve."""
+    answer = trainer.session.get(f"{hub}/hub/spawn")
+    assert answer.status_code == 429 and "All places are taken" in answer.text
 
 
-def test_a_wrong_password_does_not_open(place: Place, hub: str) -> None:
-    refused = learner(place, hub, "eve", "wrong password", "ada", [])
-    assert refused["login"] == 403 and refused["server"] == 0
+@pytest.mark.parametrize(
+    ("account", "own", "room"),
+    [
+        ("ada", "another word", PASSWORD),
+        ("ada", "ada's own word", "another word"),
+        ("eve", "eve's own word", PASSWORD),
+        ("trainer", "trainer's own word", PASSWORD),
+        ("trainer", "", PASSWORD),
+    ],
+    ids=[
+        "another's account",
+        "without the room's word",
+        "not on the roster",
+        "as the trainer",
+        "as the trainer, empty",
+    ],
+)
+def test_who_may_not_come_in(hub: str, found: list[dict[str, Any]], account: str, own: str, room: str) -> None:
+    assert hub_client.log_in(hub_client.session(), hub, account, own, room) == 403
+
+
+def test_the_trainer_sees_everybody_and_a_learners_cluster(found: list[dict[str, Any]], trainer: Trainer) -> None:
+    board = trainer.board()
+    assert [
+        (one["learner"], one["name"], one["lab"]) for one in sorted(board["seats"], key=lambda seat: seat["learner"])
+    ] == [(account, account.title(), "01-make-it-guaranteed") for account in LEARNERS]
+    assert board["good_faith"] and not board["problem"]
+    assert "01-make-it-guaranteed, variant" in (shown := trainer.session.get(f"{trainer.room}look/ada").text)
+    assert "POD " in shown and "EVENTS" in shown
+    assert "has run nothing yet" in trainer.session.get(f"{trainer.room}look/eve").text
+
+
+def test_a_learner_calls_for_help_sees_no_board_and_decides_nothing(
+    hub: str, found: list[dict[str, Any]], trainer: Trainer
+) -> None:
+    ada = hub_client.session()
+    assert hub_client.log_in(ada, hub, "ada", "ada's own word", PASSWORD) == 302
+    page = ada.get(trainer.room).text
+    token = re.search(r'data-token="([^"]+)"', page)
+    assert token and "I need help" in page
+    headers = {"X-XSRFToken": token[1]}
+    for path in ("board.json", "questions.json", "look/bob"):
+        assert ada.get(f"{trainer.room}{path}").status_code == 403
+    assert ada.post(f"{trainer.room}act", json={"act": "collect"}, headers=headers).status_code == 403
+    assert ada.post(f"{trainer.room}help", json={"wanted": True}).status_code == 403, "without the token"
+    assert ada.post(f"{trainer.room}help", json={"wanted": True}, headers=headers).status_code == 200
+    assert trainer.board()["seats"][0]["learner"] == "ada" and trainer.board()["seats"][0]["state"] == "help"
+    trainer.act(act="answered", account="ada")
+    assert ada.get(f"{trainer.room}me.json").json()["state"] != "help"
+
+
+def test_the_room_votes_without_accounts_and_a_hundred_votes_of_one_browser_count_once(
+    found: list[dict[str, Any]], trainer: Trainer
+) -> None:
+    vote = f"{trainer.room}vote/"
+    voters = [hub_client.session() for _ in range(2)]  # the room has one place, so two browsers may vote
+    question = {"place": "12-the-schedulers-pipeline", "key": "winner"}
+    assert [one.get(vote).status_code for one in voters] == [200, 200]
+    late = hub_client.session()
+    assert late.get(vote).status_code == 429 and late.post(f"{vote}cast", json={"answer": "half"}).status_code == 403
+    trainer.act(act="vote", step="open", **question)
+    for number in range(100):
+        voters[0].post(f"{vote}cast", json={"answer": ("half", "old")[number % 2]})
+    voters[1].post(f"{vote}cast", json={"answer": "half"})
+    hidden = voters[1].get(f"{vote}state.json").json()
+    assert (hidden["count"], hidden["rounds"], hidden["mine"]) == (2, [], "half")
+    trainer.act(act="vote", step="show")
+    shown = dict(voters[1].get(f"{vote}state.json").json()["rounds"][0])
+    assert (shown["half"], shown["old"]) == (1, 1)
+    trainer.act(act="vote", step="close")
+
+
+def test_a_rehearsals_learner_lives_a_day(hub: str, found: list[dict[str, Any]]) -> None:
+    measured = RehearsalResult(1)
+    live_a_day(hub, PASSWORD, ["bob"], measured)
+    assert measured.problems == [] and measured.refused == 0
+    steps = ["login", "page", "kernel and lab", "widget", "first widget", "first check", "second check"]
+    assert list(measured.seconds) == steps and all(len(seconds) == 1 for seconds in measured.seconds.values())
+
+
+def test_the_trainer_collects_and_forgets_a_word(
+    hub: str, place: Place, found: list[dict[str, Any]], trainer: Trainer
+) -> None:
+    assert trainer.act(act="collect").startswith("3 files copied")
+    kitlib = str(Path(place.python).with_name("kitlib"))
+    given = [str(place.folder / "collected"), "--key", str(place.folder / "hub-process/room-key.pem.pub")]
+    table = done([kitlib, "lab-report", *given], place.folder, env=place.environment)
+    assert [line.split(",")[0] for line in table.splitlines()] == ["learner", *LEARNERS] and table.splitlines()[
+        1
+    ].endswith(",Ada")
+    assert "names no account" not in table and "another's file" not in table
+    assert "chooses a new word" in trainer.act(act="word", account="cy")
+    assert "not a learner" in trainer.act(400, act="word", account="trainer")
+    assert hub_client.log_in(hub_client.session(), hub, "cy", "cy's other word", PASSWORD) == 302
+    assert hub_client.log_in(hub_client.session(), hub, "cy", "cy's own word", PASSWORD) == 403
 
 
 TRAITS = """
@@ -105,14 +229,14 @@ from importlib import import_module
 from types import SimpleNamespace
 from traitlets.config.loader import PyFileConfigLoader
 from jupyterhub.app import JupyterHub
-from jupyterhub.authenticators.shared import SharedPasswordAuthenticator
+from firstuseauthenticator import FirstUseAuthenticator
 from jupyterhub.proxy import ConfigurableHTTPProxy
 from jupyterhub.spawner import LocalProcessSpawner, SimpleLocalProcessSpawner
 config = PyFileConfigLoader(sys.argv[1]).load_config()
 chosen = {"docker": ("dockerspawner", "DockerSpawner"), "systemd": ("systemdspawner", "SystemdSpawner")}
 module, name = chosen.get(os.environ["KITLIB_HUB_SPAWNER"], ("jupyterhub.spawner", "SimpleLocalProcessSpawner"))
 spawner = getattr(import_module(module), name)
-classes = [JupyterHub, SharedPasswordAuthenticator, ConfigurableHTTPProxy, spawner, LocalProcessSpawner]
+classes = [JupyterHub, FirstUseAuthenticator, ConfigurableHTTPProxy, spawner, LocalProcessSpawner]
 known = {base.__name__: base for one in classes for base in one.__mro__ if hasattr(base, "class_trait_names")}
 for section, values in config.items():
     for trait in values:

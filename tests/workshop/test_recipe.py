@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_everything_that_the_guide_begins_with_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["workshop", str(tmp_path / "w"), "--learners", "12", "--no-wheel"]) == 0
-    names = {"Dockerfile", "guide.md", "jupyterhub_config.py", "start-learner"}
+    names = {"429.html", "Dockerfile", "guide.md", "jupyterhub_config.py", "room_login.py", "start-learner"}
     assert {p.name for p in (tmp_path / "w").iterdir()} == names
     assert "Begin with" in capsys.readouterr().out
     assert os.access(tmp_path / "w" / "start-learner", os.X_OK)
@@ -61,7 +61,12 @@ class Node(dict):
     __setattr__ = dict.__setitem__
 c = Node()
 c.Spawner.environment = {}
-exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), {"get_config": lambda: c, "__file__": sys.argv[1]})
+sys.modules["firstuseauthenticator"] = Node(FirstUseAuthenticator=object)
+def load(name, folder="."):
+    place = os.path.join(folder, name)
+    names = {"c": c, "get_config": lambda: c, "__file__": place, "load_subconfig": load}
+    exec(compile(open(place).read(), place, "exec"), names)
+load(sys.argv[1])
 print(c.JupyterHub.spawner_class, c.JupyterHub.active_server_limit, c.Spawner.mem_limit, c.Spawner.cpu_limit)
 """
 
@@ -75,12 +80,14 @@ print(c.JupyterHub.spawner_class, c.JupyterHub.active_server_limit, c.Spawner.me
         ({"KITLIB_HUB_SPAWNER": "kubernetes"}, "KITLIB_HUB_SPAWNER=kubernetes: docker, systemd or process is expected"),
         ({"KITLIB_HUB_PASSWORD": "short"}, "KITLIB_HUB_PASSWORD: at least 8 characters are needed"),
         ({"KITLIB_HUB_PASSWORD": ""}, "KITLIB_HUB_PASSWORD: at least 8 characters are needed"),
+        ({"KITLIB_HUB_ADMIN_PASSWORD": "short"}, "KITLIB_HUB_ADMIN_PASSWORD: at least 32 characters are needed"),
     ],
 )
 def test_the_configuration_says_what_it_needs(tmp_path: Path, environment: dict[str, str], says: str) -> None:
     workshop.write(tmp_path, wheel=False)
     command = [sys.executable, "-c", CONFIG, str(tmp_path / "jupyterhub_config.py")]
     given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "PATH": os.environ["PATH"], **environment}
+    given |= {"KITLIB_HUB_FOLDER": str(tmp_path / "learners")}
     done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
     assert says in done.stdout + done.stderr
 
@@ -100,3 +107,43 @@ def test_the_guide_names_commands_notebooks_and_labs_that_there_are() -> None:
 def test_the_images_hub_is_the_version_that_the_tests_run() -> None:
     version = re.search(r'HUB = "jupyterhub==([0-9.]+)"', (Path(__file__).with_name("hub.py")).read_text())
     assert version and f"JUPYTERHUB={version[1]}" in (workshop.FILES / "Dockerfile").read_text()
+
+
+def test_without_the_login_file_no_hub_starts(tmp_path: Path) -> None:
+    workshop.write(tmp_path, wheel=False)
+    (tmp_path / "room_login.py").unlink()
+    command = [sys.executable, "-c", CONFIG, str(tmp_path / "jupyterhub_config.py")]
+    given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "KITLIB_HUB_FOLDER": str(tmp_path / "learners")}
+    done = subprocess.run(command, env=os.environ | given, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "room_login.py: missing" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "says", "again"),
+    [
+        ("Too many users trying to log in right now. Try again in 60 seconds.", "Your notebook starts in a moment", 3),
+        ("Active user limit exceeded. Try again in a few minutes.", "All places are taken", 30),
+        ("Something else", "429 : Too Many Requests", None),
+    ],
+)
+def test_the_page_of_a_refused_learner_asks_again_by_itself(message: str, says: str, again: int | None) -> None:
+    import jinja2
+
+    error = "{% block h1_error %}{{ status_code }} : {{ status_message }}{% endblock %}"
+    error += "{% block error_detail %}{% endblock %}"
+    templates = {
+        "error.html": error + "{% block script %}{% endblock %}",
+        "429.html": (workshop.FILES / "429.html").read_text(),
+    }
+    page = jinja2.Environment(loader=jinja2.DictLoader(templates)).get_template("429.html")
+    text = page.render(message=message, status_code=429, status_message="Too Many Requests", base_url="/hub/")
+    assert says in text
+    assert (again is not None) == ("/hub/spawn" in text) and (again is None or f"const seconds = {again} +" in text)
+
+
+def test_the_roster_is_written_and_makes_room_for_all(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("name\n" + "".join(f"Person {n}\n" for n in range(40)))
+    given = ["workshop", str(tmp_path / "w"), "--no-wheel", "--roster", str(tmp_path / "people.csv")]
+    assert cli.main(given) == 0
+    assert "\nLEARNERS = 40\n" in (tmp_path / "w" / "jupyterhub_config.py").read_text()
+    assert (tmp_path / "w" / "roster.csv").read_text().splitlines()[:2] == ["account,name", "person-0,Person 0"]

@@ -10,15 +10,15 @@ process   a plain process each, all of them as the hub's own user. For a trial: 
     export KITLIB_HUB_SPAWNER=docker
     jupyterhub -f jupyterhub_config.py
 
-Learners choose any name and give that password. KITLIB_HUB_ADMIN_PASSWORD (at least 32 characters) lets `trainer` in as
-administrator. KITLIB_HUB_NETWORK=host is for an engine without a bridge: learners' containers then share this host's
-network, a port each, and can reach what listens on this host. What learners do is kept in LEARNERS_FOLDER/NAME
-(systemd: /var/lib/private/NAME); `kitlib lab-report` makes the table of such a folder.
+Who may come in: room_login.py. KITLIB_HUB_NETWORK=host is for an engine without a bridge: learners' containers then
+share this host's network, a port each, and can reach what listens on this host. What learners do is kept in
+LEARNERS_FOLDER/NAME (systemd: /var/lib/private/NAME). The trainer's page is /services/room/ (kitlib.workshop.service).
 """
 
 import os
 import resource
 import shutil
+import sys
 from pathlib import Path
 
 LEARNERS = 30
@@ -28,6 +28,8 @@ PROCESSES = 200
 LEARNERS_FOLDER = Path(os.environ.get("KITLIB_HUB_FOLDER", "/srv/kitlib/learners"))
 ROOM_FOLDER = Path(os.environ.get("KITLIB_HUB_ROOM", LEARNERS_FOLDER.with_name("room")))
 """The folder of the trainer's settings, room.json: `kitlib room LEARNERS_FOLDER` writes it, learners only read it."""
+ROSTER = Path(__file__).with_name("roster.csv")
+"""Accounts and names: `kitlib workshop recipe --roster FILE` writes it; without it any name may come in."""
 IMAGE = os.environ.get("KITLIB_HUB_IMAGE", "kitlib-learner")
 PORT = int(os.environ.get("KITLIB_HUB_PORT", "8000"))
 HUB_PORT = int(os.environ.get("KITLIB_HUB_API_PORT", "8081"))
@@ -43,17 +45,12 @@ if spawner not in ("docker", "systemd", "process"):
     raise SystemExit(f"KITLIB_HUB_SPAWNER={spawner}: docker, systemd or process is expected")
 bridged = spawner == "docker" and NETWORK != "host"
 
-# Who may come in: everybody in the room who knows the password.
-password = os.environ.get("KITLIB_HUB_PASSWORD", "")
-if len(password) < 8:
-    raise SystemExit("KITLIB_HUB_PASSWORD: at least 8 characters are needed")
-c.JupyterHub.authenticator_class = "shared-password"
-c.SharedPasswordAuthenticator.user_password = password
-c.Authenticator.allow_all = True
-c.Authenticator.username_pattern = r"^[a-z][a-z0-9-]{0,30}$"
-if os.environ.get("KITLIB_HUB_ADMIN_PASSWORD"):
-    c.SharedPasswordAuthenticator.admin_password = os.environ["KITLIB_HUB_ADMIN_PASSWORD"]
-    c.Authenticator.admin_users = {"trainer"}
+if ROSTER.exists():
+    os.environ.setdefault("KITLIB_HUB_ROSTER", str(ROSTER))
+here = Path(__file__).resolve().parent
+if not (here / "room_login.py").exists():  # load_subconfig ignores a missing file, and then everybody would come in
+    raise SystemExit(f"{here / 'room_login.py'}: missing; kitlib workshop writes it beside this file")
+load_subconfig("room_login.py", str(here))  # type: ignore[name-defined]  # noqa: F821
 
 # The hub itself.
 c.JupyterHub.bind_url = f"http://:{PORT}"
@@ -63,6 +60,7 @@ c.JupyterHub.active_server_limit = LEARNERS + 2
 c.JupyterHub.concurrent_spawn_limit = 100  # the hub's default: thirty people log in within a few seconds
 c.JupyterHub.cleanup_servers = True
 c.JupyterHub.shutdown_on_logout = True  # who leaves makes room for the next
+c.JupyterHub.template_paths = [str(here)]  # 429.html, which asks again by itself
 
 # Every learner's server.
 c.Spawner.default_url = "/lab/tree/course/notebooks"
@@ -82,6 +80,35 @@ c.Spawner.environment = {"KITLIB_NODES": "simulated"}  # a learner's server has 
 
 ROOM_FOLDER.mkdir(parents=True, exist_ok=True)
 c.Spawner.environment |= {"KITLIB_ROOM": str(ROOM_FOLDER / "room.json")}
+# checks take turns, one for each processor (kitlib.lab.turns); learners lock these files, and cannot write them
+(ROOM_FOLDER / "turns").mkdir(exist_ok=True)
+for name in ("queue", *(f"slot-{number}" for number in range(len(os.sched_getaffinity(0))))):
+    (ROOM_FOLDER / "turns" / name).touch(0o644)
+
+# The room: the trainer's page, help, votes, servers started before people come, what is collected.
+c.JupyterHub.services = [
+    {
+        "name": "room",
+        "url": f"http://127.0.0.1:{HUB_PORT + 2}",
+        "command": [sys.executable, "-m", "kitlib.workshop.service"],
+        "oauth_no_confirm": True,
+        "environment": {
+            "KITLIB_ROOM": str(ROOM_FOLDER / "room.json"),
+            "KITLIB_HUB_ROSTER": os.environ.get("KITLIB_HUB_ROSTER", ""),
+            "KITLIB_HUB_LEARNERS": "/var/lib/private" if spawner == "systemd" else str(LEARNERS_FOLDER),
+            "KITLIB_HUB_COLLECTED": str(LEARNERS_FOLDER.with_name("collected")),
+            "KITLIB_HUB_KEY": os.environ.get("KITLIB_HUB_KEY", str(Path("room-key.pem").absolute())),
+            # with plain processes a kernel can read the key and everybody's files
+            "KITLIB_HUB_GOOD_FAITH": "1" if spawner == "process" else "",
+            "KITLIB_HUB_START": os.environ.get("KITLIB_HUB_START", "1"),
+            "KITLIB_HUB_PLACES": str(LEARNERS),
+        },
+    }
+]
+c.JupyterHub.load_roles = [
+    {"name": "room", "services": ["room"], "scopes": ["admin:users", "admin:servers"]},
+    {"name": "user", "scopes": ["self", "access:services!service=room"]},
+]
 
 
 def own_folder(user: str) -> Path:

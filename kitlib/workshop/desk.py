@@ -1,0 +1,196 @@
+"""The trainer's desk: everything that the pages of a room show and decide, without HTTP.
+
+Progress files are read where the hub stores them; nothing of a learner's folder is trusted or run. Calls for help come
+from the files (`lab.call_for_help()`) and from the page that learners open on a phone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.lab import collected, look, room, room_view, submissions
+from kitlib.lab.grading_process import look_apart
+from kitlib.lab.lessons import content
+from kitlib.workshop.votes import RoomQuestion, Votes
+
+LOOK_SECONDS = 20.0
+"""The time that the replay of a learner's journal may take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Where a room's files are.
+
+    Attributes:
+        learners: the folder with ACCOUNT/progress.jsonl.
+        room: the room's file, `room.json`.
+        collected: the folder for copies.
+        key: the private key that signs them.
+        people: account -> name, of the roster.
+        places: learners that the room has.
+        good_faith: whether learners' kernels can read the key.
+    """
+
+    learners: Path
+    room: Path
+    collected: Path
+    key: Path
+    people: dict[str, str]
+    places: int
+    good_faith: bool
+
+
+@dataclass
+class Desk:
+    """One room while it runs.
+
+    Attributes:
+        settings: where its files are.
+        votes: the question that is put to the room.
+        calls: account -> when the learner called on the page, unix time.
+        answered: account -> when the trainer came, unix time.
+    """
+
+    settings: Settings
+    calls: dict[str, float] = field(default_factory=dict)
+    answered: dict[str, float] = field(default_factory=dict)
+    votes: Votes = field(init=False)
+    _view: room_view.RoomView = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.settings.learners.mkdir(parents=True, exist_ok=True)
+        self._view = room_view.RoomView(self.settings.learners, self.settings.people)
+        self.votes = Votes(self.settings.collected.with_name("votes.jsonl"), self.settings.places)
+
+    def seats(self) -> list[room_view.Seat]:
+        """Return everybody on the roster and with a file, those who need help first."""
+        now = time.time()
+        made = [self._with_call(seat, now) for seat in self._view.seats(now, self.answered)]
+        return sorted(made, key=lambda seat: (room_view.ORDER.index(seat.state), -seat.waits))
+
+    def _with_call(self, seat: room_view.Seat, now: float) -> room_view.Seat:
+        called = self.calls.get(seat.learner, 0.0)
+        if called <= self.answered.get(seat.learner, 0.0) or seat.state == room_view.HELP:
+            return seat
+        waits = now - called
+        why = f"asks for help since {waits / 60:.0f} min{f'; {seat.why}' if seat.why else ''}"
+        return replace(seat, state=room_view.HELP, waits=waits, why=why)
+
+    def board(self) -> dict[str, Any]:
+        """Return everything that the trainer's page shows, as plain data."""
+        seats = self.seats()
+        try:
+            decided, problem = room.read(self.settings.room), ""
+        except KitError as error:
+            decided, problem = room.Room(), f"{error}: it decides nothing, every lab is open"
+        counts = Counter(seat.state for seat in seats)
+        places = sorted({seat.lab for seat in seats if seat.lab})
+        return {
+            "time": time.strftime("%H:%M"),
+            "problem": problem,
+            "good_faith": self.settings.good_faith,
+            "counts": [[state, counts[state]] for state in room_view.ORDER if counts[state]],
+            "places": [[place, sum(seat.lab == place for seat in seats)] for place in places],
+            "seats": [asdict(seat) for seat in seats],
+            "labs": [[lab, decided.open is None or lab in decided.open] for lab in submissions.course_labs()],
+            "predictions": [
+                [place, key, right, answered] for (place, key), (right, answered) in self._view.predictions().items()
+            ],
+            "vote": self.votes.state(trainer=True),
+        }
+
+    def call(self, account: str, wanted: bool) -> None:
+        """Note a call for help from the learner's page, or that it is over."""
+        if wanted:
+            self.calls[account] = time.time()
+        else:
+            self.answer(account)
+
+    def answer(self, account: str) -> None:
+        """Note that the trainer came: earlier calls are over."""
+        self.answered[account] = time.time()
+
+    def decide(self, lab: str, is_open: bool) -> None:
+        """Open or close a lab for everybody.
+
+        Raises:
+            KitError: there is no such lab, or the room's file cannot be read or written.
+        """
+        course = tuple(submissions.course_labs())
+        if lab not in course:
+            raise KitError(f"lab {lab[:80]!r}: there is no such lab; valid values: {', '.join(course)}")
+        decided = room.read(self.settings.room)
+        if is_open:
+            made = decided if decided.open is None else decided.opened([lab])
+        else:
+            made = decided.closed([lab], course)
+        room.write(self.settings.room, made)
+
+    def look(self, account: str) -> str:
+        """Return a learner's cluster as text, replayed apart.
+
+        Raises:
+            KitError: there is no such learner, no journal, or it cannot be replayed.
+        """
+        file = self._view.files().get(account)
+        if file is None:
+            raise KitError(f"{account[:80]!r}: has run nothing yet")
+        moment = look.newest(file)
+        text = look_apart(look.source(moment), moment.journal, moment.ground, timeout=LOOK_SECONDS)
+        return f"{moment.lab}, variant {moment.ground.seed}\n\n{text}"
+
+    def collect(self) -> str:
+        """Copy and sign everybody's file; say what was done in a sentence.
+
+        Raises:
+            KitError: it cannot be written.
+        """
+        settings = self.settings
+        made = collected.collect(
+            settings.learners,
+            settings.collected,
+            settings.key,
+            names=settings.people,
+            good_faith=settings.good_faith,
+        )
+        refused = f", {len(made.refused)} refused: {', '.join(made.refused)}" if made.refused else ""
+        return f"{len(made.files)} files copied to {settings.collected} and signed with {settings.key}{refused}"
+
+    def questions(self) -> list[RoomQuestion]:
+        """Return every prediction of the course."""
+        found = [
+            RoomQuestion(name, one.key, one.text, tuple(one.choices), one.unit)
+            for name in sorted(submissions.course_notebooks())
+            for one in content(name).questions.values()
+        ]
+        return found + [
+            RoomQuestion(name, one.key, one.question, tuple(one.choices or ()), one.unit)
+            for name, definition in submissions.course_labs().items()
+            for one in definition.predictions
+        ]
+
+    def vote(self, step: str, place: str = "", key: str = "") -> None:
+        """Go on with the vote.
+
+        Args:
+            step: "open" (with `place` and `key` of the question), "show", "again" or "close".
+            place, key: of the question.
+
+        Raises:
+            KitError: there is no such question or step, or it is not its turn.
+        """
+        steps = {"show": self.votes.show, "again": self.votes.again, "close": self.votes.close}
+        if step == "open":
+            for asked in self.questions():
+                if (asked.place, asked.key) == (place, key):
+                    self.votes.open(asked)
+                    return
+            raise KitError(f"question {key[:80]!r} of {place[:80]!r}: there is no such question in the course")
+        if step not in steps:
+            raise KitError(f"step {step[:80]!r}: valid values: open, {', '.join(steps)}")
+        steps[step]()

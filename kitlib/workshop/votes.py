@@ -1,0 +1,220 @@
+"""A vote of the room before the kernel answers: hidden, then shown, then a second vote; both are kept.
+
+A vote belongs to a browser and carries no name. A browser's vote counts once and may be changed while the round is
+open. Who deletes cookies may vote again; new voters are therefore limited by address and in all.
+
+    closed -> open (round 1, hidden) -> shown -> open (round 2, hidden) -> shown -> closed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import secrets
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.errors import KitError
+
+ROUNDS = 2
+REFILL = 10.0
+"""Seconds after which an address may bring another new voter, once it has brought as many as the room has places."""
+MAX_ADDRESSES = 10_000
+
+
+@dataclass(frozen=True)
+class RoomQuestion:
+    """A question put to the room.
+
+    Attributes:
+        place: the lab or notebook.
+        key: the question's name there.
+        text: as people read it.
+        choices: the answers; () = a number.
+        unit: of the number.
+    """
+
+    place: str
+    key: str
+    text: str
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+
+    def read(self, answer: object) -> str | float:
+        """Return an answer as it is counted.
+
+        Raises:
+            KitError: it is not one of the choices, or not a finite number.
+        """
+        if self.choices:
+            if answer in self.choices:
+                return str(answer)
+            raise KitError(f"answer {str(answer)[:80]!r}: valid values: {', '.join(self.choices)}")
+        try:
+            number = float(str(answer).replace(",", "."))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise KitError(f"answer {str(answer)[:80]!r}: must be a number")
+        return number
+
+
+@dataclass
+class _Address:
+    """New voters of one address: how many are left, and since when that is counted."""
+
+    left: float
+    at: float
+
+
+@dataclass
+class Votes:
+    """The room's votes.
+
+    Attributes:
+        file: where closed questions are kept, JSON Lines.
+        places: learners that the room has; twice as many browsers may vote.
+    """
+
+    file: Path
+    places: int
+    asked: RoomQuestion | None = None
+    round: int = 0
+    is_shown: bool = False
+    _rounds: list[dict[str, str | float]] = field(default_factory=list)
+    _addresses: dict[str, _Address] = field(default_factory=dict)
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+
+    def open(self, asked: RoomQuestion) -> None:
+        """Ask the room a question; one that is open is kept first."""
+        self.close()
+        self.asked, self.round, self.is_shown, self._rounds = asked, 1, False, [{}]
+
+    def show(self) -> None:
+        """Show the histogram; votes of this round no longer change."""
+        self._require()
+        self.is_shown = True
+
+    def again(self) -> None:
+        """Begin the second round, hidden.
+
+        Raises:
+            KitError: no question is open, the first round is not shown yet, or there was a second one.
+        """
+        self._require()
+        if not self.is_shown or self.round >= ROUNDS:
+            raise KitError(f"a question has {ROUNDS} rounds, and the second begins after the first was shown")
+        self.round, self.is_shown = self.round + 1, False
+        self._rounds.append({})
+
+    def close(self) -> None:
+        """End the question and keep the votes of its rounds.
+
+        Raises:
+            KitError: the file cannot be written.
+        """
+        if self.asked is None:
+            return
+        kept = {
+            "seconds": round(time.time(), 3),
+            "place": self.asked.place,
+            "key": self.asked.key,
+            "question": self.asked.text,
+            "rounds": [dict(_histogram(votes)) for votes in self._rounds],
+            "changed": self._changed(),
+        }
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise KitError(f"{self.file}: {error.strerror or error}") from error
+        self.asked, self.round, self._rounds, self.is_shown = None, 0, [], False
+
+    def _changed(self) -> int:
+        """Return how many of those who voted twice changed their answer."""
+        first, second = (*self._rounds, {}, {})[:2]
+        return sum(voter in first and first[voter] != answer for voter, answer in second.items())
+
+    def new_voter(self, address: str) -> str:
+        """Return a new browser's mark.
+
+        Raises:
+            KitError: this address has brought too many.
+        """
+        now = time.monotonic()
+        if len(self._addresses) >= MAX_ADDRESSES:
+            self._addresses.clear()
+        known = self._addresses.setdefault(address, _Address(2.0 * self.places, now))
+        known.left = min(2.0 * self.places, known.left + (now - known.at) / REFILL)
+        known.at = now
+        if known.left < 1:
+            raise KitError("too many new voters from this address; try again in some seconds")
+        known.left -= 1
+        name = secrets.token_hex(8)
+        return f"{name}.{self._seal(name)}"
+
+    def voter(self, mark: str) -> str:
+        """Return the voter of a mark; "" = this room did not make it."""
+        name, _, seal = mark.partition(".")
+        return name if hmac.compare_digest(seal.encode(), self._seal(name).encode()) else ""
+
+    def _seal(self, name: str) -> str:
+        return hmac.new(self._secret, name.encode(), hashlib.sha256).hexdigest()[:32]
+
+    def cast(self, voter: str, answer: object) -> None:
+        """Count a vote, in place of this voter's earlier one.
+
+        Raises:
+            KitError: no round is open, the answer is none, or the room is full.
+        """
+        asked = self._require()
+        if self.is_shown:
+            raise KitError("this round is closed: its result is shown")
+        votes, value = self._rounds[-1], asked.read(answer)
+        if voter not in votes and len(votes) >= 2 * self.places:
+            raise KitError(f"{len(votes)} browsers have voted: the room has {self.places} places")
+        votes[voter] = value
+
+    def _require(self) -> RoomQuestion:
+        if self.asked is None:
+            raise KitError("no question is open")
+        return self.asked
+
+    def state(self, voter: str = "", *, trainer: bool = False) -> dict[str, Any]:
+        """Return what a page shows; the histogram only where it is shown to the room.
+
+        Args:
+            voter: whose own vote is added.
+            trainer: add what only the trainer's page shows.
+        """
+        if self.asked is None:
+            return {"round": 0}
+        made: dict[str, Any] = {
+            "round": self.round,
+            "question": self.asked.text,
+            "choices": list(self.asked.choices),
+            "unit": self.asked.unit,
+            "shown": self.is_shown,
+            "count": len(self._rounds[-1]),
+            "mine": self._rounds[-1].get(voter),
+        }
+        past = self._rounds if self.is_shown else self._rounds[:-1]
+        made["rounds"] = [_histogram(votes, self.asked.choices) for votes in past]
+        if trainer:
+            made["place"], made["changed"] = self.asked.place, self._changed() if self.is_shown else None
+        return made
+
+
+def _histogram(votes: dict[str, str | float], choices: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+    """Return (answer, votes): choices in their order, numbers by size."""
+    counts = Counter(votes.values())
+    if choices:
+        return [(choice, counts[choice]) for choice in choices]
+    ordered = sorted(counts.items(), key=lambda item: (isinstance(item[0], str), item[0]))
+    return [(f"{answer:g}" if isinstance(answer, float) else answer, count) for answer, count in ordered]
