@@ -8,7 +8,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("kit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from tests.sizes import examples
+
+settings.register_profile(
+    "kit", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("kit")
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitlib.api.boundary import MAX_DEPTH, bracket_depth
+from tests.sizes import examples
 
 SHALLOW = '{"a": 1},' * MAX_DEPTH
 """As many brackets as make a text worth a look."""
@@ -23,7 +24,7 @@ def depth(value: Any) -> int:
     return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(values)
 def test_brackets_in_texts_are_no_levels(value: Any) -> None:
     text = f"[{SHALLOW}{json.dumps(value)}]"

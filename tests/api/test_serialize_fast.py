@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kitlib.api import serialize_fast
 from kitlib.api.yaml_reader import yaml_documents
+from tests.sizes import examples
 
 pytest.importorskip("ryml")
 
@@ -32,7 +33,7 @@ def slowly(text: str) -> list[Any]:
     return list(yaml_documents(text))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.dictionaries(keys, plain, min_size=1, max_size=4), min_size=1, max_size=3))
 def test_what_is_read_quickly_is_what_pyyaml_reads(data: list[dict[str, Any]]) -> None:
     text = yaml.safe_dump_all(data)

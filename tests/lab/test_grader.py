@@ -19,7 +19,7 @@ from kitlib.lab.history import History
 
 LABS = Path(__file__).parents[2] / "labs"
 NAMES = sorted(path.parent.name for path in LABS.glob("*/lab.toml"))
-EDITS = int(os.environ.get("KITLIB_FUZZ") or 4)
+EDITS = int(os.environ.get("KITLIB_FUZZ") or 1)
 SEED = int(os.environ.get("KITLIB_FUZZ_SEED") or 0)
 AMOUNTS = ["0", "1", "1Mi", "100m", "3", "64Gi", "0.5", "1e3", "900Pi", "500n"]
 ODD = [None, "", [], {}, 0, -1, True, "x", "9" * 40, [None], {"name": "main"}]

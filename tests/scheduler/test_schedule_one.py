@@ -23,6 +23,7 @@ from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.schedule_one import SchedulingLoop
 from kitlib.study.scenario import node_of, pod_of
+from tests.sizes import examples
 
 NEVER_S = 10**6
 
@@ -259,7 +260,7 @@ def play(side: Side, number: int, operation: tuple[Any, ...]) -> Any:
     return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(operations=st.lists(OPERATIONS, min_size=5, max_size=30), release=st.sampled_from(["1.24", "1.31", "1.36"]))
 @example(
     operations=[

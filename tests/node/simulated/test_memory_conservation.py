@@ -20,7 +20,7 @@ from kitlib.node.simulated.memory import upwards
 
 MI = 2**20
 PODS = ("a", "b", "c")
-STEPS = 100_000 if os.environ.get("KITLIB_NIGHTLY") else 600
+STEPS = 100_000 if os.environ.get("KITLIB_NIGHTLY") else 200
 LIFE = 300
 """Steps of one machine, after which another begins."""
 

@@ -23,6 +23,7 @@ from kitlib.scheduler.plugins.default_preemption import requests_that_matter, vi
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
+from tests.sizes import examples
 
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 STANDING = st.lists(
@@ -68,7 +69,7 @@ def found(answer: Candidate | Status) -> Any:
     return answer.node, [victim.pod.name for victim in answer.victims], answer.violations
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     entries=STANDING,
     cpu=st.sampled_from([200, 900, 1900, 2500]),

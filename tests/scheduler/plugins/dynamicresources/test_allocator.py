@@ -27,6 +27,7 @@ from tests.scheduler.plugins.dynamicresources.device_cases import (
     node,
     published,
 )
+from tests.sizes import examples
 
 
 def test_the_first_devices_that_are_free_and_meant_are_given_out() -> None:
@@ -309,7 +310,7 @@ def solvable(devices: list[tuple[str, int]], free: list[int], slots: list[tuple[
     return False
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(some_devices, some_requests, kinds, st.sets(st.integers(0, 5)))
 def test_a_solution_is_found_exactly_where_there_is_one_and_keeps_every_rule(
     devices: list[tuple[str, int]], requests: list[tuple[str, int, bool]], kind: str | None, held: set[int]

@@ -21,6 +21,7 @@ from tests.scheduler.plugins.dynamicresources.device_cases import (
     node,
     published,
 )
+from tests.sizes import examples
 
 
 def test_parts_of_a_device_share_its_counters() -> None:
@@ -135,7 +136,7 @@ def test_a_request_for_capacity_passes_over_devices_that_have_less() -> None:
     assert given_out(allocator([published(*devices)], claim(share("5G"))).allocate(node())) == [["d1"]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.lists(st.integers(1, 6), min_size=1, max_size=4))
 def test_parts_never_exceed_what_is_shared(sizes: list[int], asked: list[int]) -> None:
     """Devices of these sizes over one counter of 10, and claims for so much of one shared device of 10."""
