@@ -156,3 +156,32 @@ def test_a_deadline_out_of_range_ends_the_check(before: int | None, after: int, 
         new.spec.host_network = True  # not told any more
     said = [str(error).rpartition(": ")[2] for error in validate_pod_update(new, old)]
     assert said == wanted
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("hostUsers", True),
+        ("hostUsers", False),
+        ("hostPID", True),
+        ("hostIPC", True),
+        ("shareProcessNamespace", True),
+        ("securityContext.seLinuxOptions", {"user": "a"}),
+        ("securityContext.seccompProfile", profile("Unconfined")),
+        ("securityContext.appArmorProfile", profile("Unconfined")),
+        ("securityContext.fsGroup", 1),
+        ("securityContext.fsGroupChangePolicy", "Always"),
+        ("securityContext.sysctls", [{"name": "net.core.somaxconn", "value": "1"}]),
+        ("securityContext.runAsUser", 1),
+        ("securityContext.runAsGroup", 1),
+        ("securityContext.supplementalGroups", [1]),
+        ("securityContext.supplementalGroupsPolicy", "Merge"),
+    ],
+)
+def test_a_windows_pod_may_not_have_a_field_of_linux(field: str, value: Any) -> None:
+    """Source: validation.validateWindows."""
+    outer, _, inner = field.partition(".")
+    spec = {outer: {inner: value} if inner else value}
+    said = [text for text in problems(pod(os={"name": "windows"}, **spec)) if "windows pod" in text]
+    assert said == [f"spec.{field}: Forbidden: cannot be set for a windows pod"]
+    assert not [text for text in problems(pod(os={"name": "linux"}, **spec)) if "windows pod" in text]

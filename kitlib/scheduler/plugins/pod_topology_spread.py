@@ -171,9 +171,8 @@ class PodTopologySpread(Plugin):
             missing = codes < 0
             found.reject(missing, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
             too_many = skews(one, counts, smallest) > one.constraint.max_skew
-            none = one.own - smallest > one.constraint.max_skew  # where there is no domain
-            too_many = too_many[codes] & ~missing if len(counts) else ~missing & none
-            found.reject(too_many, Code.Unschedulable, NO_MATCH)
+            if len(counts):  # else no node has the label
+                found.reject(too_many[codes] & ~missing, Code.Unschedulable, NO_MATCH)
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:

@@ -56,3 +56,23 @@ def test_huge_pages_are_no_available_memory(release: str, huge: int, available: 
     found = without_huge_pages(seen, huge * gi, Release(release))
     assert found["memory.available"] == Observation(available * gi, capacity * gi)
     assert found["pid.available"] == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "reclaim", "available", "met"),
+    [
+        ("100Mi", "", 100 * 2**20, False),
+        ("100Mi", "", 100 * 2**20 - 1, True),
+        ("25%", "", 2**28, False),
+        ("25%", "", 2**28 - 1, True),
+        ("100Mi", "50Mi", 150 * 2**20, False),
+        ("100Mi", "50Mi", 150 * 2**20 - 1, True),
+    ],
+)
+def test_a_threshold_is_met_below_its_line_and_not_at_it(threshold, reclaim, available, met):
+    """Source: kubelet eviction.thresholdsMet: `thresholdMet = thresholdResult > 0`, strictly less available."""
+    thresholds = parse_threshold_config(
+        (), {"memory.available": threshold}, min_reclaim={"memory.available": reclaim} if reclaim else {}
+    )
+    seen = {"memory.available": Observation(available, 2**30)}
+    assert bool(thresholds_met(thresholds, seen, min_reclaim=bool(reclaim))) is met

@@ -9,6 +9,7 @@ import pytest
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
 
@@ -169,3 +170,26 @@ def test_a_soft_constraint_prefers_the_emptier_domain() -> None:
     points = dict(zip(decision.feasible, decision.scores.normalized["PodTopologySpread"].tolist(), strict=True))
     assert points["b1"] == 100 and points["a1"] == points["a2"] < 100
     assert decision.suggested_host == "b1"
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels", "feasible"),
+    [
+        ({}, APP, True),
+        ({"minDomains": 2}, APP, True),
+        ({"minDomains": 2}, {}, True),
+        ({"minDomains": 2, "maxSkew": 1, "labelSelector": {"matchLabels": {"app": "other"}}}, APP, True),
+    ],
+)
+def test_where_no_domain_counts_the_pod_itself_is_the_whole_skew(
+    fields: dict[str, Any], labels: dict[str, str], feasible: bool
+) -> None:
+    """No node is of a domain, because the pod's affinity excludes all of them: the skew is 1, which maxSkew allows.
+
+    Source: podtopologyspread preFilterState.minMatchNum, Filter: `skew > maxSkew`.
+    """
+    off = Profile.from_configuration({"plugins": {"filter": {"disabled": [{"name": "NodeAffinity"}]}}})
+    wanted = {"topologySpreadConstraints": [constraint(**fields)], "nodeSelector": {"disk": "none"}}
+    pod: Pod = pod_of({"name": "p", "cpu": "1m", "labels": labels, "spec": wanted})
+    decision = Scheduler([node_of(one) for one in THREE_ZONES], [], release="1.36", profile=off).explain(pod)
+    assert (decision.feasible == ["a1", "a2", "b1"]) is feasible, decision.message
