@@ -113,6 +113,7 @@ def test_mutated_texts_are_judged_as_a_json_reader_judges_them() -> None:
     assert refused > 2000
 
 
+@pytest.mark.speed
 def test_a_large_hostile_text_is_read_in_linear_time() -> None:
     texts = (b"[" + b"[]," * 300_000, b'"' + b"\\" * 1_000_001, b"[" + b"1" * 1_000_000, b'{"a":"' + b"x" * 1_000_000)
     began = time.monotonic()

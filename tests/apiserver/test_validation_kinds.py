@@ -270,6 +270,7 @@ def test_a_wrong_value_anywhere_is_refused_in_words_or_accepted(seed: int) -> No
     assert accepted
 
 
+@pytest.mark.speed
 def test_a_thousand_pods_are_validated_in_well_under_a_second() -> None:
     pods = [set_defaults(from_dict(manifest("v1", "Pod", spec=TEMPLATE["spec"]), None)) for _ in range(1000)]
     assert all(isinstance(pod, Pod) for pod in pods)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -203,7 +202,5 @@ def doubled(first: str, step: str, last: str, letter: str = "a") -> str:
     ],
 )
 def test_what_doubles_again_and_again_ends_at_the_limit_of_cost(text: str) -> None:
-    began = time.process_time()
     with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
         selects(text)
-    assert time.process_time() - began < 2

@@ -48,6 +48,7 @@ def test_what_re2_does_not_have_is_refused(pattern: str, search) -> None:  # typ
         search(pattern)
 
 
+@pytest.mark.speed
 @pytest.mark.parametrize("search", [compiled, lambda p: _Program(p).search], ids=["installed", "own"])
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){20}", "((a?){50})a{50}b"])
 def test_time_is_linear_in_the_text(pattern: str, search) -> None:  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -144,8 +144,8 @@ class GenericAPIServer:
         """Stop answering; the port is free again, the kubeconfig that was written is gone."""
         self._unsubscribe()
         self.cluster.api.webhooks = None
-        if self._loop is not None and self._ending is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._ending.set)
+        if self._ending is not None and self._thread.is_alive():
+            self._call_soon(self._ending.set)
             self._thread.join(10)
         if self._path is not None and self.token in _text(self._path):  # another service may have written its own
             self._path.unlink(missing_ok=True)
@@ -202,8 +202,13 @@ class GenericAPIServer:
         return self._only_while_waited and not self.watches and now - self.wrote_at > AFTER_WRITE
 
     def _on_change(self, event: object) -> None:
-        if self._loop is not None and self._changed is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake)
+        self._call_soon(self._wake)
+
+    def _call_soon(self, what: Callable[[], object]) -> None:
+        """Have the loop call a function; the loop may end at any moment, and then nothing is left to call."""
+        if self._loop is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(what)
 
     def _wake(self) -> None:
         if self._changed is not None:

@@ -183,6 +183,7 @@ def test_what_owns_a_mapping_itself_leaves_it_when_it_is_applied_no_longer() -> 
     assert apply(managers, live, {"kind": "ConfigMap"}, "one")["metadata"]["labels"] == {"b": "2"}
 
 
+@pytest.mark.speed
 def test_long_lists_take_no_longer_than_their_length() -> None:
     """Five thousand items took a minute when each was looked for by itself."""
     managers = Managers([], LISTS)

@@ -74,6 +74,14 @@ def test_the_kubeconfig_is_its_owners_and_goes_with_the_service(service: Any, tm
         assert probe.connect_ex(("127.0.0.1", service.port)) != 0
 
 
+def test_closing_and_changes_are_harmless_whenever_the_loop_ends(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.close()
+    monkeypatch.setattr(service._thread, "is_alive", lambda: True)  # as seen a moment before the loop ended
+    service.close()
+    service._on_change(None)
+    service.close()
+
+
 def test_a_watch_is_told_of_what_another_client_does(service: Any) -> None:
     maps = "/api/v1/namespaces/default/configmaps"
     version = json.load(fetch(service, maps))["metadata"]["resourceVersion"]

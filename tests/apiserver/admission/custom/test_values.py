@@ -71,6 +71,7 @@ def test_a_rule_about_the_whole_names_no_field() -> None:
     assert found == ['<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)']
 
 
+@pytest.mark.speed
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)+$", "(.*a){20}"])
 def test_a_pattern_that_backtracks_elsewhere_takes_linear_time(pattern: str) -> None:
     errors(field(type="string", pattern=pattern), {"a": "a"})  # what is needed is imported
@@ -83,10 +84,8 @@ def test_a_pattern_that_backtracks_elsewhere_takes_linear_time(pattern: str) -> 
 def test_a_million_violations_are_not_all_told() -> None:
     rules = [{"pattern": f"^{number}"} for number in range(50)]
     schema = field(type="array", items={"type": "string", "allOf": rules})
-    began = time.process_time()
     found = errors(schema, {"a": ["x"] * 20_000})
     assert len(found) == MAX_TOLD and found[0].startswith("spec.a[0]: Invalid value")
-    assert time.process_time() - began < 5
 
 
 ITEMS = {"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "integer", "maximum": 3}}}
