@@ -1,0 +1,56 @@
+"""Mutants of the central rules: which changes are made, and which tests should notice them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutants import ROOT, RULES, area, drawn, mutants_of
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("return a > b", ["return a >= b"]),
+        ("return a not in b", ["return a in b"]),
+        ("return a is not None", ["return a is None"]),
+        ("return a and b", ["return a or b"]),
+        ("return not a", ["return  a"]),
+        ("return a - 1", ["return a + 1", "return a - 2"]),
+        ("return (a) // (b)", ["return (a) * (b)"]),
+        ("é = 'ü'; return a < b", ["é = 'ü'; return a <= b"]),
+        ('"""Text 1."""', []),
+        ("raise ValueError(1)", []),
+        ("assert a > 1", []),
+        ("x: Literal[1] = a", []),
+    ],
+)
+def test_the_mutants_of_a_line(body: str, changed: list[str]) -> None:
+    source = f"def f(a, b):\n    {body}\n"
+    made = [source[: one.start] + one.text + source[one.end :] for one in mutants_of("x.py", source)]
+    assert sorted(one.splitlines()[1].strip() for one in made) == sorted(changed)
+
+
+def test_values_of_modules_are_tables_and_stay() -> None:
+    assert mutants_of("x.py", "LIMIT = 1 + 2\n") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "tests"),
+    [
+        ("api/podresources.py", ["tests/api/test_podresources.py"]),
+        ("kubelet/images/image_gc.py", ["tests/kubelet/images/test_image_gc.py"]),
+        ("scheduler/plugins/taint_toleration.py", ["tests/scheduler/plugins"]),
+    ],
+)
+def test_a_modules_area(file: str, tests: list[str]) -> None:
+    assert area(file) == tests
+
+
+def test_a_seed_draws_the_same_mutants() -> None:
+    files = ["api/podresources.py", "api/selectors.py"]
+    assert drawn(5, 1, files) == drawn(5, 1, files) != drawn(5, 2, files)
+
+
+@pytest.mark.parametrize("pattern", RULES)
+def test_every_pattern_names_files(pattern: str) -> None:
+    assert list((ROOT / "kitlib").glob(pattern))

@@ -1,0 +1,251 @@
+"""Mutation testing of the central rules: small changes, each of which the tests of its own area should notice.
+
+    python -m tests.mutants --count 300 --seed 43 --jobs 2
+
+Draws mutants from the rules of kubelet, scheduler, API and validation with a seed, runs the tests of each one's area
+on a copy of the tree, and prints the score and the survivors. `.ci/run nightly` runs it. Exits 1 below `--least`
+percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+RULES = (
+    "api/defaults/*.py",
+    "api/podresources.py",
+    "api/resource.py",
+    "api/selectors.py",
+    "apiserver/validation/pod*.py",
+    "kubelet/cm/**/*.py",
+    "kubelet/eviction/*.py",
+    "kubelet/images/*.py",
+    "kubelet/loop/*.py",
+    "kubelet/qos/*.py",
+    "kubelet/util/*.py",
+    "scheduler/plugins/**/*.py",
+    "scheduler/queue/*.py",
+)
+"""Files of kitlib whose code decides something that a user depends on."""
+OPERATORS = {
+    ">": ">=",
+    ">=": ">",
+    "<": "<=",
+    "<=": "<",
+    "==": "!=",
+    "!=": "==",
+    "in": "not in",
+    "not in": "in",
+    "is": "is not",
+    "is not": "is",
+    "and": "or",
+    "or": "and",
+    "+": "-",
+    "-": "+",
+    "//": "*",
+}
+_BETWEEN = re.compile(r"not\s+in|is\s+not|[<>=!]=|//|in|is|and|or|[<>+-]")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file.
+
+    Attributes:
+        file: path below kitlib.
+        start, end: offsets of the replaced text, in characters.
+        text: what replaces it.
+        line: number of the line.
+        shown: the change in words.
+    """
+
+    file: str
+    start: int
+    end: int
+    text: str
+    line: int
+    shown: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.shown}"
+
+
+def mutants_of(file: str, source: str) -> list[Mutant]:
+    """Return every mutant of a module: comparisons, logic, sums and whole numbers inside functions."""
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line.encode()))
+    data = source.encode()
+
+    def at(line: int, column: int) -> int:
+        return len(data[: starts[line - 1] + column].decode())
+
+    def place(start: int, end: int, text: str, line: int) -> Mutant:
+        before = " ".join(source[start:end].split())
+        whole = source.splitlines()[line - 1].strip()
+        return Mutant(file, start, end, text, line, f"{before} -> {text or 'nothing'} in `{whole}`")
+
+    found: list[Mutant] = []
+    for node in _of_functions(ast.parse(source)):
+        match node:
+            case ast.Compare(left=left, comparators=[right]):
+                pair = (left, right)
+            case ast.BoolOp(values=[first, second, *_]):
+                pair = (first, second)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.FloorDiv(), right=right):
+                pair = (left, right)
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                start = at(node.lineno, node.col_offset)
+                found.append(place(start, start + len("not"), "", node.lineno))
+                assert inner
+                continue
+            case ast.Constant(value=int() as value) if not isinstance(value, bool):
+                start, end = at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
+                found.append(place(start, end, str(value + 1), node.lineno))
+                continue
+            case _:
+                continue
+        start = at(pair[0].end_lineno or 0, pair[0].end_col_offset or 0)
+        end = at(pair[1].lineno, pair[1].col_offset)
+        operator = _BETWEEN.search(source[start:end])
+        if operator is not None:
+            known = " ".join(operator[0].split())
+            line = source.count("\n", 0, start + operator.start()) + 1
+            found.append(place(start + operator.start(), start + operator.end(), OPERATORS[known], line))
+    return sorted(found, key=lambda one: (one.start, one.text))
+
+
+def _of_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of functions' bodies, without annotations, docstrings, messages of errors and assertions."""
+    waiting: list[ast.AST] = [
+        statement
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("__")
+        for statement in node.body
+    ]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.FunctionDef):
+            continue
+        seen.add(id(node))
+        yield node
+        skipped = {id(node.annotation)} if isinstance(node, ast.AnnAssign) else set()
+        waiting += [one for one in ast.iter_child_nodes(node) if id(one) not in skipped]
+
+
+def area(file: str, root: Path = ROOT) -> list[str]:
+    """Return the tests of a module's own area: those that mirror it, else those of its package."""
+    path = Path(file)
+    folder, tests = path.parent, root / "tests"
+    name = folder.name if path.stem == "__init__" else path.stem
+    above = tests / folder.parent
+    choices = [
+        [*(tests / folder).glob(f"test_{name}.py"), *(tests / folder).glob(f"test_{name}_*.py")],
+        [tests / folder] if (tests / folder).is_dir() else [],
+        [
+            *(tests / folder.parent).glob(f"test_{folder.name}.py"),
+            *(tests / folder.parent).glob(f"test_{folder.name}_*.py"),
+        ],
+        [above],
+    ]
+    found = next(one for one in choices if one)
+    return sorted(one.relative_to(root).as_posix() for one in found)
+
+
+def drawn(count: int, seed: int, files: list[str]) -> list[Mutant]:
+    """Return so many mutants of these files, drawn with the seed."""
+    every = [one for file in files for one in mutants_of(file, (ROOT / "kitlib" / file).read_text(encoding="utf-8"))]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+class Copy:
+    """A copy of the package beside links to everything else, in which mutants are tried."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for path in ROOT.iterdir():
+            if path.name not in ("kitlib", "artifacts"):
+                (folder / path.name).symlink_to(path)
+        shutil.copytree(ROOT / "kitlib", folder / "kitlib")
+
+    def survives(self, mutant: Mutant, seconds: float) -> bool:
+        """Whether the tests of its area pass all the same; one that takes too long is noticed."""
+        path = self.folder / "kitlib" / mutant.file
+        source, times = path.read_text(encoding="utf-8"), path.stat()
+        path.write_text(source[: mutant.start] + mutant.text + source[mutant.end :], encoding="utf-8")
+        os.utime(path, (times.st_atime, times.st_mtime + 1000))  # compiled files are known by it
+        try:
+            return self.passes(area(mutant.file), seconds)
+        finally:
+            path.write_text(source, encoding="utf-8")
+            os.utime(path, (times.st_atime, times.st_mtime))
+
+    def passes(self, tests: list[str], seconds: float) -> bool:
+        """Whether these tests pass."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+        environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, env=environment, timeout=seconds, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300, help="number of mutants (default: 300)")
+    parser.add_argument("--seed", type=int, default=43, help="seed of the draw (default: 43)")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at once (default: 2)")
+    parser.add_argument("--least", type=int, default=0, help="percent that must be noticed (default: 0)")
+    parser.add_argument("--seconds", type=float, default=300, help="limit of one mutant's tests (default: 300)")
+    parser.add_argument("files", nargs="*", default=RULES, help="patterns below kitlib (default: the central rules)")
+    given = parser.parse_args()
+    package = ROOT / "kitlib"
+    files = sorted({path.relative_to(package).as_posix() for glob in given.files for path in package.glob(glob)})
+    mutants, survivors = drawn(given.count, given.seed, files), []
+    print(f"{len(mutants)} mutants of {len(files)} files, seed {given.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="kitlib-mutants-") as place, ThreadPoolExecutor(given.jobs) as pool:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for number in range(given.jobs):
+            folder = Path(place, str(number))
+            folder.mkdir()
+            copies.put(Copy(folder))
+
+        def tried(mutant: Mutant) -> tuple[Mutant, bool]:
+            copy = copies.get()
+            try:
+                return mutant, copy.survives(mutant, given.seconds)
+            finally:
+                copies.put(copy)
+
+        for mutant, survived in pool.map(tried, mutants):
+            print(f"{'SURVIVED' if survived else 'noticed '} {mutant}", flush=True)
+            if survived:
+                survivors.append(mutant)
+    noticed = len(mutants) - len(survivors)
+    percent = 100 * noticed // max(len(mutants), 1)
+    print(f"\n{noticed} of {len(mutants)} mutants noticed by the tests of their own area: {percent}%")
+    print("\n".join(f"  {area(one.file)}: {one}" for one in survivors))
+    return int(percent < given.least)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
