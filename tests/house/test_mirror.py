@@ -1,4 +1,7 @@
-"""Tests stand where the code stands: tests/PACKAGE/test_MODULE.py, or test_MODULE_SUBJECT.py where there are more."""
+"""Tests stand where the code stands: tests/PACKAGE/test_MODULE.py, or test_MODULE_SUBJECT.py where there are more.
+
+The logic is asked the other way round too: each of its modules has tests of its own, or a line in `without_tests.txt`.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,8 @@ ALLOWED = {
     "tests/apiserver/http/test_fuzz.py": "requests of every kind to the package as a whole",
 }
 """Test file -> why it mirrors no module."""
+LOGIC = ("api", "apiserver", "kubelet", "scheduler")
+WITHOUT = Path(__file__).with_name("without_tests.txt").read_text().splitlines()[1:]
 
 
 def modules(folder: Path) -> set[str]:
@@ -87,3 +92,17 @@ def test_a_file_without_its_module_is_found(tmp_path: Path, test: str, expected:
     (tmp_path / "kitlib" / "room" / "package" / "__init__.py").touch()
     (tmp_path / "kitlib" / "room" / "module.py").touch()
     assert mirrors(tmp_path / test, tmp_path) is expected
+
+
+def has_tests(module: Path, root: Path = ROOT) -> bool:
+    """Whether tests of its own mirror a module: tests/a/b/test_c.py, test_c_SUBJECT.py or tests/a/test_b_c.py."""
+    folder = root / "tests" / module.relative_to(root / "kitlib").parent
+    own = [*folder.glob(f"test_{module.stem}.py"), *folder.glob(f"test_{module.stem}_*.py")]
+    return bool(own) or (folder.parent / f"test_{folder.name}_{module.stem}.py").is_file()
+
+
+def test_a_module_of_the_logic_has_tests_of_its_own() -> None:
+    modules = [path for room in LOGIC for path in sorted((ROOT / "kitlib" / room).rglob("*.py"))]
+    names = {path.relative_to(ROOT / "kitlib").as_posix(): path for path in modules if path.name != "__init__.py"}
+    lost = {name for name, path in names.items() if not has_tests(path)}
+    assert sorted(lost - set(WITHOUT)) == [], "write tests of their own"
