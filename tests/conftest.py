@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,3 +26,13 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+WHOLE = {"browser": "browser", "engine": "docker"}
+"""A folder whose tests all have a marker -> the marker."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip a folder of which nothing would be run: to read it takes as long as some hundred tests."""
+    marker = WHOLE.get(collection_path.name) if collection_path.parent == Path(__file__).parent else None
+    return True if marker and f"not {marker}" in (config.option.markexpr or "") else None

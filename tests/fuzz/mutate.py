@@ -19,7 +19,7 @@ SEED = int(os.environ.get("KITLIB_FUZZ_SEED", "15"))
 SECONDS, BYTES = 2.0, 200 << 20
 """What one input may take."""
 TRACED = 500
-"""Inputs at the start whose memory is traced, at most a twentieth: it makes everything five times slower."""
+"""Inputs near the start whose memory is traced, at most a twentieth: it makes everything five times slower."""
 
 ODD: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31 - 1, 2**31, 2**63, -(2**63), 10**30, 0.0, -0.5, 1e308, 1e-308,
@@ -173,11 +173,12 @@ def fuzz(
         has grown over all of them.
     """
     mutator, slowest, refused, peak = Mutator(seed), 0.0, 0, 0
-    before = _resident()
-    tracemalloc.start()
+    before, traced = _resident(), min(TRACED, inputs // 20)
     try:
         for number in range(inputs):
-            if number == min(TRACED, inputs // 20) and tracemalloc.is_tracing():
+            if number == traced:  # the first inputs import modules, whose memory is not an input's
+                tracemalloc.start()
+            if number == 2 * traced:
                 peak = tracemalloc.get_traced_memory()[1]
                 tracemalloc.stop()
             one = make(mutator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -11,9 +12,8 @@ import pytest
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.cel.compiler import Compiler
-from kitlib.cel.library import ANY, budget
-from kitlib.cel.parser import parse
+from kitlib.cel.expression import Expression, compile_expression
+from kitlib.cel.library import ANY
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.kubernetes.manifest import Owner, PodOptions, control_pod, node_pod
@@ -31,11 +31,14 @@ PODS = {
 }
 
 
+@cache
+def compiled(text: str, *names: str) -> Expression:
+    return compile_expression(text, dict.fromkeys(names, ANY), max_length=len(text))
+
+
 def evaluate(text: str, **variables: Any) -> Any:
-    _, run = Compiler(text).compiled(parse(text), dict.fromkeys(variables, ANY))
-    budget.left = 100_000
     try:
-        return run(variables)
+        return compiled(text, *variables).evaluate(variables, 100_000)
     except Exception as error:  # failurePolicy Fail: an error refuses too
         return error
 
