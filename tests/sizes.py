@@ -24,7 +24,7 @@ def sampled(cases: Sequence[Any], every: int, marker: pytest.MarkDecorator) -> l
     Args:
         cases: values made by `pytest.param`.
         every: 2 or more.
-        marker: a marker that the default suite leaves out, as `pytest.mark.notebooks`.
+        marker: a marker that the default suite leaves out, as `pytest.mark.thorough`.
     """
     return [
         case if index % every == 0 else pytest.param(*case.values, id=case.id, marks=(*case.marks, marker))

@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("nbformat") is None, reason="needs nbformat")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(importlib.util.find_spec("nbformat") is None, reason="needs nbformat"),
+]
 
 PICTURE = """
 import sys

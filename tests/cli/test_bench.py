@@ -10,6 +10,8 @@ from kitlib.api.errors import KitError
 from kitlib.cli import main
 from kitlib.commands.bench import print_ratios, scale
 
+pytestmark = pytest.mark.thorough
+
 
 def test_every_figure_names_its_unit(capsys: pytest.CaptureFixture[str]) -> None:
     for what, unit in (("minutes", "virtual s"), ("enforcement", "pods")):

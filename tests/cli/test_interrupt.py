@@ -20,6 +20,7 @@ metric: pending
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_sweep_ends_at_once_and_keeps_its_rows(workers: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SWEEP)

@@ -68,6 +68,7 @@ def held() -> int:
     return len(found) + sum(len(one) for one in found if type(one) in (list, dict, set, deque))
 
 
+@pytest.mark.thorough
 def test_nothing_grows_while_days_pass(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """What is kept up to a number of entries is full before the first look: it is made small enough for that."""
     for module, bound, entries in BOUNDS:

@@ -1,7 +1,7 @@
 """Cases that real Kubernetes computed, of every kind that the kit claims.
 
-Of files that take many seconds every Nth case is checked here, all of them by `kitlib conformance tests/vectors/*.gz`,
-which is a stage of `.ci/run`.
+Of each file some cases are checked here, all of them by `kitlib conformance tests/vectors/*.gz`, which is a stage of
+`.ci/run`.
 """
 
 from importlib import import_module
@@ -11,16 +11,11 @@ import pytest
 
 from kitlib.api.release import RELEASES
 from kitlib.conformance.runner import kinds, read_cases, run_file
+from tests.sizes import NIGHTLY
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-EVERY = {"live_scheduling": 5, "scheduler_gates": 8} | dict.fromkeys(
-    (
-        *("timemachine_named", "timemachine_preemption", "timemachine_random", "timemachine_sequences"),
-        *(f"scheduler_fresh_{name}" for name in ("affinity", "mixed", "preempt", "profiles", "resources")),
-        *(f"scheduler_fresh_{name}" for name in ("sampling", "spread", "taints", "volumes")),
-    ),
-    4,
-)
+CASES = 60
+"""So many cases of each kind, evenly drawn; in `.ci/run nightly` all of them."""
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
@@ -33,7 +28,9 @@ def test_every_kind_names_the_release_that_computed_its_cases(kind):
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
 def test_every_case_comes_out_as_in_kubernetes(kind):
-    result = run_file(VECTORS / f"{kind}.jsonl.gz", every=EVERY.get(kind, 1))
+    path = VECTORS / f"{kind}.jsonl.gz"
+    every = 1 if NIGHTLY else max(sum(1 for _ in read_cases(path)) // CASES, 1)
+    result = run_file(path, every=every)
     assert not result.differences, "\n".join(map(str, result.differences[:10]))
     assert not result.unchecked, result.unchecked
     assert result.passed

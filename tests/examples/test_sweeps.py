@@ -8,6 +8,7 @@ from kitlib.api.errors import KitError
 from kitlib.examples.sweeps import example, examples
 
 
+@pytest.mark.thorough
 def test_a_zone_under_maintenance_costs_pods_unless_its_taints_are_honoured() -> None:
     found = example("max-skew").sweep().run(workers=0)
     pending = found.mean("pending", "nodeTaintsPolicy", "maxSkew")
@@ -34,6 +35,7 @@ def test_a_larger_max_skew_has_fewer_pods_wait_and_puts_more_of_them_into_one_zo
     assert 5 <= most[1] <= most[2] <= most[3], "fifteen pods in three zones"
 
 
+@pytest.mark.thorough
 def test_the_smallest_pod_is_killed_first_as_long_as_pods_use_what_was_planned() -> None:
     found = example("first-victim").sweep().run(workers=0)
     share = found.share("victim", "spread")

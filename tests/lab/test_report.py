@@ -128,6 +128,7 @@ def test_a_folder_without_files_is_said_to_be_so(tmp_path):
         read_learners(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_room_is_the_same_in_several_processes_and_a_file_that_ends_one_is_one_bad_row(room, monkeypatch):
     (room / "mallory").mkdir()
     (room / "mallory" / "progress.jsonl").write_text("not an entry\n")

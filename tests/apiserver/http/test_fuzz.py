@@ -13,7 +13,7 @@ from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.cluster import Cluster
 from tests.apiserver.http.conftest import call_of
 
-REQUESTS = int(os.environ.get("KITLIB_FUZZ_REQUESTS", "1500"))
+REQUESTS = int(os.environ.get("KITLIB_FUZZ_REQUESTS", "450"))
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW")
 TYPES = (
     "application/json",
@@ -147,5 +147,6 @@ def test_whatever_is_asked_no_answer_is_a_defect(seed: int) -> None:
             assert code < 500 or code in (501, 504), shown
             if code >= 400:
                 assert answer["kind"] == "Status" and answer["message"], shown
-        assert codes.get(200, 0) > 20 and codes.get(400, 0) > 20, codes  # both kinds of requests were among them
+        few = REQUESTS // 75
+        assert codes.get(200, 0) > few and codes.get(400, 0) > few, codes  # both kinds of requests were among them
         assert call("GET", "/api/v1/nodes")[0] == 200

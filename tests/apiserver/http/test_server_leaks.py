@@ -17,6 +17,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kitlib.apiserver.http import serve
 from kitlib.cluster import Cluster
 from tests.apiserver.http.test_server import fetch
@@ -61,6 +63,7 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+@pytest.mark.thorough
 def test_many_requests_and_watches_leave_nothing() -> None:
     with Cluster.simulated(1) as cluster, serve(cluster, pace=0) as service:
         worked(service, 50, AT_ONCE)

@@ -17,6 +17,7 @@ from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
+from tests.sizes import NIGHTLY
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 ARITHMETIC = (
@@ -38,7 +39,7 @@ def pods() -> list[Pod]:
             pod.metadata.uid = f"uid-{number}"
             pod.metadata.namespace = pod.metadata.namespace or "default"
             made.append(pod)
-    return made
+    return made if NIGHTLY else made[::4]
 
 
 def check(tree: CgroupTree) -> int:
@@ -76,7 +77,7 @@ def test_every_formula_gives_the_value_that_is_written(version, driver):
     }
     machine = MachineInfo.declare(16, "64Gi", swap="8Gi", huge_pages={"2Mi": 64})
     node = NodeConfig(machine=machine, settings=read_settings(settings))
-    assert check(desired_tree(node, pods(), version=version)) > 1000
+    assert check(desired_tree(node, pods(), version=version)) > 300
 
 
 @pytest.mark.parametrize("version", [1, 2])

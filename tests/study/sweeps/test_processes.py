@@ -43,6 +43,7 @@ def test_a_worker_that_is_killed_at_a_point_loses_nothing(scenarios: ModuleType)
     assert len(scenarios.lines("died")) == 1
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_killed_from_outside_loses_nothing_and_nothing_counts_twice(
     scenarios: ModuleType, tmp_path: Path
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_worker_that_is_killed_from_outside_loses_nothing_and_nothing_counts_t
     assert killed and len(path.read_text().splitlines()) == 501, "a row a point, and the header"
 
 
+@pytest.mark.thorough
 def test_a_point_that_always_kills_its_worker_is_a_row_that_says_so(scenarios: ModuleType) -> None:
     found = sweep(scenarios.dies, XS, workers=1)
     assert [row.error for row in found.rows if row.error] == ["WorkerEnded: its process ended with signal 9 (3 times)"]
@@ -70,6 +72,7 @@ def test_how_a_worker_ended_by_itself_is_said(scenarios: ModuleType) -> None:
     assert found.rows[0].error == "WorkerEnded: its process ended with code 7 (3 times)"
 
 
+@pytest.mark.thorough
 def test_a_point_that_takes_too_long_is_ended(scenarios: ModuleType) -> None:
     found = sweep(scenarios.waits, {"x": [1, 2, 3]}, workers=1, timeout=2)
     assert [row.error for row in found.rows] == ["", "Timeout: longer than 2 s", ""]
@@ -86,6 +89,7 @@ def test_a_scenario_that_workers_cannot_import_is_said_to_be_so(scenarios: Modul
         sweep(scenarios.square, XS, workers=2)
 
 
+@pytest.mark.thorough
 def test_an_interrupt_ends_all_workers(scenarios: ModuleType) -> None:
     def interrupt(progress: Progress) -> None:
         if progress.done >= 1 and scenarios.lines("waiting"):
@@ -111,6 +115,7 @@ def started(scenarios: ModuleType, function: str, xs: list[int], file: Path) -> 
     return subprocess.Popen([sys.executable, "-c", code])
 
 
+@pytest.mark.thorough
 def test_a_killed_sweep_goes_on_from_its_file_and_leaves_no_worker(scenarios: ModuleType, tmp_path: Path) -> None:
     file, xs = tmp_path / "rows.jsonl", [1, 3, 4, 5, 2]
     process = started(scenarios, "waits", xs, file)
@@ -124,6 +129,7 @@ def test_a_killed_sweep_goes_on_from_its_file_and_leaves_no_worker(scenarios: Mo
     assert file.read_bytes().startswith(kept) and len(file.read_text().splitlines()) == 5
 
 
+@pytest.mark.thorough
 def test_what_a_worker_has_started_ends_with_it(scenarios: ModuleType, tmp_path: Path) -> None:
     process = started(scenarios, "starts_another", [1], tmp_path / "rows.jsonl")
     until(lambda: scenarios.lines("waiting"))
