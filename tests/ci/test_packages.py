@@ -102,6 +102,14 @@ def test_a_source_archive_makes_the_same_wheel_and_holds_no_solution(unpacked: P
     assert metadata(other).items() == metadata(wheel).items()
 
 
+def test_a_contributors_editable_installation_leads_to_the_checkout(tmp_path: Path) -> None:
+    build(ROOT, tmp_path, "wheel:editable")
+    (made,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(made) as archive:
+        (path,) = [name for name in archive.namelist() if name.endswith(".pth")]
+        assert archive.read(path).decode().splitlines() == [str(ROOT)]
+
+
 def test_an_index_shows_addresses_of_the_repository_that_releases(wheel: Path, tmp_path: Path) -> None:
     shown = metadata(wheel)
     addresses = dict(value.split(", ", 1) for value in shown.get_all("Project-URL", []))
