@@ -19,6 +19,7 @@ from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
+FORMAT = 1
 Entry = dict[str, Any]
 Name = Annotated[str, msgspec.Meta(max_length=1024)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
@@ -143,18 +144,22 @@ class Journal(list[Entry]):
         self.append({"action": action, **fields})
 
     def to_json(self) -> str:
-        """One JSON document."""
-        return json.dumps(self, ensure_ascii=False)
+        """Return one JSON document, with its format."""
+        return json.dumps({"format": FORMAT, "actions": self}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Journal:
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote; kitlib 0.1 wrote the list alone.
 
         Raises:
             KitError: for anything else.
         """
+        from kitlib.api.file_format import check_format
+
         try:
-            return cls.checked(json.loads(text))
+            read = json.loads(text)
+            check_format(read, FORMAT, "journal")
+            return cls.checked(read.get("actions", ()) if isinstance(read, dict) else read)
         except (ValueError, RecursionError) as error:
             raise KitError(f"a journal is a JSON list of actions: {error}") from error
 

@@ -24,6 +24,8 @@ from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.journal import Journal
 
 MARK = "kitlib="
+FORMAT = 1
+"""The field `version` of what a link holds, of a cluster or a widget."""
 MAX_TEXT = 48_000
 """Characters of a state; chat programs and mail keep links of this size, browsers far longer ones."""
 MAX_BYTES = 1 << 20

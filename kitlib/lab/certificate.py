@@ -20,6 +20,7 @@ import msgspec
 
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
+from kitlib.api.file_format import check_format
 from kitlib.lab import collected, submissions
 from kitlib.lab.files import write_whole
 from kitlib.lab.recheck import recheck
@@ -27,6 +28,7 @@ from kitlib.lab.signing import is_signed, private_key
 
 CAPSTONE = "16-capstone"
 MAX_PAGE = 1 << 20
+FORMAT = 1
 GOOD_FAITH = "the progress file names no account: the name is of good faith"
 _MARK = re.compile(r'<script type="application/json" id="kitlib-certificate">(.*?)</script>', re.DOTALL)
 
@@ -43,6 +45,7 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         date: when it was confirmed, `2026-01-05`.
         issuer: who confirmed it; "" = nobody yet.
         earned_by: the hub's account in the progress file; "" = none; None = not noted (older certificates).
+        format: of the statement; 0 = written by kitlib 0.1.
     """
 
     name: str
@@ -55,11 +58,14 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     date: str
     issuer: str = ""
     earned_by: str | None = None
+    format: int = 0
 
     def to_data(self) -> dict[str, Any]:
-        """Return the statement as plain data; without `earned_by` where that was not noted, as it was signed then."""
+        """Return the statement as plain data, as it was signed: older ones have no `earned_by`, and no format."""
         data: dict[str, Any] = msgspec.to_builtins(self)
-        return data if self.earned_by is not None else {k: v for k, v in data.items() if k != "earned_by"}
+        absent = {"earned_by"} if self.earned_by is None else set()
+        absent |= set() if self.format else {"format"}
+        return {name: value for name, value in data.items() if name not in absent}
 
     def to_bytes(self) -> bytes:
         """What is signed: JSON with sorted keys."""
@@ -107,6 +113,7 @@ def _statement(name: str, lab: str, points: float, seed: int, issuer: str) -> St
         seed=seed,
         date=datetime.now(UTC).date().isoformat(),
         issuer=submissions.shortened(issuer),
+        format=FORMAT,
     )
 
 
@@ -141,6 +148,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
     found = _MARK.search(text)
     try:
         data: Any = json.loads(found[1].replace("<\\/", "</")) if found else None
+        check_format(data["statement"], FORMAT, str(file))
         statement = convert(data["statement"], Statement)
         signature = base64.b64decode(data["signature"], validate=True)
     except (ValueError, KeyError, TypeError, msgspec.ValidationError) as error:

@@ -17,12 +17,14 @@ import msgspec
 
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
+from kitlib.api.file_format import check_format
 from kitlib.lab import submissions
 from kitlib.lab.files import write_whole
 from kitlib.lab.signing import is_signed, make_key, private_key
 
 FILE = "collected.json"
 MAX_LIST = 8 << 20
+FORMAT = 1
 
 
 class Taken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,12 +47,14 @@ class Collection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         good_faith: whether kernels could read the key and every learner's folder.
         files: account -> its file.
         refused: account -> why its file was not copied.
+        format: of the list; 0 = written by kitlib 0.1.
     """
 
     seconds: float
     good_faith: bool
     files: dict[str, Taken]
     refused: dict[str, str] = {}
+    format: int = 0
 
 
 class _Signed(msgspec.Struct, forbid_unknown_fields=True):
@@ -88,7 +92,7 @@ def collect(
                 continue
             write_whole(target / f"{account}.jsonl", data)
             files[account] = Taken(hashlib.sha256(data).hexdigest(), (names or {}).get(account, ""))
-        made = Collection(round(time.time(), 3), good_faith, files, refused)
+        made = Collection(round(time.time(), 3), good_faith, files, refused, FORMAT)
         data = msgspec.json.encode(made, order="sorted")
         signature = base64.b64encode(private_key(key).sign(data)).decode()
         write_whole(target / FILE, msgspec.json.encode(_Signed(msgspec.Raw(data), signature)))
@@ -116,6 +120,7 @@ def read(folder: Path, key: Path | None = None) -> Collection | None:
         with place.open("rb") as opened:
             signed = decoder(_Signed).decode(opened.read(MAX_LIST))
         data = bytes(signed.collection)
+        check_format(data, FORMAT, str(place))
         made = decoder(Collection).decode(data)
         signature = base64.b64decode(signed.signature, validate=True)
     except (OSError, ValueError) as error:

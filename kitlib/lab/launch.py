@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kitlib.api.errors import KitError
+from kitlib.api.file_format import check_format
 from kitlib.lab import kubectl
 from kitlib.lab.files import copy_whole, write_whole
 from kitlib.lab.pages import pages
@@ -67,6 +68,7 @@ APPS = {
 JUPYTER = Path(__file__).with_name("jupyter")
 """Settings and the extension of JupyterLab and Notebook 7, in the folders that Jupyter looks for."""
 _RECORD = ".kitlib-course.json"
+_FORMAT = 1
 _LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "solution"}
 
 
@@ -111,7 +113,7 @@ def make_course_folder(folder: str | Path) -> Copied:
     record_file = target / _RECORD
     try:
         target.mkdir(parents=True, exist_ok=True)
-        record = json.loads(record_file.read_text()) if record_file.exists() else {}
+        record = recorded(record_file)
         for kind in COURSE_KINDS:
             source = course_source(kind)
             for file in sorted(p for p in source.rglob("*") if p.is_file()):
@@ -121,10 +123,19 @@ def make_course_folder(folder: str | Path) -> Copied:
         (target / "docs").mkdir(exist_ok=True)
         for name, text in pages().items():
             write_whole(target / "docs" / f"{name}.md", text)
-        write_whole(record_file, json.dumps(record, indent=1, sort_keys=True))
+        write_whole(record_file, json.dumps({"format": _FORMAT, "files": record}, indent=1, sort_keys=True))
     except OSError as error:
         raise KitError(f"course folder {target}: {error.strerror or error}") from error
     return done
+
+
+def recorded(file: Path) -> dict[str, str]:
+    """Return the digests of the files that were copied before; kitlib 0.1 wrote them without a format."""
+    if not file.exists():
+        return {}
+    read = json.loads(file.read_text())
+    check_format(read, _FORMAT, str(file))
+    return dict(read.get("files", {}) if "format" in read else read)
 
 
 def _bring(file: Path, target: Path, name: str, record: dict[str, str], done: Copied) -> None:

@@ -5,7 +5,8 @@ Entries are only ever appended, so a killed kernel loses at most the line it was
 ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
 is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data folder.
 
-`Entry` is the schema of a line: what does not fit it is no entry. Files of other
+`Entry` is the schema of a line, and each line has its format: 0.1 wrote none. What does not fit it is no entry; a line
+of a newer format is left alone, with one warning. Files of other
 learners are read by `kitlib.lab.submissions`, which trusts nothing in them.
 """
 
@@ -22,10 +23,15 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from kitlib.api.errors import KitError
+from kitlib.api.file_format import check_format
+
 Kind = Literal["prediction", "check", "hint", "open", "help"]
 ACCOUNT = "JUPYTERHUB_USER"
 """The environment variable that names the account; the hub sets it."""
 Name = Annotated[str, msgspec.Meta(max_length=200)]
+FORMAT = 1
+"""Of the lines that are written."""
 Points = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
@@ -40,6 +46,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         of: points that could be earned.
         seconds: unix time.
         details: what was answered, found, expected; the evidence of a check.
+        format: of the line; 0 = written by kitlib 0.1.
     """
 
     kind: Kind
@@ -49,6 +56,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of: Points
     seconds: Annotated[float, msgspec.Meta(ge=0, le=1e11)]
     details: dict[str, Any] = {}
+    format: Annotated[int, msgspec.Meta(ge=0, le=FORMAT)] = 0
 
 
 _decoder = msgspec.json.Decoder(Entry)
@@ -67,7 +75,7 @@ class Progress:
 
     def record(self, kind: Kind, lab: str, task: str, points: float, of: float, **details: Any) -> Entry:
         """Append an entry and return it; where it cannot be written, that is a warning."""
-        entry = Entry(kind, lab, task, points, of, round(time.time(), 3), details)
+        entry = Entry(kind, lab, task, points, of, round(time.time(), 3), details, FORMAT)
         self._unsaved.append(entry)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,11 +100,18 @@ class Progress:
     def _saved(self) -> Iterator[Entry]:
         if not self.path.exists():
             return
+        newer = ""
         for line in self.path.read_bytes().splitlines():
             try:
                 yield _decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue  # the line that a killed kernel was writing
+                try:
+                    check_format(line, FORMAT, str(self.path))
+                except KitError as error:
+                    newer = str(error)
+                continue  # else the line that a killed kernel was writing
+        if newer:
+            warnings.warn(f"{newer}; what it wrote there is kept and not counted", stacklevel=3)
 
     def score(self, lab: str, kinds: Sequence[str] = ("check", "prediction")) -> tuple[float, float]:
         """(points, possible points) of a lab: the best check of each task, the first answer of each prediction.

@@ -4,7 +4,9 @@ The decisions stand in one file, `room.json`, which learners' servers see but ca
 It is read whenever a lab is opened or checked, so a lab that is opened at the front of the room is open everywhere at
 once. Without such a file every lab is open, and variants are the learners' own.
 
-    {"open": ["01-make-it-guaranteed"], "seeds": {"01-make-it-guaranteed": 7}}
+    {"format": 1, "open": ["01-make-it-guaranteed"], "seeds": {"01-make-it-guaranteed": 7}}
+
+A file without a format is one of kitlib 0.1, or was written by hand.
 """
 
 from __future__ import annotations
@@ -18,17 +20,20 @@ import msgspec
 
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
+from kitlib.api.file_format import check_format
 from kitlib.lab.files import write_whole
 from kitlib.lab.variant import check_seed
 
 FILE = "room.json"
 VARIABLE = "KITLIB_ROOM"
 MAX_FILE = 1 << 20
+FORMAT = 1
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The file."""
 
+    format: int = 0
     open: list[str] | None = None
     seeds: dict[str, int] = {}
 
@@ -114,6 +119,7 @@ def read(file: str | Path) -> Room:
         return Room()
     except OSError as error:
         raise KitError(f"{place}: {error.strerror or error}") from error
+    check_format(text, FORMAT, str(place))
     try:
         stored = decoder(_Stored).decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -128,7 +134,7 @@ def write(file: str | Path, room: Room) -> None:
         KitError: it cannot be written.
     """
     place = Path(file)
-    stored = _Stored(None if room.open is None else list(room.open), dict(room.seeds))
+    stored = _Stored(FORMAT, None if room.open is None else list(room.open), dict(room.seeds))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, msgspec.json.format(msgspec.json.encode(stored)).decode() + "\n")

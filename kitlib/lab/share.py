@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.file_format import check_format
 from kitlib.cluster.shared import (
+    FORMAT,
     MARK,
     SharedState,
     converted,
@@ -39,6 +41,7 @@ def opened(text: str) -> Any:
         KitError: the link is none, or holds what a scenario cannot have; nothing is made then.
     """
     document = unpacked(state_in(text))
+    check_format(document, FORMAT, "share", "version")
     if isinstance(document, dict) and "widget" in document:
         from kitlib.widgets.shared import SharedScene, opened_scene
 

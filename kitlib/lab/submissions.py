@@ -23,9 +23,10 @@ import msgspec
 
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
+from kitlib.api.file_format import check_format
 from kitlib.lab.definition import SIMULATED, Definition, Ground, LabFolder
 from kitlib.lab.launch import course_source
-from kitlib.lab.progress import Kind, Name, Points
+from kitlib.lab.progress import FORMAT, Kind, Name, Points
 
 MAX_FILE = 64 << 20
 """Bytes of a progress file: a course of 15 labs with a hundred checks each stays below 20 MB."""
@@ -73,6 +74,7 @@ class Submitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of: Points
     seconds: Annotated[float, msgspec.Meta(ge=0, le=1e11)]
     details: Details = Details()
+    format: Annotated[int, msgspec.Meta(ge=0, le=FORMAT)] = 0
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,7 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
     try:
         entry = reads.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        check_format(line, FORMAT)
         raise KitError(f"not an entry: {shortened(str(error))}") from None
     lab = course_labs().get(entry.lab)
     if lab is None:

@@ -18,6 +18,7 @@ ALLOWED = {
     "tests/conformance/test_kubelet_replay.py": "a command of the package as a whole",
     "tests/conformance/test_vectors.py": "the cases of every kind",
     "tests/lab/start/test_without_numpy.py": "the first cell where numpy is missing",
+    "tests/lab/test_formats.py": "every file that users keep, of each version",
     "tests/lab/test_full_disk.py": "everything of a lesson that writes files",
     "tests/lab/test_labs.py": "every lab of `labs/`",
     "tests/widgets/test_base.py": "widgets/_parts/base.py",

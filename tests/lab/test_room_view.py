@@ -134,10 +134,10 @@ def test_the_room_is_shown_as_text_and_as_a_page(tmp_path: Path) -> None:
 def test_the_command_opens_closes_and_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, "bob", [check(FIRST, 0)])
     assert cli.main(["room", str(tmp_path), "--close", "all", "--open", "01", "--seed", "01=7"]) == 0
-    assert json.loads((tmp_path / "room.json").read_text()) == {"open": [LAB], "seeds": {LAB: 7}}
+    assert json.loads((tmp_path / "room.json").read_text()) == {"format": 1, "open": [LAB], "seeds": {LAB: 7}}
     assert f"{LAB}: 1 " in capsys.readouterr().out
     assert cli.main(["room", str(tmp_path), "--seed", "01=", "-o", str(tmp_path / "room.html")]) == 0
-    assert json.loads((tmp_path / "room.json").read_text()) == {"open": [LAB]}
+    assert json.loads((tmp_path / "room.json").read_text()) == {"format": 1, "open": [LAB]}
     assert "<table>" in (tmp_path / "room.html").read_text()
 
 

@@ -61,7 +61,7 @@ def test_labels_taints_and_what_was_done_by_hand_come_along():
         (packed(b"not json"), "(?i)expect|json"),
         (packed(b"[" * 5000), "(?i)nest|deep|levels|recursion|expect"),
         (packed({**GOOD, "extra": 1}), "extra"),
-        (packed({**GOOD, "version": 2}), "version"),
+        (packed({**GOOD, "version": 2}), "update kitlib"),
         (packed({**GOOD, "nodes": []}), "nodes"),
         (packed({**GOOD, "nodes": [NODE] * 101}), "nodes"),
         (packed({**GOOD, "nodes": [{**NODE, "cpus": 10**9}]}), "cpus"),

@@ -17,6 +17,7 @@ import msgspec
 
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
+from kitlib.api.file_format import check_format
 from kitlib.study.sweeps.grid import key
 from kitlib.study.sweeps.row import Row
 
@@ -98,24 +99,13 @@ class Record:
             self._write(msgspec.json.encode(provenance) + b"\n")
             return provenance
         known = self._header(lines[0], provenance)
-        reads = decoder(Row)
-        for number, line in enumerate(lines[1:], start=2):
-            if len(line) > MAX_LINE:
-                raise KitError(f"{self.path}: line {number}: {len(line)} bytes; at most {MAX_LINE} are read")
-            try:
-                row = reads.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise KitError(f"{self.path}: line {number}: not a row: {shortened(str(error), 200)}") from None
-            self.rows[key(row.point)] = row
+        self.rows |= _rows(lines, self.path)
         if len(whole) != len(content):  # the line that a killed process was writing
             self._file.truncate(len(whole))
         return known
 
     def _header(self, line: bytes, mine: Provenance) -> Provenance:
-        try:
-            found = decoder(Provenance).decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise KitError(f"{self.path}: not the results file of a sweep") from None
+        found = _provenance(line, self.path)
         for name in ("format", "kitlib", "scenario", "metrics", "release", "scenario_hash"):
             theirs, ours = getattr(found, name), getattr(mine, name)
             if theirs != ours:
@@ -135,6 +125,47 @@ class Record:
             with suppress(OSError):
                 self._file.truncate(before)
             raise KitError(f"{self.path}: {error.strerror or error}") from None
+
+
+def read(path: Path) -> tuple[Provenance, list[Row]]:
+    """Return what a results file holds: its header, and the last row of each point, in the file's order.
+
+    Another version of kitlib may have computed it: nothing is continued here.
+
+    Raises:
+        KitError: it cannot be read, or is no results file.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise KitError(f"{path}: {error.strerror or error}") from None
+    lines = content[: content.rfind(b"\n") + 1].splitlines()
+    if not lines:
+        raise KitError(f"{path}: not the results file of a sweep")
+    return _provenance(lines[0], path), list(_rows(lines, path).values())
+
+
+def _provenance(line: bytes, path: Path) -> Provenance:
+    """The header of a file of any version. Raises: KitError."""
+    check_format(line, FORMAT, str(path))
+    try:
+        return decoder(Provenance).decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise KitError(f"{path}: not the results file of a sweep") from None
+
+
+def _rows(lines: list[bytes], path: Path) -> dict[str, Row]:
+    """Key of a point -> its last row, of the lines behind the header. Raises: KitError."""
+    reads, found = decoder(Row), dict[str, Row]()
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) > MAX_LINE:
+            raise KitError(f"{path}: line {number}: {len(line)} bytes; at most {MAX_LINE} are read")
+        try:
+            row = reads.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise KitError(f"{path}: line {number}: not a row: {shortened(str(error), 200)}") from None
+        found[key(row.point)] = row
+    return found
 
 
 def _lock(file: Any, path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.errors import KitError
+from kitlib.study.sweeps import record
 from kitlib.study.sweeps.grid import RELEASE, SEED
 from kitlib.study.sweeps.record import Provenance
 from kitlib.study.sweeps.row import Row
@@ -31,6 +33,16 @@ class Results:
     total: int
     provenance: Provenance
     note: str = ""
+
+    @classmethod
+    def read(cls, file: str | Path) -> Results:
+        """Return what a results file holds, also one that another version of kitlib wrote.
+
+        Raises:
+            KitError: it cannot be read, or is no results file.
+        """
+        provenance, rows = record.read(Path(file))
+        return cls(rows, len(rows), provenance)
 
     @property
     def complete(self) -> bool:
