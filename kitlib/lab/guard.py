@@ -25,7 +25,7 @@ When a difference counts:
 
 Only objects that the learner wrote are compared, so what controllers, scheduler and kubelets change is never an
 accusation. A native sidecar counts as the container that it was before. A new annotation is a note, unless its key
-belongs to Kubernetes or to this kit.
+belongs to Kubernetes or to this kit. The system's priority classes are never open.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class LabGuard:
                 continue
             if added and path[:2] == ("metadata", "annotations") and not any(one in path[2] for one in _EFFECTIVE):
                 continue
-            if not any(_matches(pattern, path, added) for pattern in opened):
+            if not any(_matches(pattern, path, added) for pattern in opened) or _is_systems(path, now):
                 return _text(path)
         return ""
 
@@ -243,6 +243,11 @@ def _matches(pattern: Path, path: Path, added: bool) -> bool:
     if pattern[-1] == "+":
         return added and len(path) == len(pattern) and _matches(pattern[:-1], path, added)
     return len(pattern) <= len(path) and all(a in ("*", b) for a, b in zip(pattern, path, strict=False))
+
+
+def _is_systems(path: Path, view: Any) -> bool:
+    """Return whether a pod asks for a class that is for what the cluster itself cannot run without."""
+    return path[-1] == "priorityClassName" and str(view["spec"].get(path[-1])).startswith("system-")
 
 
 def _text(path: Path) -> str:

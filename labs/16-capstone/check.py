@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from kitlib.api.podresources import pod_requests
+from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Experiment, Facts
 from kitlib.lab.history import Moment
@@ -47,7 +47,7 @@ def report(facts: Facts) -> None:
 def orders(facts: Facts) -> None:
     v = facts.variant
     pod = facts.pod(v.orders)
-    statuses = {status.name: status for status in pod.status.container_statuses}
+    statuses = {s.name: s for s in [*pod.status.init_container_statuses, *pod.status.container_statuses]}
     for name in ("server", v.side):
         status = statuses.get(name)
         running = status.state.get("running") if status else None
@@ -60,7 +60,7 @@ def orders(facts: Facts) -> None:
             if ended == "OOMKilled"
             else "let time pass: lab.cluster.advance(120)",
         )
-    side = next(c for c in pod.spec.containers if c.name == v.side)
+    side = next(c for c in containers_of(pod) if c.name == v.side)
     limits = [side.resources.limits.get("memory"), pod.spec.resources and pod.spec.resources.limits.get("memory")]
     bounds = [limit.value() for limit in limits if limit]
     facts.expect(

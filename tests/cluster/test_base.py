@@ -263,6 +263,31 @@ def test_time_moves_only_by_hand() -> None:
             cluster.advance(wrong)  # type: ignore[arg-type]
 
 
+def test_a_read_object_that_was_changed_and_applied_is_applied_in_a_replay_too() -> None:
+    """Leases are renewed when they are read, so the versions of a replay are others."""
+    first, second = Cluster.simulated(1), Cluster.simulated(1)
+    for cluster in (first, second):
+        cluster.apply(POD_OF_REPLAY)
+        cluster.advance(60)
+        cluster.journal.clear()
+    second.list("Lease")
+    first.patch("Pod", "a", {"metadata": {"labels": {"one": "1"}}})
+    pod = first.get("Pod", "a")
+    pod.metadata.labels["two"] = "2"
+    first.apply(pod)
+    assert pod.metadata.resource_version
+    second.replay(list(first.journal))
+    assert second.get("Pod", "a").metadata.labels == {"one": "1", "two": "2"}
+
+
+POD_OF_REPLAY = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "main", "image": "x:1"}]},
+}
+
+
 def test_a_replayed_journal_leads_to_the_same_objects() -> None:
     first = hollow(2, seed=3)
     first.apply(WEB)
