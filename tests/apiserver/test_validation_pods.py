@@ -185,3 +185,31 @@ def test_a_windows_pod_may_not_have_a_field_of_linux(field: str, value: Any) -> 
     said = [text for text in problems(pod(os={"name": "windows"}, **spec)) if "windows pod" in text]
     assert said == [f"spec.{field}: Forbidden: cannot be set for a windows pod"]
     assert not [text for text in problems(pod(os={"name": "linux"}, **spec)) if "windows pod" in text]
+
+
+@pytest.mark.parametrize("where", ["pod", "containers", "initContainers", "ephemeralContainers"])
+def test_a_linux_pod_may_not_have_windows_options(where: str) -> None:
+    """Source: validation.validateLinux."""
+    own = {"securityContext": {"windowsOptions": {"runAsUserName": "a"}}}
+    spec: dict[str, Any] = {"os": {"name": "linux"}}
+    if where == "pod":
+        spec |= own
+    else:
+        spec[where] = [{"name": "one", "image": "x", **own}]
+    place = "spec" if where == "pod" else f"spec.{where}[0]"
+    said = [text for text in problems(pod(**spec)) if "windows options" in text]
+    assert said == [f"{place}.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod"]
+    assert not [text for text in problems(pod(os={"name": "linux"})) if "windows options" in text]
+
+
+@pytest.mark.parametrize(("account", "refused"), [("", True), ("default", False)])
+def test_a_token_in_a_volume_needs_a_service_account(account: str, refused: bool) -> None:
+    """Source: validatePodMetadataAndSpec."""
+    token = {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
+    said = [
+        text for text in problems(pod(serviceAccountName=account, volumes=[token])) if "serviceAccountToken" in text
+    ]
+    assert bool(said) is refused
+    assert all(
+        text.startswith("spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: ") for text in said
+    )

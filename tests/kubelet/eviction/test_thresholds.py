@@ -76,3 +76,38 @@ def test_a_threshold_is_met_below_its_line_and_not_at_it(threshold, reclaim, ava
     )
     seen = {"memory.available": Observation(available, 2**30)}
     assert bool(thresholds_met(thresholds, seen, min_reclaim=bool(reclaim))) is met
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("0.0%", ""),
+        ("100.0%", ""),
+        ("-1%", "must be >= 0%"),
+        ("101%", "must be <= 100%"),
+        ("0", "must be positive: 0"),
+        ("-1", "must be positive: -1"),
+        ("1", ""),
+    ],
+)
+def test_what_a_threshold_may_be(text, problem):
+    """Source: kubelet eviction.parseThresholdStatement."""
+    if not problem:
+        (found,) = parse_threshold_config((), {"memory.available": text})
+        assert found.hard
+        return
+    with pytest.raises(ThresholdError, match=problem):
+        parse_threshold_config((), {"memory.available": text})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("0%", "must be positive: 0%"), ("1%", ""), ("-1Mi", "negative eviction minimum reclaim"), ("0", "")],
+)
+def test_what_a_minimum_reclaim_may_be(text, problem):
+    """Source: kubelet eviction.parseMinimumReclaims."""
+    if not problem:
+        assert parse_threshold_config((), {"memory.available": "1Gi"}, min_reclaim={"memory.available": text})
+        return
+    with pytest.raises(ThresholdError, match=problem):
+        parse_threshold_config((), {"memory.available": "1Gi"}, min_reclaim={"memory.available": text})

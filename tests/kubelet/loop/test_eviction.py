@@ -149,3 +149,25 @@ def test_who_is_admitted_under_pressure(one: Pod, conditions: tuple[str, ...], a
     assert (made.admit(one) == "") is admitted
     if not admitted:
         assert made.admit(one) == f"The node had condition: [{' '.join(conditions)}]. "
+
+
+@pytest.mark.parametrize(
+    ("dedicated", "signal", "first"),
+    [
+        (False, "nodefs.available", "layers"),
+        (True, "nodefs.available", "logs"),
+        (True, "imagefs.available", "layers"),
+    ],
+)
+def test_the_pod_goes_that_fills_the_disk_that_is_short(dedicated: bool, signal: str, first: str) -> None:
+    """Source: buildSignalToRankFunc: with a file system of their own, layers count for imagefs only."""
+    made = EvictionManager(
+        KubeletSettings(enforce_node_allocatable=(), eviction_hard={signal: "100Mi"}), RELEASE, dedicated=dedicated
+    )
+    stats = {
+        "layers": PodStats(containers=(ContainerStats("c", rootfs=500 * MI, logs=1 * MI),)),
+        "logs": PodStats(containers=(ContainerStats("c", rootfs=1 * MI, logs=50 * MI),)),
+    }
+    seen = {signal: Observation(50 * MI, 1024 * MI)}
+    found = made.look(0, seen, [pod("logs"), pod("layers")], lambda: stats)
+    assert found is not None and found.pod.metadata.name == first
