@@ -157,6 +157,42 @@ MEANINGS = (
         "the pods that use the claim",
     ),
     Meaning(
+        "node(s) didn't match PersistentVolume's node affinity",
+        "VolumeBinding",
+        "a bound volume cannot be used from the node, often because it is in another zone",
+        "kubectl get pv -o yaml: nodeAffinity",
+    ),
+    Meaning(
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod",
+        "VolumeRestrictions",
+        "another pod uses a claim that one pod alone may use (ReadWriteOncePod)",
+        "the pods that use the claim",
+    ),
+    Meaning(
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+        "VolumeBinding",
+        "a claim names a volume that does not exist any longer",
+        "kubectl get pv,pvc",
+    ),
+    Meaning(
+        "node(s) didn't match Pod's required features",
+        "NodeDeclaredFeatures",
+        "the pod needs a feature that the node's kubelet does not declare, often because it is older",
+        "kubectl get node -o jsonpath={.status.declaredFeatures}",
+    ),
+    Meaning(
+        "node(s) didn't match scheduler-enforced node affinity",
+        "NodeAffinity",
+        "the scheduler's configuration (addedAffinity) excludes the node",
+        "the scheduler's NodeAffinityArgs",
+    ),
+    Meaning(
+        "node(s) didn't match the requested node name",
+        "NodeName",
+        "the pod names another node (spec.nodeName)",
+        "the pod's spec.nodeName",
+    ),
+    Meaning(
         "pod has unbound immediate PersistentVolumeClaims",
         "VolumeBinding",
         "a claim that is bound at once is not bound yet: its provisioner or a volume is missing",

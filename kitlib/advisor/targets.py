@@ -17,6 +17,7 @@ KINDS = {
     "StatefulSet": ("statefulset", "statefulsets", "sts"),
     "DaemonSet": ("daemonset", "daemonsets", "ds"),
     "ReplicaSet": ("replicaset", "replicasets", "rs"),
+    "ReplicationController": ("replicationcontroller", "replicationcontrollers", "rc"),
     "CronJob": ("cronjob", "cronjobs", "cj"),
     "PodGroup": ("podgroup", "podgroups", "pg"),
     "Workload": ("workload", "workloads", "wl"),

@@ -155,7 +155,7 @@ def wanted(dump: Dump, obj: KubeObject) -> int:
         return most if left is None else min(most, max(0, left))
     if obj.kind == "DaemonSet":
         return sum(one.should_run for one in _placements(dump, obj).values())
-    if obj.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
+    if obj.kind in ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"):
         return number(data_of(obj), "spec", "replicas", default=1)
     return 0
 
@@ -379,6 +379,7 @@ READERS: dict[str, Callable[[Dump, Any], Results]] = {
     "CronJob": _cron_job,
     "Deployment": _deployment,
     "ReplicaSet": _replicas,
+    "ReplicationController": _replicas,
     "StatefulSet": _stateful_set,
     "DaemonSet": _daemon_set,
     "PodGroup": _pod_group,

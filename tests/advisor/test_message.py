@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import kitlib
 from kitlib.advisor.message import decode, in_words, meaning_of
 from kitlib.api.errors import KitError
 from kitlib.scheduler.plugins import inter_pod_affinity, node_ports, node_volume_limits
@@ -46,6 +50,14 @@ def test_counts_that_do_not_add_up_are_explained(message: str, comment: str) -> 
 )
 def test_the_plugins_own_reasons_are_known(reason: str) -> None:
     assert meaning_of(reason) is not None
+
+
+def test_every_wording_of_every_release_is_known() -> None:
+    folder = Path(kitlib.__file__).parent
+    files = [*(folder / "scheduler/plugins").glob("*.py"), *(folder / "api").glob("release*.py")]
+    written = {text for file in files for text in re.findall(r'"(node\(s\) [^"]*)"', file.read_text())}
+    assert len(written) > 15
+    assert not [text for text in written if meaning_of(text.replace("{{", "{")) is None]
 
 
 def test_other_texts_are_refused() -> None:
