@@ -28,6 +28,7 @@ from kitlib.lab.cheat_sheet import page
 from kitlib.lab.launch import JUPYTER, START, make_course_folder
 from kitlib.lab.pages import pages, rendered, title_of
 from kitlib.lab.server import START_OPTION
+from kitlib.lab.start.first_scene import KERNEL_PLUGIN, put_first_scene
 
 NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "pdoc")
 WHEELS = (
@@ -37,7 +38,6 @@ WHEELS = (
 """Pure Python packages that Pyodide's distribution does not have; they are put into the site."""
 PYTHON = "3.14"
 """Of the Pyodide that JupyterLite's kernel is made for."""
-KERNEL_PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
 KERNEL = {"kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}}
 
 
@@ -113,6 +113,7 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
         (work / "site" / "cheat-sheet.html").write_text(page(), encoding="utf-8")
         modules = build_api_pages(work / "site" / "api")
         _front(work / "site")
+        put_first_scene(work / "site")
         try:
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(work / "site", target)

@@ -27,6 +27,29 @@ HOW_REAL = "For a real kernel start Docker or Podman, then run <code>kitlib lab 
 HOW_REAL_BROWSER = "For a real kernel install kitlib where Docker or Podman runs, then run <code>kitlib lab</code>."
 
 
+def scene_of(progress: Progress) -> dict[str, Any]:
+    """What the first scenes show, and the lesson that explains them step by step."""
+    pods = [{"name": p.name, "qos": p.qos, "requests": p.requests, "uses": p.uses} for p in kill.PODS]
+    card = next(one for one in course_map(progress) if one.name == SCENES_LESSON)
+    return {
+        "pods": pods,
+        "capacity": kill.CAPACITY,
+        "grows": kill.GROWING.name,
+        "more": kill.GROWING.wants - kill.GROWING.uses,
+        "question": kill.QUESTION,
+        "processors": kill.NODE["cpus"],
+        "first": throttle.FIRST,
+        "lesson": {"path": card.path, "title": f"{card.number} · {card.title}"},
+    }
+
+
+def course_of(progress: Progress) -> dict[str, Any]:
+    """The course's cards with what was reached, and the one to go on with."""
+    cards = course_map(progress)
+    on = continue_with(cards, progress)
+    return {"cards": [card.as_data() for card in cards], "continue": on.path if on else ""}
+
+
 class _Scenes:
     """What the page's buttons do."""
 
@@ -44,8 +67,8 @@ class _Scenes:
                 "map": self.map,
             },
             kernel=self._kernel(),
-            scene=self._scene(),
-            course=self._course(),
+            scene=scene_of(self._progress),
+            course=course_of(self._progress),
         )
 
     def _kernel(self) -> dict[str, Any]:
@@ -56,30 +79,6 @@ class _Scenes:
         real = "" if lesson.kernel == "docker" else HOW_REAL_BROWSER if browser else HOW_REAL
         how = HOW["kubernetes" if lesson.kernel == "docker" and lesson.as_pods else lesson.kernel]
         return {"real": lesson.kernel == "docker", "title": title, "how": how, "get": real}
-
-    def _scene(self) -> dict[str, Any]:
-        pods = [{"name": p.name, "qos": p.qos, "requests": p.requests, "uses": p.uses} for p in kill.PODS]
-        more = kill.GROWING.wants - kill.GROWING.uses
-        return {
-            "pods": pods,
-            "capacity": kill.CAPACITY,
-            "grows": kill.GROWING.name,
-            "more": more,
-            "question": kill.QUESTION,
-            "processors": kill.NODE["cpus"],
-            "first": throttle.FIRST,
-            "lesson": self._lesson_of_the_scene(),
-        }
-
-    def _lesson_of_the_scene(self) -> dict[str, str]:
-        """Return the lesson that explains the scene step by step."""
-        card = next(one for one in course_map(self._progress) if one.name == SCENES_LESSON)
-        return {"path": card.path, "title": f"{card.number} · {card.title}"}
-
-    def _course(self) -> dict[str, Any]:
-        cards = course_map(self._progress)
-        on = continue_with(cards, self._progress)
-        return {"cards": [card.as_data() for card in cards], "continue": on.path if on else ""}
 
     def hello(self) -> None:
         """The page is there: prepare the node while its reader reads."""
@@ -119,7 +118,7 @@ class _Scenes:
 
     def map(self) -> None:
         """The map again, with what was done since."""
-        self.page.course = self._course()
+        self.page.course = course_of(self._progress)
 
 
 def make_page(nodes: str = "") -> StartPage:

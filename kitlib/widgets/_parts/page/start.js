@@ -166,7 +166,8 @@ function killScene(model) {
     h("p", {}, scene.question.replace(/ Whom.*/, ""), " ", h("b", {}, "Whom does the kernel kill?")),
     bar.svg, h("div", { class: "pods", role: "group", "aria-label": "Your guess" }, ...cards),
     h("div", { class: "act" }, run, hint), result);
-  return { box, failed: () => { run.disabled = !guess; hint.textContent = ""; bar.reset(); } };
+  const resume = (kept) => { if (kept.guess) choose(kept.guess); if (kept.guess && kept.run) go(); };
+  return { box, resume, failed: () => { run.disabled = !guess; hint.textContent = ""; bar.reset(); } };
 }
 
 function throttleScene(model) {
@@ -272,7 +273,7 @@ function kernelBox(model) {
   return chip;
 }
 
-export default {
+const startPage = {
   render({ model, el }) {
     if (!document.getElementById(LETTERS + "-style")) {
       const sheet = h("style", { id: LETTERS + "-style" });
@@ -299,6 +300,7 @@ export default {
     const shown = new IntersectionObserver((entries) => { if (entries.some((one) => one.isIntersecting)) seen(); });
     shown.observe(el.lastChild);
     model.send({ kind: "hello" });
+    if (window.kitlibFirst && !window.kitlibFirst.contains(el)) kill.resume(window.kitlibKept ?? {}); // guessed before Python was there
     return () => {
       shown.disconnect();
       window.removeEventListener("keydown", guard, true);
@@ -306,3 +308,4 @@ export default {
     };
   },
 };
+export default startPage;
