@@ -1,6 +1,6 @@
 const PICTURES = ".kitlib-chart, .kitlib-board, .kitlib-lanes, .kitlib-live, .kitlib-grid";
-let next = 0;
-function idOf(node) { return node.id || (node.id = "kitlib-" + ++next); }
+// Every widget has a copy of this script: one count for the whole page, or two fields would point at one note.
+function idOf(node) { return node.id || (node.id = "kitlib-" + (window.kitlibIds = (window.kitlibIds ?? 0) + 1)); }
 function mend(root, model) {
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", model.get("title"));

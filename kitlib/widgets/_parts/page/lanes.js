@@ -1,7 +1,9 @@
 // What happened when: a lane for each pod, a mark for each entry, marks of one moment above each other. A click or Enter
 // says what a mark means; arrow keys walk through time; the player shows what had happened until a moment.
-const SIGNS = { event: ["●", "blue"], kernel: ["■", "red"], kubelet: ["◆", "green"], cgroup: ["▲", "orange"] };
-const MARK = 16;
+// Who said it is the sign, in ink; only an end has a hue, and a sign of its own.
+const SIGNS = { event: "●", kernel: "■", kubelet: "◆", cgroup: "▲" };
+const ENDS = /Killed process|oom-kill|OOMKilled|exit code 137|Evicted|evicting/;
+const MARK = 24;
 function element(tag, kind, text) {
   const made = document.createElement(tag);
   if (kind) made.className = kind;
@@ -32,11 +34,11 @@ export default {
     });
     el.kitlibPlayer = player;
     el.append(empty, body, axis, player.bar, legend, status);
-    for (const [name, [sign, tone]] of Object.entries(SIGNS)) {
+    for (const [name, sign] of Object.entries({ ...SIGNS, end: "✗" })) {
       const line = element("li"), key = element("i", "", sign);
       key.dataset.sign = sign;
-      key.style.color = `var(--kit-${tone}-text)`;
-      line.append(key, { event: "Kubernetes event", kernel: "kernel log", kubelet: "kubelet step", cgroup: "cgroup change" }[name]);
+      if (name === "end") key.style.color = "var(--kit-red-text)";
+      line.append(key, { end: "killed or evicted", event: "Kubernetes event", kernel: "kernel log", kubelet: "kubelet step", cgroup: "cgroup change" }[name]);
       legend.append(line);
     }
     function until(seconds) {
@@ -57,12 +59,13 @@ export default {
         row.append(element("span", "kitlib-lane-name", name), track);
         row.firstChild.title = name;
         for (const entry of all.filter((one) => one.lane === name)) {
-          const [sign, tone] = SIGNS[entry.source] ?? SIGNS.event, mark = element("button", "kitlib-mark", sign);
+          const ends_it = ENDS.test(entry.text), sign = ends_it ? "✗" : SIGNS[entry.source] ?? SIGNS.event;
+          const mark = element("button", "kitlib-mark", sign);
           let level = ends.findIndex((end) => end <= x(entry.seconds));
           if (level < 0) level = ends.length < 6 ? ends.length : 5;
           ends[level] = x(entry.seconds) + MARK;
           mark.type = "button";
-          mark.style.cssText = `left:${x(entry.seconds)}px;top:${level * (MARK - 2)}px;color:var(--kit-${tone}-text)`;
+          mark.style.cssText = `left:${x(entry.seconds)}px;top:${level * (MARK - 2)}px;color:var(--kit-${ends_it ? "red-text" : "ink"})`;
           mark.setAttribute("aria-label", `${entry.seconds} s, ${entry.source}, ${entry.object}: ${entry.text}`);
           mark.title = mark.getAttribute("aria-label");
           track.append(mark);
