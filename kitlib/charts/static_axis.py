@@ -63,10 +63,12 @@ class Axis:
         if layout.tickvals is not None:
             texts = layout.ticktext if layout.ticktext is not None else [str(v) for v in layout.tickvals]
             return [(self.at(v), str(t).replace("<br>", " ")) for v, t in zip(layout.tickvals, texts, strict=True)]
-        step = _round(abs(self.high - self.low) / 5)
+        memory = "Mi" in str(layout.title.text or "").replace(",", " ").split()  # ticks of memory are powers of two
+        least = abs(self.high - self.low) / 5
+        step = 2.0 ** math.ceil(math.log2(least)) if memory else _round(least)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
-        return [(self.at(i * step), _text(i * step)) for i in range(first, last + 1)]
+        return [(self.at(i * step), _text(i * step, memory=memory)) for i in range(first, last + 1)]
 
 
 def _round(least: float) -> float:
@@ -75,7 +77,9 @@ def _round(least: float) -> float:
     return next(factor * tens for factor in (1, 2, 5, 10) if factor * tens >= least * (1 - 1e-9))
 
 
-def _text(value: float) -> str:
+def _text(value: float, *, memory: bool) -> str:
+    if memory and value and value % 1024 == 0:
+        return f"{value / 1024:g}Gi"
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= 10 * size:
             return f"{value / size:g}{unit}"

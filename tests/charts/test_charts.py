@@ -144,7 +144,7 @@ def test_a_still_picture_has_a_panel_for_each_pair_of_axes_and_patterns_beside_c
     svg = pod_resources_chart([container], [], qos="Burstable").svg()
     assert "CPUs" in svg and "memory, Mi" in svg
     texts = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"0.5", "1", "100", "200"} <= set(texts)
+    assert {"0.5", "1", "128", "256"} <= set(texts)
 
 
 def test_a_score_that_the_host_has_refused_is_said():

@@ -182,9 +182,11 @@ export default {
     }));
     let spec_totals = new Map();
     function axis(panel, node) {
-      const step = Math.max(panel.whole, nice((panel.high - panel.low) / 5)), marks = [];
+      const memory = /\bMi\b/.test(panel.title), least = (panel.high - panel.low) / 5; // ticks of memory: powers of two
+      const step = memory ? 2 ** Math.ceil(Math.log2(least || 1)) : Math.max(panel.whole, nice(least)), marks = [];
       for (let i = Math.ceil(panel.low / step - 1e-9); i * step <= panel.high + 1e-9; i++) {
-        const mark = element("span", "", number(i * step));
+        const value = i * step;
+        const mark = element("span", "", memory && value && value % 1024 === 0 ? value / 1024 + "Gi" : number(value));
         mark.style.left = panel.at(i * step) + "%";
         marks.push(mark);
       }
