@@ -7,6 +7,7 @@ takes the guess over when it comes, and the still one goes away.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,11 @@ def early(site: Path) -> str:
     The site's settings name the place of Pyodide, and may be edited after the site was built, so that the page reads
     them; the kit's wheel is in the site.
     """
-    wheels = [f"../{path.relative_to(site).as_posix()}" for path in sorted((site / "pypi").glob("kitlib-*.whl"))]
+    found = sorted((site / "pypi").glob("kitlib-*.whl"))
+    hashes = [
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in found
+    ]  # piplite asks with it: one address, one load
+    wheels = [f"../pypi/{path.name}?sha256={digest}" for path, digest in zip(found, hashes, strict=True)]
     return f"<script>{script('early.js', WHEELS=wheels, NAMES=PYODIDE, PLUGIN=KERNEL_PLUGIN)}</script>"
 
 

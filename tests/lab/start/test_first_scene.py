@@ -36,7 +36,7 @@ def test_the_page_of_jupyterlab_holds_the_scene_and_asks_for_python_at_once(tmp_
     put_first_scene(site_of(tmp_path))
     html = (tmp_path / "lab" / "index.html").read_text()
     head = html.partition("</head>")[0]
-    assert "../pypi/kitlib-1.0-py3-none-any.whl" in head and all(name in head for name in PYODIDE)
+    assert "../pypi/kitlib-1.0-py3-none-any.whl?sha256=e3b0c442" in head and all(name in head for name in PYODIDE)
     assert head.index("<script>") < head.index("<title>")  # before anything of JupyterLab
     assert html.index("<p>lab</p>") < html.index('id="kitlib-first"') < html.index("</body>")
     assert html.count("</script>") == 2 and json.dumps(START) in html  # nothing in a script ends it
