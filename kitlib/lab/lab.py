@@ -32,6 +32,7 @@ from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Reveal
 from kitlib.lab.progress import Progress
 from kitlib.lab.score import Score, hint_cost, score
+from kitlib.lab.tables import Table, pods_table
 from kitlib.lab.tally import Tally
 from kitlib.lab.variant import check_seed, learners_seed
 from kitlib.views.notebook import register
@@ -271,11 +272,9 @@ class Lab:
         wanted = [(kind, name)] if kind else [tuple(one.split()) for one in self._folder.definition.edit]
         print("---\n".join(to_yaml(self.cluster.get(kind, name, namespace)) for kind, name in wanted))
 
-    def pods(self) -> Any:
-        """All pods as a frame."""
-        from kitlib.views import pods_frame
-
-        return pods_frame(self.cluster)
+    def pods(self) -> Table:
+        """All pods as a table."""
+        return pods_table(self.cluster)
 
     def tree(self, node: str = "") -> Any:
         """The cgroup tree of a node (of the first, if none is named), read back from its files."""

@@ -114,3 +114,28 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple | set):
         return ", ".join(_text(one) for one in value)
     return short(value)
+
+
+GAP = "-"
+"""The text of a cell without a value."""
+
+
+def in_binary_units(amount: int) -> str:
+    """Return bytes as Kubernetes writes them: 7516192768 is 7Gi; in MiB, rounded, where no unit divides them."""
+    for power, unit in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
+        if amount and amount % 2**power == 0:
+            return f"{amount >> power}{unit}"
+    return f"{amount / 2**20:.1f}Mi" if amount >= 2**20 else str(amount)
+
+
+def pods_table(cluster: Any) -> Table:
+    """Return one row a pod, with memory in binary units and "-" for what a pod does not have."""
+    from kitlib.views import pods_frame
+
+    frame = pods_frame(cluster)
+    rows = frame.astype(object).where(frame.notna() & (frame != ""), GAP).to_dict("records")
+    for row in rows:
+        for name in ("memory request", "memory limit"):
+            if name in row and row[name] != GAP:
+                row[name] = in_binary_units(int(row[name]))
+    return Table(rows, list(frame.columns))

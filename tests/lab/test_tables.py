@@ -2,7 +2,10 @@
 
 import re
 
-from kitlib.lab.tables import short, table
+import pytest
+
+from kitlib.cluster import Cluster
+from kitlib.lab.tables import in_binary_units, pods_table, short, table
 
 
 def test_rows_mappings_and_frames_become_tables():
@@ -55,3 +58,30 @@ def test_figures_stand_right_and_texts_left():
 
 def test_no_cell_is_broken_inside_a_word():
     assert "word-break:normal" in table({"a": "x"})._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0, "0"),
+        (1000, "1000"),
+        (512, "512"),
+        (8192, "8Ki"),
+        (7516192768, "7Gi"),
+        (2**20 * 300, "300Mi"),
+        (10**8, "95.4Mi"),
+    ],
+)
+def test_bytes_are_written_in_the_largest_unit_that_divides_them(amount, text):
+    assert in_binary_units(amount) == text
+
+
+def test_a_table_of_pods_has_no_bytes_and_no_holes():
+    cluster = Cluster.simulated(1)
+    resources = {"requests": {"cpu": "100m", "memory": "7Gi"}}
+    spec = {"nodeSelector": {"no": "node"}, "containers": [{"name": "c", "image": "x:1", "resources": resources}]}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
+    header, row = str(pods_table(cluster)).splitlines()
+    assert header.split()[:5] == ["namespace", "pod", "node", "phase", "reason"]
+    assert row.split() == ["default", "a", "-", "Pending", "-", "Burstable", "0", "0", "100", "-", "7Gi", "-"]
+    assert str(pods_table(Cluster.simulated(1))).strip().startswith("namespace")
