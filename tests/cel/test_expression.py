@@ -48,7 +48,7 @@ def test_evaluations_in_two_threads_never_share_a_budget():
     both = threading.Barrier(2, timeout=30)
     answers: list[object] = []
 
-    class Meeting(list[int]):
+    class Meeting:
         def __eq__(self, other: object) -> bool:
             both.wait()
             charge(60)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from typing import Any
 
 import pytest
 
+from kitlib.api.errors import KitError
 from kitlib.apiserver.admission.custom import rules as custom_resource_rules
 from kitlib.apiserver.admission.custom.rules import broken_rules, cel_value
+from kitlib.cluster import Cluster
+from tests.apiserver.admission.custom.definitions import custom, definition
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
@@ -125,3 +130,33 @@ def test_times_bytes_and_addresses_are_what_their_formats_say() -> None:
     assert broken_rules(made, good) == []
     bad = {"since": "2026-05-05T01:02:03Z", "day": "2026-12-31", "wait": "1h1s", "key": "YQ==", "network": "11.0.0.0/8"}
     assert [error.body.partition("failed rule: ")[2] for error in broken_rules(made, bad)] == rules
+
+
+@pytest.mark.thorough
+def test_two_clusters_in_two_threads_never_refuse_each_others_objects() -> None:
+    """Each object costs more than half of what one may cost, and both are checked at once."""
+    rule = {"rule": "self.l.all(x, self.l.all(y, x + y >= 0))"}
+    schema = {**root(l={"type": "array", "items": WHOLE, "maxItems": 400}), "x-kubernetes-validations": [rule]}
+    version = {"schema": {"openAPIV3Schema": root(spec=schema)}}
+    both, refused = threading.Barrier(2, timeout=60), []
+
+    def apply() -> None:
+        with Cluster.simulated(1) as cluster:
+            cluster.apply(definition("lists", "Listed", "example.com", **version))
+            both.wait()
+            try:
+                cluster.apply(custom("Listed", "example.com", spec={"l": [1] * 340}))
+            except KitError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=apply) for _ in range(2)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert refused == []
