@@ -38,8 +38,8 @@ def rejected_by(decision: Decision) -> dict[str, list[int]]:
         return found
     if not decision.filters.status.ok:
         return {decision.filters.status.plugin: list(range(len(decision.nodes)))}
-    for row, name in enumerate(decision.nodes):
-        for status in decision.statuses(name):
+    for row in range(len(decision.nodes)):
+        for status in decision.statuses_at(row):
             found.setdefault(status.plugin, []).append(row)
     return found
 
@@ -118,14 +118,15 @@ def _anti_partners(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Bloc
         t.unrolled(namespaces, keep_selector=scheduler.release.enabled("KitNamespaceSelectorAskedTwice"))
         for t in info.required_anti_affinity
     ]
-    snapshot = scheduler.snapshot
+    snapshot, places = scheduler.snapshot, dict[str, set[int]]()
     for other in snapshot.every_pod():
         terms = [(t, "the pod's anti-affinity") for t in own if t.matches(other.pod, namespaces)]
         terms += [(t, "anti-affinity of") for t in other.required_anti_affinity if t.matches(info.pod, namespaces)]
         for term, whose in terms:
             codes = snapshot.label(term.topology_key)[0]
-            place = codes[other.row]
-            if place >= 0 and any(codes[row] == place for row in rows):
+            if term.topology_key not in places:
+                places[term.topology_key] = set(codes[rows].tolist())
+            if codes[other.row] >= 0 and int(codes[other.row]) in places[term.topology_key]:
                 words = whose if whose.endswith("of") else f"{whose} forbids the same {term.topology_key} as"
                 tail = f" (by {term.topology_key})" if whose.endswith("of") else ""
                 yield other.row, other.pod, f"{words}{tail}"

@@ -121,9 +121,9 @@ class Decision:
             return [self.gate] if self.gate else []
         if not self.filters.status.ok:
             return [self.filters.status]
-        return self._statuses(self.nodes.index(node))
+        return self.statuses_at(self.nodes.index(node))
 
-    def _statuses(self, row: int) -> list[Status]:
+    def statuses_at(self, row: int) -> list[Status]:
         """The same by row, of a cycle in which PreFilter has not ended it."""
         assert self.filters is not None
         if self.filters.prefilter_node_names is not None and row not in self.filters.rows:
@@ -140,7 +140,7 @@ class Decision:
         if self.filters is None or not self.filters.status.ok:
             return {name: self.reasons_of(name) for name in self.nodes}
         return {
-            name: [reason for status in self._statuses(row) for reason in status.reasons]
+            name: [reason for status in self.statuses_at(row) for reason in status.reasons]
             for row, name in enumerate(self.nodes)
         }
 
@@ -258,7 +258,7 @@ class Decision:
         lines.append(f"Pod {name}: {len(feasible)} of {len(self.nodes)} nodes pass every filter.")
         by_reason: dict[tuple[str, str], list[str]] = {}
         for row, node in enumerate(self.nodes):
-            for status in self._statuses(row):
+            for status in self.statuses_at(row):
                 for reason in status.reasons:
                     by_reason.setdefault((status.plugin, reason), []).append(node)
         for (plugin, reason), nodes in sorted(by_reason.items(), key=lambda item: -len(item[1])):
