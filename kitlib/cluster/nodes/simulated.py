@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +43,7 @@ SIGNALS: Final = (2, 9, 15)
 """That end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 if TYPE_CHECKING:
+    from kitlib.node.common.log import Log
     from kitlib.node.simulated.shell.machine import Data
 
 
@@ -295,6 +296,24 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def written_files(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, Data | None]:
         """Return path -> content of the files that commands in a container have written."""
         return self.runtime.written_files(self._running(pod, container, namespace).id)
+
+    def log(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> Callable[[], Log]:
+        """Return a function that returns the output of a container's present run so far, or of the one before."""
+        from kitlib.node.common.log import Log as NoLog
+        from kitlib.node.simulated.output import log_of
+
+        wanted = (namespace, pod, container)
+        found = [
+            runs
+            for runs in self.runtime.runs.values()
+            if (runs[-1].pod.namespace, runs[-1].pod.name, runs[-1].container.name) == wanted
+        ]
+        if not found:
+            return lambda: NoLog(lambda: 0.0)
+        runs = max(found, key=lambda one: one[-1].began)
+        run = runs[0] if previous and runs[-1].ended is None else runs[-1]
+        epoch = self._reports.now().timestamp() - self.kernel.now
+        return lambda: log_of(run, self.kernel.now, epoch)
 
     def pressure(self, resource: str) -> str:
         """What /proc/pressure/RESOURCE shows of the whole machine: cpu, memory or io; there on v1 too.

@@ -1,4 +1,4 @@
-"""Streams into containers of a simulated node: a small shell reads the commands; programs print nothing.
+"""Streams into containers of a simulated node: a small shell reads commands, and logs show what the program writes.
 
 A stream that follows a container stays open while its process runs and ends with it, as on a real node.
 Source: CRI Attach, ContainerStatus; kubelet logs.ReadLogs (follow until the container has ended).
@@ -12,166 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kitlib.api.errors import KitError
-from kitlib.api.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
+from kitlib.api.streams import Heard, LogOptions
 
 if TYPE_CHECKING:  # the shell is loaded with the first command
-    from kitlib.cluster.nodes.simulated_exec import ContainerShell, ExecNode, Result
+    from kitlib.cluster.nodes.simulated_exec import ExecNode
+    from kitlib.cluster.nodes.simulated_stream_kinds import LogStream, ShellStream
+    from kitlib.node.common.log import Log
 
 SHELLS = ("sh", "bash", "ash", "dash")
 KILLED = 137
 """Exit code of a command whose container has ended. Source: shells: 128 + SIGKILL."""
-_LONGEST = 65536
-"""Bytes of a line that are kept while its end has not come."""
-
-
-class ShellStream:
-    """A command in a simulated container, or its shell.
-
-    Args:
-        shell: of the container.
-        command: one command, which ends at once; None = the shell reads lines until its input ends.
-        heard: the user.
-        tty: whether there is a terminal, see `kitlib.cluster.nodes.terminal`; lines end in CR LF.
-        exited: called with the exit code when the shell reads no more.
-    """
-
-    def __init__(
-        self,
-        shell: ContainerShell,
-        command: Sequence[str] | None,
-        heard: Heard,
-        *,
-        tty: bool,
-        exited: Callable[[int], None] = lambda code: None,
-    ) -> None:
-        from kitlib.cluster.nodes.terminal import LineDiscipline
-
-        self._shell, self._heard, self._tty, self._exited = shell, heard, tty, exited
-        self._input, self._open = b"", True
-        self._terminal, self._size = LineDiscipline(), (0, 0)
-        self._prompt = shell.prompt
-        if command is not None:
-            self._finish(shell.run(command))
-        elif tty:
-            self._say(STDOUT, self._prompt)
-
-    def write(self, data: bytes) -> None:
-        """Take what is typed."""
-        self._heard(StreamEvent(taken=len(data)))
-        if not self._open:
-            return
-        if self._tty:
-            self._type(data)
-            return
-        self._input = (self._input + data)[-_LONGEST:]
-        while self._open and b"\n" in self._input:
-            line, _, self._input = self._input.partition(b"\n")
-            self._line(line.decode("utf-8", "replace"))
-
-    def _type(self, keys: bytes) -> None:
-        for typed in self._terminal.feed(keys):
-            if typed.kind == "echo":
-                self._heard(StreamEvent(STDOUT, typed.data))
-            elif typed.kind == "line":
-                self._line(typed.data.decode("utf-8", "replace"))
-            elif typed.kind == "interrupt":  # the shell lives on, and so does nothing else in the foreground
-                self._say(STDOUT, self._prompt)
-            else:
-                self._end(0)
-            if not self._open:
-                return
-
-    def _line(self, line: str) -> None:
-        if self._tty and line.split() == ["stty", "size"]:
-            self._say(STDOUT, f"{self._size[1]} {self._size[0]}\n{self._prompt}")
-            return
-        if line.strip().split(" ")[0] == "exit":
-            self._finish(self._shell.line(line))
-            return
-        result = self._shell.line(line)
-        self._say(STDOUT, result.stdout)
-        self._say(STDERR, result.stderr)
-        if self._tty:
-            self._say(STDOUT, self._prompt)
-
-    def end_input(self) -> None:
-        """The shell has read everything."""
-        if self._open:
-            if self._input:
-                self._line(self._input.decode("utf-8", "replace"))
-            if self._open:
-                self._end(0)
-
-    def resize(self, width: int, height: int) -> None:
-        """Keep the size for `stty size`; nothing else here is as wide as the terminal."""
-        self._size = width, height
-
-    def more(self, size: int) -> None:
-        """Output is small."""
-
-    def close(self) -> None:
-        """The user has gone."""
-        self._open = False
-
-    def _say(self, channel: int, text: str) -> None:
-        if text:
-            plain = text.replace("\r\n", "\n").replace("\n", "\r\n") if self._tty else text
-            self._heard(StreamEvent(STDOUT if self._tty else channel, plain.encode()))
-
-    def _finish(self, result: Result) -> None:
-        self._say(STDOUT, result.stdout)
-        self._say(STDERR, result.stderr)
-        self._end(result.code)
-
-    def _end(self, code: int) -> None:
-        self._open = False
-        self._heard(StreamEvent(ended=True, code=code))
-        self._exited(code)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether neither side has ended it."""
-        return self._open
-
-    def container_ended(self, code: int) -> None:
-        """The container has ended, and what ran in it."""
-        if self._open:
-            self._end(code)
-
-
-class SilentStream:
-    """The output of a program that prints nothing: it ends when the program does."""
-
-    def __init__(self, heard: Heard) -> None:
-        self._heard, self._open = heard, True
-
-    def write(self, data: bytes) -> None:
-        """The program reads nothing: what is typed is gone."""
-        self._heard(StreamEvent(taken=len(data)))
-
-    def end_input(self) -> None:
-        """The program reads nothing."""
-
-    def resize(self, width: int, height: int) -> None:
-        """There is no terminal."""
-
-    def more(self, size: int) -> None:
-        """Nothing comes."""
-
-    def close(self) -> None:
-        """The user has gone."""
-        self._open = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether neither side has ended it."""
-        return self._open
-
-    def container_ended(self, code: int) -> None:
-        """The program has ended."""
-        if self._open:
-            self._open = False
-            self._heard(StreamEvent(ended=True))
 
 
 class Followed(NamedTuple):
@@ -183,7 +33,7 @@ class Followed(NamedTuple):
         current: the process that its container has now; 0 = none.
     """
 
-    stream: ShellStream | SilentStream
+    stream: ShellStream | LogStream
     pid: int
     current: Callable[[], int]
 
@@ -203,6 +53,10 @@ class SimulatedStreams(ABC):
         """The node as the shell sees it."""
 
     @abstractmethod
+    def log(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> Callable[[], Log]:
+        """Return a function that returns the output of a container's present run so far, or of the one before."""
+
+    @abstractmethod
     def pid(self, namespace: str, pod: str, container: str) -> int:
         """The process of a container; 0 = it does not run."""
 
@@ -213,6 +67,7 @@ class SimulatedStreams(ABC):
     def end_streams(self) -> None:
         """End the streams whose container's process has ended; called after every step of time."""
         for one in tuple(self.followed):
+            one.stream.tell()
             if one.current() != one.pid:
                 self.followed.remove(one)
                 one.stream.container_ended(KILLED)
@@ -230,8 +85,8 @@ class SimulatedStreams(ABC):
 
     def attach(
         self, namespace: str, pod: str, container: str, heard: Heard, *, stdin: bool, tty: bool
-    ) -> ShellStream | SilentStream:
-        """With input a shell, whatever the program is; without, silence until the program ends.
+    ) -> ShellStream | LogStream:
+        """With input a shell, whatever the program is; without, what the program writes from now on.
 
         Where the container has standard input, the shell is its program: when it exits, the container ends.
 
@@ -242,17 +97,26 @@ class SimulatedStreams(ABC):
             exited = partial(self.program_exits, namespace, pod, container)
             return self._shell(namespace, pod, container, None, heard, tty, exited)
         self.as_exec_node().proc(pod, container, namespace)
-        return self._silent(namespace, pod, container, heard)
+        return self._told(namespace, pod, container, heard, LogOptions(follow=True, tail=0))
 
-    def follow(self, namespace: str, pod: str, container: str, heard: Heard, options: LogOptions) -> SilentStream:
-        """A simulated program prints nothing; who follows it hears of its end."""
+    def follow(self, namespace: str, pod: str, container: str, heard: Heard, options: LogOptions) -> LogStream:
+        """What the container's command has written; with `follow` what comes until it ends."""
         if options.follow and not options.previous and self.pid(namespace, pod, container):
-            return self._silent(namespace, pod, container, heard)
-        stream = SilentStream(heard)
+            return self._told(namespace, pod, container, heard, options)
+        from kitlib.cluster.nodes.simulated_stream_kinds import LogStream
+
+        stream = LogStream(heard, self.log(namespace, pod, container, previous=options.previous), options)
         stream.container_ended(0)
         return stream
 
-    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> SilentStream:
+    def _told(self, namespace: str, pod: str, container: str, heard: Heard, options: LogOptions) -> LogStream:
+        from kitlib.cluster.nodes.simulated_stream_kinds import LogStream
+
+        stream = LogStream(heard, self.log(namespace, pod, container), options)
+        self._follow(stream, namespace, pod, container)
+        return stream
+
+    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> LogStream:
         """A simulated program listens on no port.
 
         Raises:
@@ -271,6 +135,7 @@ class SimulatedStreams(ABC):
         exited: Callable[[int], None] = lambda code: None,
     ) -> ShellStream:
         from kitlib.cluster.nodes.simulated_exec import ContainerShell
+        from kitlib.cluster.nodes.simulated_stream_kinds import ShellStream
 
         node = self.as_exec_node()
         node.proc(pod, container, namespace)
@@ -279,12 +144,7 @@ class SimulatedStreams(ABC):
             self._follow(stream, namespace, pod, container)
         return stream
 
-    def _silent(self, namespace: str, pod: str, container: str, heard: Heard) -> SilentStream:
-        stream = SilentStream(heard)
-        self._follow(stream, namespace, pod, container)
-        return stream
-
-    def _follow(self, stream: ShellStream | SilentStream, namespace: str, pod: str, container: str) -> None:
+    def _follow(self, stream: ShellStream | LogStream, namespace: str, pod: str, container: str) -> None:
         self.followed = [one for one in self.followed if one.stream.is_open]
         current = partial(self.pid, namespace, pod, container)
         self.followed.append(Followed(stream, current(), current))

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from kitlib.node.real.log import Log
+from kitlib.node.common.log import Log
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -27,13 +27,13 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.prober.worker import Answer, ProbeType
+from kitlib.node.common.log import Log
 from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.container_streams import ContainerStreams, Started
 from kitlib.node.real.exec import start_exec
 from kitlib.node.real.killing import Killing
-from kitlib.node.real.log import Log
 from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.probing import Probing

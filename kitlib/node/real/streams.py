@@ -19,8 +19,8 @@ from typing import Any
 
 from kitlib.api.errors import KitError, NotFound
 from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.node.common.log import Log, shown
 from kitlib.node.real import listening, terminal
-from kitlib.node.real.log import Log, shown
 from kitlib.node.real.running import Running
 from kitlib.node.real.runtime import CrunRuntime
 

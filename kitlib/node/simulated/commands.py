@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import shortened
@@ -21,11 +21,10 @@ from kitlib.node.common.workload import (
     declared_workload,
 )
 from kitlib.node.simulated.mounts import mounts_of
-from kitlib.node.simulated.programs import images
+from kitlib.node.simulated.programs import Behaviour, images, note_of
 
 if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
-    from kitlib.node.simulated.programs.recorder import Change, Mount
-    from kitlib.node.simulated.shell.machine import Data
+    from kitlib.node.simulated.programs.recorder import Mount
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
 """Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
@@ -33,34 +32,6 @@ _SHELLS = ("sh", "bash", "ash", "dash")
 _PROC = {"/proc/self/nproc": re.compile("nproc|/"), "/proc/meminfo": re.compile("meminfo|%|/")}
 """Files of /proc that a command may read -> whether it, or a script that it names, does so."""
 _NAME = re.compile(r"\$\{?#?(\w+)")
-
-
-class Behaviour(NamedTuple):
-    """The behaviour of a container.
-
-    Attributes:
-        workload: the resource use over time.
-        changes: changes of files, by seconds since the container's start.
-        loop: (start, seconds of a round) of the endless loop; None = no loop.
-    """
-
-    workload: Workload
-    changes: tuple[Change, ...] = ()
-    loop: tuple[float, float] | None = None
-
-    def files_at(self, seconds: float) -> dict[str, Data | None]:
-        """Return path -> content so long after the container's start; None = it was removed, or is not there yet."""
-        if self.loop is not None and seconds >= sum(self.loop):
-            begins, length = self.loop
-            seconds = begins + length + (seconds - begins) % length if length else seconds
-            seconds -= length
-        found: dict[str, Data | None] = {}
-        for one in self.changes:
-            if one.time <= seconds:
-                found[one.path] = one.data
-            else:
-                found.setdefault(one.path, None)
-        return found
 
 
 def workload_of(
@@ -175,9 +146,3 @@ def behaviour(
 def _unknown(command: Sequence[str], why: str) -> Workload:
     name = str(command[0]).rpartition("/")[2][:15] if command else "app"
     return IDLE._replace(name=name or "app", note=note_of(command, why))
-
-
-def note_of(command: Sequence[str], why: str = "") -> str:
-    """Return the sentence about a command that is not known, or not followed for this reason."""
-    shown = shortened(" ".join(map(str, command[:20])), 100)
-    return f"Unknown command {shown!r}: it idles" + (f" ({shortened(why, 200)})" if why else "")

@@ -28,6 +28,7 @@ from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.network import PodNetwork
 from kitlib.node.simulated.process import Process
+from kitlib.node.simulated.programs import Run
 
 if TYPE_CHECKING:
     from kitlib.node.simulated.shell.machine import Data
@@ -75,6 +76,7 @@ class SimulatedRuntime:
         self.allocatable: int | None = None
         self._written: dict[str, dict[str, Data | None]] = {}
         self._seen: dict[str, dict[str, str]] = {}
+        self.runs: dict[str, list[Run]] = {}
         self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
@@ -111,8 +113,8 @@ class SimulatedRuntime:
         if missing:
             raise ContainerProblem("RunContainerError", missing)
         try:
-            self._seen[identity] = self._shown(pod, container, env, cgroup)
-            workload = workload_of(pod, container, env, self._seen[identity])
+            seen = self._seen[identity] = self._shown(pod, container, env, cgroup)
+            workload = workload_of(pod, container, env, seen)
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         try:
@@ -123,6 +125,7 @@ class SimulatedRuntime:
         self._made_of[identity] = container.image, self.kernel.now
         self._environments[identity] = dict(env)
         self._containers[identity], self._written[identity] = container, {}
+        self.runs[identity] = [*self.runs.get(identity, ())[-1:], Run(pod, container, dict(env), seen, self.kernel.now)]
         if workload.note:
             self._note(pod, container, workload.note)
 
@@ -330,6 +333,8 @@ class SimulatedRuntime:
         left = [one for one in self._dead.pop(identity, ()) if one.id != instance]
         if left:
             self._dead[identity] = left
+        elif identity not in self._pids:
+            self.runs.pop(identity, None)
 
     def _leave_behind(self, identity: str, process: Process) -> None:
         """What an instance has written stays when it ends; a pause container writes nothing."""
@@ -366,6 +371,8 @@ class SimulatedRuntime:
         self._names.pop(self._pids.pop(identity), None)
 
     def _remove(self, identity: str) -> None:
+        if identity in self.runs and self.runs[identity][-1].ended is None:
+            self.runs[identity][-1].ended = self.kernel.now
         self._environments.pop(identity, None)
         self._containers.pop(identity, None)
         self._written.pop(identity, None)

@@ -1,0 +1,73 @@
+"""The programs of simulated containers, and what following a command comes to: `Behaviour`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.errors import shortened
+from kitlib.node.common.workload import Workload
+
+if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
+    from kitlib.node.simulated.programs.recorder import Change
+    from kitlib.node.simulated.shell.machine import Data
+
+
+class Behaviour(NamedTuple):
+    """The behaviour of a container.
+
+    Attributes:
+        workload: the resource use over time.
+        changes: changes of files, by seconds since the container's start.
+        loop: (start, seconds of a round) of the endless loop; None = no loop.
+        output: (seconds since the start, text) of what it writes to standard output and standard error, in order.
+        output_loop: (index in `output` of the first line of a round, seconds of a round) of the endless loop.
+    """
+
+    workload: Workload
+    changes: tuple[Change, ...] = ()
+    loop: tuple[float, float] | None = None
+    output: tuple[tuple[float, str], ...] = ()
+    output_loop: tuple[int, float] | None = None
+
+    def files_at(self, seconds: float) -> dict[str, Data | None]:
+        """Return path -> content so long after the container's start; None = it was removed, or is not there yet."""
+        if self.loop is not None and seconds >= sum(self.loop):
+            begins, length = self.loop
+            seconds = begins + length + (seconds - begins) % length if length else seconds
+            seconds -= length
+        found: dict[str, Data | None] = {}
+        for one in self.changes:
+            if one.time <= seconds:
+                found[one.path] = one.data
+            else:
+                found.setdefault(one.path, None)
+        return found
+
+
+@dataclass
+class Run:
+    """One run of a container, from its start to its end.
+
+    Attributes:
+        pod, container: the container of a pod.
+        environment: its variables.
+        shown: path -> content of files that the node showed in it.
+        began: seconds on the node's clock.
+        ended: seconds on the node's clock; None = it runs.
+    """
+
+    pod: Pod
+    container: Container
+    environment: Mapping[str, str]
+    shown: Mapping[str, str]
+    began: float
+    ended: float | None = None
+
+
+def note_of(command: Sequence[str], why: str = "") -> str:
+    """Return the sentence about a command that is not known, or not followed for this reason."""
+    shown = shortened(" ".join(map(str, command[:20])), 100)
+    return f"Unknown command {shown!r}: it idles" + (f" ({shortened(why, 200)})" if why else "")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.node.common.workload import FOREVER, Phase, Workload, check_workload
-from kitlib.node.simulated.commands import Behaviour, note_of
-from kitlib.node.simulated.programs import catalogue
+from kitlib.node.simulated.programs import Behaviour, catalogue, note_of
 from kitlib.node.simulated.programs.jobs import together
 from kitlib.node.simulated.programs.recorder import Mount, Recorder
 from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
@@ -79,7 +78,10 @@ def follow(
     changes = tuple(
         sorted([*recorder.changes, *(c for job in recorder.jobs for c in job.changes)], key=lambda one: one.time)
     )
-    return Behaviour(check_workload(workload), changes, (begins, length) if recorder.repeats is not None else None)
+    jobs = [line for job in recorder.jobs for line in job.output]
+    output = tuple(sorted([*recorder.output, *jobs], key=lambda one: one[0]))
+    loop = (begins, length) if recorder.repeats is not None else None
+    return Behaviour(check_workload(workload), changes, loop, output, None if jobs else recorder.output_loop)
 
 
 def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:

@@ -81,6 +81,7 @@ class Mark(NamedTuple):
     now: float
     state: tuple[object, ...]
     changes: int
+    output: int
 
 
 class Recorder:
@@ -98,6 +99,8 @@ class Recorder:
         repeats: the index of the phase at which the recording begins again after the last one; None = it does not.
         program: the name of the last program that took time.
         jobs: recorders of background jobs.
+        output: (seconds, text) of what is written to standard output and standard error.
+        output_loop: (index in `output`, seconds of a round) of the endless loop that writes on; None = no loop.
     """
 
     def __init__(
@@ -114,6 +117,8 @@ class Recorder:
         self.repeats: int | None = None
         self.program, self._entered = "", ""
         self.jobs: list[Recorder] = []
+        self.output: list[tuple[float, str]] = []
+        self.output_loop: tuple[int, float] | None = None
         self._files: dict[str, File] = {}
         self._held, self._logs, self._barrier = 0.0, 0.0, 0
 
@@ -226,7 +231,9 @@ class Recorder:
         """Return the state now."""
         self._barrier = len(self.phases)
         files = tuple((path, file.data.size, min(file.reads, 2)) for path, file in self._files.items())
-        return Mark(len(self.phases), self.now, (files, self._held, self._logs // 65536), len(self.changes))
+        return Mark(
+            len(self.phases), self.now, (files, self._held, self._logs // 65536), len(self.changes), len(self.output)
+        )
 
     def repeat(self, since: object, changed: bool) -> None:
         """Go on for ever where a round has left everything as it was."""
@@ -237,6 +244,7 @@ class Recorder:
                 self.spend(0.001, cpus=1.0)
             return
         round_ = self.phases[since.phase :]
+        self.output_loop = (since.output, took) if took else None
         if not took:
             self.spend(FOREVER, cpus=1.0)
         if len(round_) == 1 or took < SHORT_ROUND:
@@ -355,5 +363,7 @@ class Recorder:
 
     def log(self, data: Data, *, error: bool = False) -> None:
         """Write standard output to the container's log, which is rotated."""
+        if data.text and len(self.output) < MAX_PHASES:
+            self.output.append((self.now, data.text))
         self._logs = min(self._logs + data.size, LOGS)
         self._copy(data.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kitlib.node.real.log import KEPT, MAX_LINE, Log, shown
+from kitlib.node.common.log import KEPT, MAX_LINE, Log, shown
 
 
 def log() -> tuple[Log, list[float]]:

@@ -1,4 +1,4 @@
-"""A container's output on a real node: its last lines with the time at which each came.
+"""A container's output: its last lines with the time at which each came.
 
 Source: kubelet kuberuntime logs.ReadLogs; containerd cri/io (a line is cut at 16 KiB).
 """

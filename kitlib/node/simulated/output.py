@@ -1,0 +1,49 @@
+"""The output of a simulated container, as `kubectl logs` shows it.
+
+What a followed command writes is known when it starts: its lines are taken from its behaviour at the moment at which
+somebody reads them. A program that is not followed prints nothing, and nor does `date`.
+
+Source: kubelet kuberuntime logs.ReadLogs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kitlib.node.common.log import KEPT, Log
+from kitlib.node.simulated.commands import behaviour_of
+from kitlib.node.simulated.programs import Behaviour, Run
+
+
+def log_of(run: Run, now: float, epoch: float) -> Log:
+    """Return what a run has written so far.
+
+    Args:
+        run: the run of a container.
+        now: seconds on the node's clock.
+        epoch: seconds since the Unix epoch at which the node's clock showed 0.
+    """
+    behaviour = behaviour_of(run.pod, run.container, run.environment, run.shown)
+    at = run.began
+    log = Log(lambda: epoch + at)
+    for seconds, text in written(behaviour, (now if run.ended is None else run.ended) - run.began):
+        at = run.began + seconds
+        log.add(text.encode())
+    if run.ended is not None:
+        log.end()
+    return log
+
+
+def written(behaviour: Behaviour, until: float) -> Iterator[tuple[float, str]]:
+    """Yield (seconds since the start, text); of an endless loop at least the newest KEPT bytes."""
+    yield from (one for one in behaviour.output if one[0] <= until)
+    if behaviour.output_loop is None:
+        return
+    first, length = behaviour.output_loop
+    inside = behaviour.output[first:]
+    size = sum(len(text) for _, text in inside)
+    if not size:
+        return
+    last = int((until - inside[0][0]) // length)
+    for number in range(max(1, last - KEPT // size - 1), last + 1):
+        yield from ((at + number * length, text) for at, text in inside if at + number * length <= until)
