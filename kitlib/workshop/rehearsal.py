@@ -103,7 +103,7 @@ class RehearsalResult:
         for step, limit, change in (
             ("page", SLOW_SERVER, "start servers beforehand (--roster), or take more processors"),
             ("first widget", SLOW_WIDGET, "take more processors, or let people begin one after the other"),
-            ("first check", SLOW_CHECK, "take more processors; checks wait for each other, none is lost"),
+            ("first check", SLOW_CHECK, "take more processors; no check is lost"),
         ):
             if (slowest := self.slowest(step)) > limit:
                 wanted = -(-self.processors * slowest // limit)

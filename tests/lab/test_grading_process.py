@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,22 @@ def test_a_check_cannot_write_a_file_or_take_all_memory(tmp_path: Path) -> None:
         (result,) = grade_apart(folder(tmp_path, does), [{"action": "apply", "objects": [CONFIG]}]).results
         assert not result.passed and ("File too large" in result.found or "MemoryError" in result.found)
     assert not (tmp_path / "trap").exists() or not (tmp_path / "trap").read_bytes()
+
+
+def test_a_check_that_waits_for_a_processor_says_so_in_a_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grading_process, "_SLOW", 0.0)
+    monkeypatch.setenv("KITLIB_ROOM", "room.json")
+    told: list[str] = []
+    said = threading.Event()
+
+    def tell(text: str) -> None:
+        told.append(text)
+        said.set()
+
+    with grading_process._patience(tell):
+        assert said.wait(30)
+    assert len(told) == 1 and "waits for a processor" in told[0]
+    monkeypatch.setenv("KITLIB_ROOM", "")
+    before = threading.active_count()
+    with grading_process._patience(tell):
+        assert threading.active_count() == before, "outside of a room nothing is told"

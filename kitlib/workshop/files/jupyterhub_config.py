@@ -80,10 +80,6 @@ c.Spawner.environment = {"KITLIB_NODES": "simulated"}  # a learner's server has 
 
 ROOM_FOLDER.mkdir(parents=True, exist_ok=True)
 c.Spawner.environment |= {"KITLIB_ROOM": str(ROOM_FOLDER / "room.json")}
-# checks take turns, one for each processor (kitlib.lab.turns); learners lock these files, and cannot write them
-(ROOM_FOLDER / "turns").mkdir(exist_ok=True)
-for name in ("queue", *(f"slot-{number}" for number in range(len(os.sched_getaffinity(0))))):
-    (ROOM_FOLDER / "turns" / name).touch(0o644)
 
 # The room: the trainer's page, help, votes, servers started before people come, what is collected.
 c.JupyterHub.services = [
