@@ -27,7 +27,7 @@ from kitlib.lab.progress import Progress
 from kitlib.lab.summary import Summary
 from kitlib.lab.tally import Tally
 from kitlib.views.notebook import register
-from kitlib.views.tokens import css, paint
+from kitlib.views.tokens import css
 
 if TYPE_CHECKING:
     from kitlib.lab.experiment_run import ExperimentRun
@@ -412,8 +412,7 @@ class Lesson:
         score = f" Predictions so far: {right:g} of {of:g} right." if of else ""
         notes = "".join(f"<br>{html.escape(_sentence(note))}" for note in self.notes)
         return (
-            f"<style>{css()}</style>"
-            f'<p class="kitlib-lesson" style="border-left:4px solid {paint("line")};padding-left:.7em">'
+            f'<style>{css()}</style><p class="kitlib-lesson" style="border-left:2px solid;padding-left:.7em">'
             f"<b>{html.escape(self._kernel_words())}</b> ({html.escape(self.why)}).{other}{score}{notes}</p>"
         )
 
