@@ -21,6 +21,7 @@ from kitlib.advisor.findings import Gap
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.targets import find_target
+from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import RELEASES, Release
@@ -37,7 +38,7 @@ DRAIN_SECONDS = 120.0
 """Virtual seconds for which a drain asks for evictions that budgets refuse."""
 
 
-_BAD = frozenset({"pending", "gone", "preempted", "deferred", "infeasible"})
+_BAD = frozenset({"pending", "gone", "stuck", "preempted", "deferred", "infeasible"})
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Effect:
     Attributes:
         pod: `namespace/name` as it was, or of a new pod.
         kind: `moves`, `pending`, `placed`, `gone`, `new`, `preempted`, `resized`, `deferred`,
-            `infeasible`, `ends`, or `stays` (after a drain).
+            `infeasible`, `ends`, `stuck`, or `stays` (after a drain).
         before, after: its node; "" = none.
         why: the reason.
     """
@@ -97,6 +98,7 @@ class WhatIf:
             "placed": "get a node",
             "gone": "are lost",
             "ends": "end",
+            "stuck": "wait for their end to be confirmed",
             "new": "are new",
             "preempted": "are preempted",
             "resized": "are resized",
@@ -111,6 +113,7 @@ class WhatIf:
         return f"{', then '.join(self.questions)}: {'; '.join(parts) or 'nothing changes for any pod'}."
 
 
+@collector_paused()
 def what_if(dump: Dump, questions: Sequence[str], *, force: bool = False, delete_emptydir_data: bool = False) -> WhatIf:
     """Return what would happen if these questions were carried out one after the other.
 
@@ -127,9 +130,9 @@ def what_if(dump: Dump, questions: Sequence[str], *, force: bool = False, delete
         trial = _Trial(dump, cluster, {"force": force, "delete_emptydir_data": delete_emptydir_data})
         for ask, words in parsed:
             ask(trial, *words)
-        return WhatIf(
-            tuple(questions), tuple(trial.effects()), tuple(trial.refused), tuple(trial.changes), tuple(trial.gaps())
-        )
+        effects = tuple(trial.effects())
+        gaps = tuple(trial.gaps({one.pod for one in effects}))
+        return WhatIf(tuple(questions), effects, tuple(trial.refused), tuple(trial.changes), gaps)
 
 
 class _Trial:
@@ -140,8 +143,12 @@ class _Trial:
         self.refused: list[str] = []
         self.changes: list[str] = []
         self.resized: list[Effect] = []
-        self._before: dict[str, Pod] = {pod.metadata.uid: deepcopy(pod) for pod in cluster.list("Pod")}
+        self._before = self._pods()
         self._drained: set[str] = set()
+
+    def _pods(self) -> dict[str, Pod]:
+        """Return UID -> pod as stored; a change replaces the stored object, so that these stay as they are."""
+        return {pod.metadata.uid: pod for pod in self.cluster.api.store.list(Pod, copy=False)}
 
     def drain(self, node: str) -> None:
         self._known(node)
@@ -232,15 +239,14 @@ class _Trial:
         return Effect(pod.key, "resized", pod.spec.node_name, pod.spec.node_name, "the node has room")
 
     def _known(self, node: str) -> Node:
-        found = next((one for one in self.cluster.list("Node") if one.name == node), None)
+        found = next((one for one in self.cluster.api.store.list(Node, copy=False) if one.name == node), None)
         if found is None:
             raise NotFound("nodes", node)
         return found
 
-    def gaps(self) -> list[Gap]:
-        """Return the gaps of the pods that are concerned, each once."""
+    def gaps(self, concerned: set[str]) -> list[Gap]:
+        """Return the gaps of the pods that are concerned or wait, each once."""
         found: dict[Gap, None] = {}
-        concerned = {one.pod for one in self.effects()}
         for pod in self.dump.pods:
             if pod.key in concerned or not pod.spec.node_name:
                 found |= dict.fromkeys(gaps_of(self.dump, pod))
@@ -248,7 +254,7 @@ class _Trial:
 
     def effects(self) -> list[Effect]:
         """Compare the pods with those before; a new pod of the same owner takes the place of one that is gone."""
-        now: dict[str, Pod] = {pod.metadata.uid: pod for pod in self.cluster.list("Pod")}
+        now = self._pods()
         preempted = {
             (e.involved_object.namespace, e.involved_object.name): e.message
             for e in self.cluster.list("Event")
@@ -269,6 +275,10 @@ class _Trial:
                 continue
             places = new.get(self._owner(pod), [])
             why = preempted.get((pod.namespace, pod.name), "")
+            if not places and leaving and self._owner(pod)[1] != "Pod":
+                said = "its node does not confirm its end, and its controller makes no other until then"
+                found.append(Effect(pod.key, "stuck", pod.spec.node_name, why=said))
+                continue
             if not places:
                 found.append(self._ended(pod, why))
                 continue

@@ -95,6 +95,19 @@ def test_a_drain_refuses_pods_without_a_controller_unless_it_is_forced() -> None
     assert told(forced) == [("default/bare", "gone", "")]
 
 
+def test_a_pod_of_a_stateful_set_is_stuck_on_a_lost_node() -> None:
+    sets = some("""
+- apiVersion: apps/v1
+  kind: StatefulSet
+  metadata: {name: db, namespace: shop, uid: db}
+  spec: {replicas: 1, selector: {matchLabels: {c: d}}, template: {metadata: {labels: {c: d}}, spec: {containers: []}}}
+""")
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": True}
+    meta = {"labels": {"c": "d"}, "ownerReferences": [owner]}
+    found = dump(node("n1"), node("n2"), pod("db-0", on="n1", namespace="shop", meta=meta), *sets)
+    assert told(what_if(found, ["lose n1"])) == [("shop/db-0", "stuck", "")]
+
+
 def test_a_manifest_says_who_is_preempted(tmp_path: Path) -> None:
     high = some("""
 - {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}
