@@ -149,22 +149,19 @@ def _of_functions(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def area(file: str, root: Path = ROOT) -> list[str]:
-    """Return the tests of a module's own area: those that mirror it, else those of its package."""
+    """Return the tests of a module's own area: first those that mirror it, then the others of its folder."""
     path = Path(file)
     folder, tests = path.parent, root / "tests"
     name = folder.name if path.stem == "__init__" else path.stem
     above = tests / folder.parent
+    own = [*(tests / folder).glob(f"test_{name}.py"), *(tests / folder).glob(f"test_{name}_*.py")]
     choices = [
-        [*(tests / folder).glob(f"test_{name}.py"), *(tests / folder).glob(f"test_{name}_*.py")],
-        [tests / folder] if (tests / folder).is_dir() else [],
-        [
-            *(tests / folder.parent).glob(f"test_{folder.name}.py"),
-            *(tests / folder.parent).glob(f"test_{folder.name}_*.py"),
-        ],
-        [above],
+        sorted((tests / folder).glob("test_*.py")),
+        [*sorted(above.glob(f"test_{folder.name}.py")), *sorted(above.glob(f"test_{folder.name}_*.py"))],
+        sorted(above.glob("test_*.py")),
     ]
-    found = next(one for one in choices if one)
-    return sorted(one.relative_to(root).as_posix() for one in found)
+    found = dict.fromkeys([*sorted(own), *next(one for one in choices if one)])
+    return [one.relative_to(root).as_posix() for one in found]
 
 
 def drawn(count: int, seed: int, files: list[str]) -> list[Mutant]:

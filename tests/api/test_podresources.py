@@ -11,6 +11,7 @@ from kitlib.api.podresources import (
     aggregate_container_requests,
     field_path,
     is_pod_level_resources_set,
+    is_resize_deferred,
     pod_limits,
     pod_requests,
 )
@@ -132,3 +133,16 @@ def test_events_name_the_place_of_a_container() -> None:
     made = pod([container("a", "1")], [container("i", "1")])
     assert field_path(made, made.spec.containers[0]) == "spec.containers{a}"
     assert field_path(made, made.spec.init_containers[0]) == "spec.initContainers{i}"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "deferred"),
+    [
+        ([], False),
+        ([{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}], False),
+        ([{"type": "PodResizePending", "status": "True", "reason": "Deferred"}], True),
+        ([{"type": "Ready", "status": "True", "reason": "Deferred"}], False),
+    ],
+)
+def test_a_resize_is_deferred(conditions: list[dict[str, str]], deferred: bool) -> None:
+    assert is_resize_deferred(pod([container("a", "1")], status={"conditions": conditions})) is deferred

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kitlib.api.core import Taint, Toleration
+from kitlib.api.core import NodeSelectorRequirement, Taint, Toleration
+from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
-from kitlib.api.selectors import tolerates
+from kitlib.api.selectors import LabelSelectorMatcher, SelectorError, matches_expressions, tolerates
 
 ON = Release("1.36", {"TaintTolerationComparisonOperators": True})
 
@@ -34,3 +35,75 @@ def test_a_toleration_compares_whole_numbers_in_canonical_form(
     taint = Taint(key="k", value=value, effect="NoSchedule")
     assert tolerates(toleration, taint, ON) is expected
     assert tolerates(toleration, taint, Release("1.36")) is False
+
+
+LABELS = {"app": "web", "size": "5", "empty": ""}
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "values", "expected"),
+    [
+        ("app", "In", ["web", "db"], True),
+        ("app", "In", ["db"], False),
+        ("tier", "In", ["web"], False),
+        ("tier", "In", [""], False),
+        ("empty", "In", [""], True),
+        ("app", "NotIn", ["db"], True),
+        ("app", "NotIn", ["web"], False),
+        ("tier", "NotIn", ["web"], True),
+        ("app", "Exists", [], True),
+        ("tier", "Exists", [], False),
+        ("app", "DoesNotExist", [], False),
+        ("tier", "DoesNotExist", [], True),
+        ("size", "Gt", ["4"], True),
+        ("size", "Gt", ["5"], False),
+        ("size", "Lt", ["5"], False),
+        ("size", "Lt", ["6"], True),
+        ("app", "Gt", ["4"], False),
+        ("tier", "Lt", ["4"], False),
+    ],
+)
+def test_a_requirement_on_labels(key: str, operator: str, values: list[str], expected: bool) -> None:
+    """Source: labels.Requirement.Matches; nodeaffinity.nodeSelectorRequirementsAsSelector."""
+    requirement = NodeSelectorRequirement(key=key, operator=operator, values=values)
+    assert matches_expressions([requirement], LABELS) is expected
+    if operator not in ("Gt", "Lt"):
+        own = LabelSelectorRequirement(key=key, operator=operator, values=values)
+        assert LabelSelectorMatcher(LabelSelector(match_expressions=[own])).matches(LABELS) is expected
+
+
+def test_requirements_hold_together_and_no_selector_selects_nothing() -> None:
+    both = LabelSelector(match_labels={"app": "web", "size": "5"})
+    assert LabelSelectorMatcher(both).matches(LABELS) and not LabelSelectorMatcher(both).matches({"app": "web"})
+    assert not LabelSelectorMatcher(None).matches(LABELS) and LabelSelectorMatcher(LabelSelector()).matches(LABELS)
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "problem"),
+    [
+        ("Near", ["a"], '"Near" is not a valid label selector operator'),
+        ("In", [], "values set can't be empty"),
+        ("Exists", ["a"], "values set must be empty"),
+    ],
+)
+def test_a_selector_that_cannot_be_used(operator: str, values: list[str], problem: str) -> None:
+    own = LabelSelectorRequirement(key="a", operator=operator, values=values)
+    with pytest.raises(SelectorError, match=problem):
+        LabelSelectorMatcher(LabelSelector(match_expressions=[own]))
+
+
+@pytest.mark.parametrize(
+    ("toleration", "expected"),
+    [
+        (Toleration(operator="Exists"), True),
+        (Toleration(key="k", operator="Exists"), True),
+        (Toleration(key="other", operator="Exists"), False),
+        (Toleration(key="k", value="v"), True),
+        (Toleration(key="k", operator="Equal", value="w"), False),
+        (Toleration(key="k", value="v", effect="NoSchedule"), True),
+        (Toleration(key="k", value="v", effect="NoExecute"), False),
+    ],
+)
+def test_a_toleration_fits_a_taint(toleration: Toleration, expected: bool) -> None:
+    """Source: core/v1 Toleration.ToleratesTaint."""
+    assert tolerates(toleration, Taint(key="k", value="v", effect="NoSchedule"), Release("1.36")) is expected
