@@ -192,3 +192,18 @@ def test_an_image_without_a_tag_is_refused(image: str) -> None:
 def test_neither_a_folder_nor_a_namespace_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["workshop"]) != 0
     assert "--namespace NAME" in capsys.readouterr().err
+
+
+def test_who_may_have_real_nodes_is_said_in_the_same_table_everywhere() -> None:
+    files = (
+        "docs/workshop.md",
+        "docs/real-nodes.md",
+        "workshop/files/guide.md",
+        "workshop/files/kubernetes/guide-kubernetes.md",
+    )
+    tables = set()
+    for name in files:
+        lines = (ROOT / "kitlib" / name).read_text(encoding="utf-8").splitlines()
+        at = next(number for number, line in enumerate(lines) if line.startswith("| where nodes run |"))
+        tables.add("\n".join(lines[at : at + 5]))
+    assert len(tables) == 1
