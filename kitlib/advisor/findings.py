@@ -114,6 +114,12 @@ def items(data: Any, *path: str) -> Iterator[Mapping[str, Any]]:
             yield item
 
 
+def mapping(data: Any, *path: str) -> Mapping[str, Any]:
+    """Return the mapping at a path of plain data; {} where it is none."""
+    found = look(data, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
 def text(data: Any, *path: str) -> str:
     """Return the string at a path of plain data; "" where it is none."""
     found = look(data, *path)

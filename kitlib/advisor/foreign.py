@@ -25,6 +25,7 @@ from kitlib.advisor.findings import (
     group_of,
     items,
     look,
+    mapping,
     moment,
     name_of,
     number,
@@ -208,7 +209,7 @@ def _kueue_asked(workload: Mapping[str, Any]) -> dict[str, Quantity]:
     total: dict[str, Quantity] = {}
     for pods in items(workload, "spec", "podSets"):
         for container in items(pods, "template", "spec", "containers"):
-            for name, amount in (look(container, "resources", "requests") or {}).items():
+            for name, amount in mapping(container, "resources", "requests").items():
                 one = quantity(amount)
                 for _ in range(min(number(pods, "count", default=1), 10_000)):
                     total[name] = total[name] + one if name in total else one
@@ -309,11 +310,11 @@ def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[P
     stage = "queue" if phase == "Pending" and by == "Volcano" else "gang"
     told = f"the group is {phase or 'without a phase'}{f', {message}' if message else ''}; {counted}"
     found = [StageResult(stage, HELD, told, names, by, at, PLATFORM if stage == "queue" else YOU)]
-    wanted = look(data, "spec", "minResources")
+    wanted = mapping(data, "spec", "minResources")
     queue_name = text(data, "spec", "queue")
     queue = next((one for one in of_group(objects, "volcano.sh", "Queue") if one.name == queue_name), None)
     if queue is not None:
-        found.append(_volcano_queue(queue, wanted if isinstance(wanted, Mapping) else {}))
+        found.append(_volcano_queue(queue, wanted))
     return found
 
 
@@ -321,7 +322,7 @@ def _volcano_queue(queue: KubeObject, wanted: Mapping[str, Any]) -> StageResult:
     data = data_of(queue)
     state = text(data, "status", "state") or "without a state"
     lines = []
-    for name, most in (look(data, "spec", "capability") or {}).items():
+    for name, most in mapping(data, "spec", "capability").items():
         used = quantity(look(data, "status", "allocated", name))
         asked = f", {quantity(wanted[name])} asked" if name in wanted else ""
         left = quantity(most) - used if quantity(most) > used else Quantity("0")
@@ -339,7 +340,7 @@ def read_node_makers(objects: Iterable[KubeObject]) -> list[StageResult]:
         if ready is not None and ready.status == "False":
             said = f"NodePool {pool.name} is not ready, {ready.reason}: {ready.message}"
             found.append(StageResult("filters", NOTE, said, (name_of(pool),), "Karpenter", ready.last_transition_time))
-        for name, most in (look(data, "spec", "limits") or {}).items():
+        for name, most in mapping(data, "spec", "limits").items():
             used = quantity(look(data, "status", "resources", name))
             if not quantity(most) > used:
                 said = f"NodePool {pool.name} has reached its limit: {used} of {quantity(most)} {name}"

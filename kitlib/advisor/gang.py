@@ -21,7 +21,6 @@ from kitlib.advisor.findings import (
     data_of,
     group_of,
     items,
-    look,
     name_of,
     number,
     text,
@@ -85,7 +84,7 @@ def min_count(obj: KubeObject, group: GroupName) -> int:
     if group.kind == "PodGroup":
         return number(data, "spec", "schedulingPolicy", "gang", "minCount")
     entry = next((one for one in items(data, "spec", "podGroups") if text(one, "name") == group.entry), {})
-    return number(look(entry, "policy") or {}, "gang", "minCount")
+    return number(entry, "policy", "gang", "minCount")
 
 
 def read_gang(obj: KubeObject, group: GroupName, members: list[Pod]) -> StageResult:

@@ -107,6 +107,21 @@ def test_karpenters_limits_and_claims_are_told_where_no_node_fits() -> None:
     assert "NodeClaim c1 is not Launched, InsufficientCapacity: no capacity" in words(answer)
 
 
+@pytest.mark.parametrize("odd", ["{}", "[1]", "text", "{podSets: [1, {count: x}], limits: [2], conditions: {a: b}}"])
+def test_odd_objects_of_others_are_read_without_an_error(odd: str) -> None:
+    kinds = "kueue.x-k8s.io/v1beta2 Workload, kueue.x-k8s.io/v1beta2 ClusterQueue, kueue.x-k8s.io/v1beta2 LocalQueue, "
+    kinds += "karpenter.sh/v1 NodePool, karpenter.sh/v1 NodeClaim, scheduling.volcano.sh/v1beta1 PodGroup, "
+    kinds += "scheduling.volcano.sh/v1beta1 Queue, keda.sh/v1alpha1 ScaledObject, scheduling.k8s.io/v1beta1 PodGroup"
+    objects = []
+    for one in kinds.split(", "):
+        version, kind = one.split()
+        meta = "{name: pg, namespace: default, ownerReferences: [{kind: Pod, name: p}]}"
+        objects += some(f"- {{apiVersion: {version}, kind: {kind}, metadata: {meta}, spec: {odd}, status: {odd}}}")
+    spec = {**GATED, "schedulingGroup": {"podGroupName": "pg"}}
+    one = pod("p", cpu="9", spec=spec, meta={"annotations": {"scheduling.k8s.io/group-name": "pg"}})
+    assert asked(dump(node("n1"), one, *objects), "p").exit_code in (1, 3)
+
+
 def test_a_domain_belongs_to_its_controller() -> None:
     assert foreign_owner("kueue.x-k8s.io/admission") == "Kueue"
     assert foreign_owner("scheduling.volcano.sh/queue-allocation-gate") == "Volcano"
