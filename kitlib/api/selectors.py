@@ -50,7 +50,7 @@ class LabelSelectorMatcher:
         if self.nothing:
             return False
         for key, operator, values in self.requirements:  # noqa: SIM110  (a loop: asked about every pod of a large set)
-            if not _holds(labels, key, operator, values):
+            if not requirement_holds(labels, key, operator, values):
                 return False
         return True
 
@@ -92,7 +92,11 @@ def _label_requirement(r: LabelSelectorRequirement) -> tuple[str, str, tuple[str
     return r.key, r.operator, tuple(sorted(set(r.values)))
 
 
-def _holds(labels: Labels, key: str, operator: str, values: tuple[str, ...]) -> bool:
+def requirement_holds(labels: Labels, key: str, operator: str, values: tuple[str, ...]) -> bool:
+    """Return whether labels fulfil a requirement; the operators Gt and Lt are those of node selectors.
+
+    Source: labels.Requirement.Matches.
+    """
     if operator == "In":
         return key in labels and labels[key] in values
     if operator == "NotIn":
@@ -124,7 +128,7 @@ def _whole(text: str) -> int | None:
 
 def matches_expressions(requirements: Iterable[NodeSelectorRequirement], labels: Labels) -> bool:
     """Whether every requirement on labels holds (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
-    return all(_holds(labels, r.key, r.operator, tuple(r.values)) for r in requirements)
+    return all(requirement_holds(labels, r.key, r.operator, tuple(r.values)) for r in requirements)
 
 
 def matches_term(term: NodeSelectorTerm, node: Node) -> bool:

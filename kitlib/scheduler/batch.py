@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.decision import Given
@@ -25,8 +25,10 @@ from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.plugin import SKIP, Context, Handle
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.scoring import ScoreOutcome, prioritize_nodes
-from kitlib.scheduler.like_pods import LikePods, SimilarPods, without_amounts
-from kitlib.scheduler.room import Asked, Room
+
+if TYPE_CHECKING:  # loaded with the second pod of a kind
+    from kitlib.scheduler.like_pods import LikePods, SimilarPods
+    from kitlib.scheduler.room import Room
 
 MAX_KINDS = 256
 """Kinds of pods that are known at once; the one that has not been met for the longest time is forgotten."""
@@ -100,7 +102,12 @@ class OpportunisticBatch:
         found = self._similar.pop(key, None)
         if found is None or not found.includes(pod):
             seen = self._seen.get(key)
-            if seen is None or without_amounts(seen.spec) != without_amounts(pod.spec):
+            if seen is None:
+                _keep(self._seen, key, pod)
+                return None
+            from kitlib.scheduler.like_pods import SimilarPods, without_amounts
+
+            if without_amounts(seen.spec) != without_amounts(pod.spec):
                 _keep(self._seen, key, pod)
                 return None
             found = SimilarPods(pod, handle, self._context)
@@ -109,6 +116,8 @@ class OpportunisticBatch:
 
     def _new_kind(self, pod: Pod, similar: SimilarPods) -> LikePods | None:
         """A kind of similar pods; None where a plugin rejects it before it looks at the nodes."""
+        from kitlib.scheduler.like_pods import LikePods
+
         info, states = similar.info_of(pod), dict(similar.states)
         for plugin in similar.room_filters:
             if plugin.takes_part("pre_filter"):
@@ -120,6 +129,8 @@ class OpportunisticBatch:
         return LikePods(similar, info, self._room(similar, info, states), states)
 
     def _room(self, similar: SimilarPods, info: PodInfo, states: dict[str, Any]) -> Room:
+        from kitlib.scheduler.room import Asked, Room
+
         every = self._context.snapshot.every_row()
         filters = [Asked(one, states.get(one.name)) for one in similar.room_filters]
         scores = [

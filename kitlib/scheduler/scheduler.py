@@ -33,13 +33,13 @@ from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, priorit
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Status
 from kitlib.scheduler.framework.volumes import Volumes
-from kitlib.scheduler.like_pods import LikePods
 from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue.nominator import Nominator
 
 if TYPE_CHECKING:
     from kitlib.scheduler.extender import Extender
+    from kitlib.scheduler.like_pods import LikePods
 
 RESIZE_PREEMPTION = "InPlacePodVerticalScalingSchedulerPreemption"
 
@@ -108,7 +108,8 @@ class Scheduler:
         self.nominator = Nominator()
         self._batch = OpportunisticBatch(self.context) if batching and are_batches_on() else None
         self._nodes = {node.name: node for node in self._snapshot.nodes}
-        self._stale = False
+        self._stale = self._objects_changed = False
+        self._elsewhere: dict[str, PodInfo] = {}
         self.bindings = BindingCycles(self.remove_pod)
         self._pods: dict[str, PodInfo] = {}
         self._nominated_infos: dict[str, PodInfo] = {}
@@ -123,8 +124,11 @@ class Scheduler:
     def snapshot(self) -> Snapshot:
         """Nodes and pods as the next cycle sees them. Source: cache.UpdateSnapshot."""
         if self._stale:
-            self._stale = False
-            self._snapshot.rebuild(self._nodes.values(), self._pods.values())
+            self._stale, changed = False, self._objects_changed
+            self._objects_changed = False
+            gone = self._snapshot.rebuild(self._nodes.values(), list(self._elsewhere.values()), objects_changed=changed)
+            self._elsewhere = {uid: info for uid, info in self._elsewhere.items() if info.row < 0}
+            self._elsewhere.update((info.uid, info) for info in gone)
         return self._snapshot
 
     @property
@@ -154,7 +158,7 @@ class Scheduler:
             context.volumes.follows(earlier)
         for name, objects in others.items():
             setattr(context, name, objects)
-        self._stale = True
+        self._stale = self._objects_changed = True
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
         """A pod stands on its node; it takes the place of an assumed one, or of what was known of it before."""
@@ -167,22 +171,27 @@ class Scheduler:
         known = self._pods.get(uid)
         if known is not None:
             if known.replace(info.pod):
-                if known.pod.spec.node_name in self._snapshot.index:
+                if uid not in self._elsewhere:
                     self._snapshot.touch(known)
                 return
             self.remove_pod(info.pod)
         self._pods[uid] = info
         if node in self._snapshot.index:
             self._snapshot.add(info)
+        else:
+            self._elsewhere[uid] = info
 
     def remove_pod(self, pod: Pod) -> None:
         """A pod is gone; nothing happens where it was not known."""
         info = self._pods.pop(pod.metadata.uid or pod.key, None)
-        if info is not None and info.pod.spec.node_name in self._snapshot.index:
+        if info is not None and self._elsewhere.pop(info.uid, None) is None:
             self._snapshot.remove(info)
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes were added, changed or removed.
+        """Replace the nodes.
+
+        Args:
+            nodes: the nodes now; an object that was among them before has not changed since.
 
         Raises:
             KitError: two have one name.

@@ -49,8 +49,11 @@ def columns(scheduler):
         "pods": seen.pod_count,
         "cordoned": seen.unschedulable,
     }
-    standing_terms = [one for one in seen.standing_terms("required_anti_affinity") if one.column.any()]
-    terms = [(one.term.key, list(one.column), list(one.sums)) for one in standing_terms]
+    terms = {
+        (one.term.key, one.term.topology_key): (dict(sorted(one.rows.items())), sorted(one.sums))
+        for one in seen.standing_terms("required_anti_affinity")
+        if one.rows
+    }
     standing = [[(info.uid, info.row) for info in row.values()] for row in seen.pods]
     return {name: list(column) for name, column in amounts.items()}, seen.names, standing, seen.ports, terms
 

@@ -6,21 +6,29 @@ place too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.scheduler.framework.node_columns import Codes, NodeColumns
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 
+T = TypeVar("T")
 Column = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Part = tuple[memoryview, memoryview | None, int]
 """A count, which place of it a row belongs to (None = its own), and what a pod adds to it. Single numbers are read and
 written several times as fast through a view of the column."""
 MAX_PLACES = 64
 """Ways to sum a count up by place that are kept at once."""
+TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
+MIN_COUNTS, MAX_CELLS = 512, 4_000_000
+"""Counts that are kept at once, and as many more as have so many rows together; beyond that all are made anew."""
+MAX_IDLE_TERMS = 4_096
+"""Terms that no pod has any more, beyond which they are forgotten when nodes change."""
 
 
 @dataclass
@@ -30,11 +38,13 @@ class Counted:
     Attributes:
         column: the count.
         matches: a pod's part of it, 0 = none.
+        selector: selects every pod that has a part; None = not known.
         sums: the same by places: how rows belong to places (-1 = to none) and the sums; the last one stays 0.
     """
 
     column: Column
     matches: Callable[[PodInfo], int]
+    selector: LabelSelectorMatcher | None = None
     sums: dict[Hashable, tuple[Codes, Column]] = field(default_factory=dict)
 
     def count(self, info: PodInfo, sign: int) -> None:
@@ -63,32 +73,59 @@ class Counted:
         return found[1]
 
 
-@dataclass
 class StandingTerm:
-    """An affinity term of pods that stand.
+    """An affinity term of pods on the rows, and how many pods of each row have it.
+
+    Few rows have a given term where pods differ, so the count is a mapping. Columns are made when they are asked for
+    and follow the pods from then on, until nodes change.
+
+    Args:
+        term: the term.
+        counts: the counts of the pods, which know the rows.
 
     Attributes:
-        term: the term.
-        column: how many pods of each row have it.
-        codes: row -> value of the term's topology key; None = every row has its own.
-        sums: the number of pods by value, followed by a 0; `column` itself where every row has its own value.
+        rows: row -> number of its pods with the term; rows without such a pod are missing.
+        number: place among the terms of its kind.
     """
 
-    term: Term
-    column: Column
-    codes: Codes | None
-    sums: Column
+    __slots__ = ("_codes", "_column", "_counts", "_nodes", "_sums", "number", "rows", "term")
+
+    def __init__(self, term: Term, counts: PodCounts) -> None:
+        self.term, self._counts, self.number = term, counts, -1
+        self.rows: dict[int, int] = {}
+        self._nodes: NodeColumns | None = None
+        self._codes: Codes | None = None
+        self._column = self._sums = np.zeros(0, np.int64)
 
     def count(self, row: int, sign: int) -> None:
-        """A pod with the term has come or gone."""
-        self.column[row] += sign
-        if self.codes is not None and self.codes[row] >= 0:
-            self.sums[self.codes[row]] += sign
+        """Count a pod with the term that has come (1) or gone (-1)."""
+        number = self.rows.get(row, 0) + sign
+        if number:
+            self.rows[row] = number
+        else:
+            self.rows.pop(row, None)
+        if self._nodes is self._counts.nodes:
+            self._column[row] += sign
+            if self._codes is not None and self._codes[row] >= 0:
+                self._sums[self._codes[row]] += sign
 
-    def copied(self) -> StandingTerm:
-        """The same as it stands now."""
-        column = self.column.copy()
-        return StandingTerm(self.term, column, self.codes, column if self.codes is None else self.sums.copy())
+    @property
+    def sums(self) -> Column:
+        """The number of pods by value of the topology key, followed by a 0; by row where each row has its own value."""
+        nodes = self._counts.nodes
+        if self._nodes is not nodes:
+            self._codes, places = nodes.places(self.term.topology_key)
+            self._column = np.zeros(len(nodes.nodes), np.int64)
+            self._column[list(self.rows)] = list(self.rows.values())
+            self._sums = self._column if self._codes is None else sums_of(self._column, self._codes, places)
+            self._nodes = nodes
+        return self._sums
+
+    def copied(self, counts: PodCounts) -> StandingTerm:
+        """Return the same as it is now, for a copy of the counts."""
+        made = StandingTerm(self.term, counts)
+        made.rows = dict(self.rows)
+        return made
 
 
 def add(parts: Iterable[Part], row: int, sign: int) -> None:
@@ -109,3 +146,196 @@ def sums_of(column: Column, codes: Codes, size: int) -> Column:
     sums = np.zeros(size + 1, np.int64)
     np.add.at(sums, codes[there], column[there])
     return sums
+
+
+class SelectorIndex(Generic[T]):
+    """Items that ask for pods by a label selector, found by a pod's labels.
+
+    A pod that a selector selects fulfils each of its requirements, so it fulfils the one under which the item is filed:
+    of the requirements with the operator In the one with the fewest values. Items without such a requirement are
+    returned for every pod. The caller matches the items that are returned, of which there are few.
+    """
+
+    def __init__(self) -> None:
+        self._by_label: dict[tuple[str, str], list[T]] = {}
+        self._others: list[T] = []
+
+    def add(self, selector: LabelSelectorMatcher | None, item: T) -> None:
+        """File an item.
+
+        Args:
+            selector: the pods that the item asks for; None = not known.
+        """
+        found = indexed_requirement(selector)
+        if found is None:
+            self._others.append(item)
+            return
+        key, values = found
+        for value in values:
+            self._by_label.setdefault((key, value), []).append(item)
+
+    def candidates(self, labels: Mapping[str, str]) -> Iterator[T]:
+        """Yield the items that may ask for a pod with these labels, each once."""
+        yield from self._others
+        known = self._by_label
+        if known:
+            for label in labels.items():
+                yield from known.get(label, ())
+
+
+def indexed_requirement(selector: LabelSelectorMatcher | None) -> tuple[str, tuple[str, ...]] | None:
+    """Return key and values of the requirement by which a selector is looked up; None = it has none with In."""
+    if selector is None or selector.nothing:
+        return None
+    listed = [(key, values) for key, operator, values in selector.requirements if operator == "In"]
+    return min(listed, key=lambda one: len(one[1])) if listed else None
+
+
+class PodCounts:
+    """What is counted of the pods on the rows: matching pods by row and place, and the affinity terms that they have.
+
+    Args:
+        nodes: the rows, with their labels.
+        every_pod: yields the pods on them.
+
+    Attributes:
+        version: grows when a count or a term is added, so that readers look for theirs again.
+        pods_by_label: label's key -> value -> UID -> pod, for the keys by which pods have been looked up.
+    """
+
+    def __init__(self, nodes: NodeColumns, every_pod: Callable[[], Iterable[PodInfo]]) -> None:
+        self.nodes, self.version = nodes, 0
+        self._every_pod = every_pod
+        self._counted: dict[Hashable, Counted] = {}
+        self._asking: SelectorIndex[Counted] = SelectorIndex()
+        self._terms: dict[str, dict[Hashable, StandingTerm]] = {kind: {} for kind in TERM_KINDS}
+        self._listed: dict[str, list[StandingTerm]] = {kind: [] for kind in TERM_KINDS}
+        self._meaning: dict[str, SelectorIndex[StandingTerm]] = {kind: SelectorIndex() for kind in TERM_KINDS}
+        self.pods_by_label: dict[str, dict[str, dict[str, PodInfo]]] = {}
+
+    def copied(self) -> PodCounts:
+        """Return a copy of all counts and terms as they are now."""
+        made = PodCounts(self.nodes, self._every_pod)
+        made.version = self.version
+        for key, one in self._counted.items():
+            made._keep(key, Counted(one.column.copy(), one.matches, one.selector))
+        for kind, terms in self._terms.items():
+            for key, standing in terms.items():
+                made._keep_term(kind, key, standing.copied(made))
+        return made
+
+    def replace_nodes(self, nodes: NodeColumns, before: Column, *, in_place: bool, keep: bool) -> None:
+        """Take over the rows after nodes have changed; a row without pods before has none now.
+
+        Args:
+            nodes: the rows now.
+            before: row -> the row that the node had; -1 = it is new.
+            in_place: whether every node that stays has kept its row.
+            keep: whether counts stay true; else they are made again when they are asked for.
+        """
+        self.nodes = nodes
+        self.version += 1
+        counted, self._counted, self._asking = self._counted, {}, SelectorIndex()
+        for key, one in counted.items() if keep else ():
+            self._keep(key, Counted(np.append(one.column, 0)[before], one.matches, one.selector))
+        terms = [(kind, key, one) for kind, known in self._terms.items() for key, one in known.items()]
+        if in_place and sum(not one.rows for _, _, one in terms) <= MAX_IDLE_TERMS:
+            return
+        self._terms = {kind: {} for kind in TERM_KINDS}
+        self._listed = {kind: [] for kind in TERM_KINDS}
+        self._meaning = {kind: SelectorIndex() for kind in TERM_KINDS}
+        now = {old: row for row, old in enumerate(before.tolist()) if old >= 0}
+        for kind, key, standing in terms:
+            if standing.rows:
+                standing.rows = {now[row]: number for row, number in standing.rows.items()}
+                self._keep_term(kind, key, standing)
+
+    def enter(self, info: PodInfo) -> None:
+        """Enter a pod by its labels; only needed where `pods_by_label` has keys."""
+        labels = info.pod.metadata.labels
+        for key, pods in self.pods_by_label.items():
+            if key in labels:
+                pods.setdefault(labels[key], {})[info.uid] = info
+
+    def leave(self, info: PodInfo) -> None:
+        """Leave out a pod that was entered."""
+        labels = info.pod.metadata.labels
+        for key, pods in self.pods_by_label.items():
+            if key in labels:
+                pods.get(labels[key], {}).pop(info.uid, None)
+
+    def count(self, info: PodInfo, sign: int) -> None:
+        """Add a pod to all counts that match it (1), or take it away (-1)."""
+        for counted in self._asking.candidates(info.pod.metadata.labels):
+            counted.count(info, sign)
+
+    def parts(self, info: PodInfo) -> list[Part]:
+        """Return what a pod adds to all counts."""
+        return [part for one in self._asking.candidates(info.pod.metadata.labels) for part in one.parts(info)]
+
+    def count_terms(self, info: PodInfo, sign: int) -> None:
+        """Count the affinity terms of a pod on its row."""
+        for kind in TERM_KINDS:
+            for term in getattr(info, kind):
+                key = (term.topology_key, term.weight, term.key)
+                known = self._terms[kind].get(key)
+                if known is None:
+                    self.version += 1
+                    known = StandingTerm(term, self)
+                    self._keep_term(kind, key, known)
+                known.count(info.row, sign)
+
+    def _keep_term(self, kind: str, key: Hashable, term: StandingTerm) -> None:
+        self._terms[kind][key] = term
+        term.number = len(self._listed[kind])
+        self._listed[kind].append(term)
+        self._meaning[kind].add(term.term.selector, term)
+
+    def standing_terms(self, kind: str) -> list[StandingTerm]:
+        """Return the different affinity terms of a kind among the pods, in the order in which they came."""
+        return self._listed[kind]
+
+    def terms_about(self, kind: str, labels: Mapping[str, str]) -> Iterator[StandingTerm]:
+        """Yield those of them that may mean a pod with these labels."""
+        return self._meaning[kind].candidates(labels)
+
+    def counted(
+        self, key: Hashable, matches: Callable[[PodInfo], int], selector: LabelSelectorMatcher | None = None
+    ) -> Counted:
+        """Return a count, which is made when it is asked for first.
+
+        Args:
+            key: what is counted.
+            matches: pod -> its part of the count, 0 for nothing.
+            selector: selects every pod of which `matches` is not 0; None = not known.
+        """
+        found = self._counted.get(key)
+        if found is None:
+            size = len(self.nodes.nodes)
+            if len(self._counted) >= max(MIN_COUNTS, MAX_CELLS // (size + 1)):
+                self._counted, self._asking = {}, SelectorIndex()
+            self.version += 1
+            found = Counted(np.zeros(size, np.int64), matches, selector)
+            self._keep(key, found)
+            for info in self._pods_of(selector):
+                found.count(info, 1)
+        return found
+
+    def _keep(self, key: Hashable, counted: Counted) -> None:
+        self._counted[key] = counted
+        self._asking.add(counted.selector, counted)
+
+    def _pods_of(self, selector: LabelSelectorMatcher | None) -> Iterable[PodInfo]:
+        """Return pods among which all are that a selector selects."""
+        found = indexed_requirement(selector)
+        if found is None:
+            return self._every_pod()
+        key, values = found
+        if key not in self.pods_by_label:
+            by_value: dict[str, dict[str, PodInfo]] = {}
+            for info in self._every_pod():
+                labels = info.pod.metadata.labels
+                if key in labels:
+                    by_value.setdefault(labels[key], {})[info.uid] = info
+            self.pods_by_label[key] = by_value
+        return [info for value in values for info in self.pods_by_label[key].get(value, {}).values()]

@@ -40,22 +40,25 @@ class Framework:
     everywhere: frozenset[str] | None = None
     _at: dict[str, list[Plugin]] = field(default_factory=dict, repr=False, compare=False)
     _plugins_then: list[Plugin] = field(default_factory=list, repr=False, compare=False)
+    _weights_then: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     _enabled: dict[str, tuple[list[Plugin], Release, list[Plugin]]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     def at(self, point: str) -> list[Plugin]:
         """The plugins that take part at an extension point."""
-        if self._plugins_then != self.plugins:
-            self._plugins_then = list(self.plugins)
+        if self._plugins_then != self.plugins or self._weights_then != self.weights:
+            self._plugins_then, self._weights_then = list(self.plugins), dict(self.weights)
             self._at.clear()
         found = self._at.get(point)
         if found is None:
             found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
             if self.everywhere is not None:
                 found = self._ordered(point, found)
+            if point == "score":
+                found = [plugin for plugin in found if self.weights.get(plugin.name)]
             self._at[point] = found
-        return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
+        return found
 
     def enabled(self, point: str, release: Release) -> list[Plugin]:
         """The plugins at a point that the release has."""

@@ -1,7 +1,16 @@
 """The nodes as columns: amounts, labels, taints and pods by row, so that a plugin can judge all nodes at once.
 
-A row is a node. Pods are added and removed in place; labels are numbered once a key is asked for. This is the
-scheduler's snapshot and its cache in one: between two cycles only what changed is touched.
+A row is a node. Pods are added and removed in place, nodes are replaced row by row; columns of labels, taints and
+images (`NodeColumns`) and counts of pods (`PodCounts`) are made once they are asked for. This is the scheduler's
+snapshot and its cache in one: between two cycles only what changed is touched.
+
+What stays true, and why:
+
+* A column of a node's amounts, labels, taints and images follows from the Node object alone, so `rebuild` computes it
+  for the rows that have another Node object than before; the others keep their values, moved to the row of their node.
+* A count of pods on a row follows from these pods and not from the Node object, so it moves with the node's pods.
+  Sums by place follow from labels too and are added up again.
+* What was computed from rows and pods together (`kept`, `remembered`, `memo`) is forgotten when any node changes.
 
 Source: kube-scheduler framework NodeInfo, backend/cache.
 """
@@ -18,14 +27,14 @@ from numpy.typing import NDArray
 from kitlib.api.core import Node, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.scheduler.framework import node_columns
+from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.scheduler.framework.change_log import ChangeLog
-from kitlib.scheduler.framework.counts import MAX_PLACES, Codes, Column, Counted, Part, StandingTerm, add
+from kitlib.scheduler.framework.counts import MAX_PLACES, Column, Part, PodCounts, StandingTerm, add
+from kitlib.scheduler.framework.node_columns import Codes, NodeColumns
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, amounts
 from kitlib.scheduler.framework.row_amounts import RowAmounts
 
 M = TypeVar("M")
-TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
 MAX_HISTORY = 256
 """Changes after which nothing is written down any more until a new history is begun; as many as nodes, if these are
 more: then a copy of the columns costs more than to repeat them."""
@@ -44,6 +53,7 @@ class Snapshot:
 
     Attributes:
         nodes, names, index: the objects, their names, and name -> row.
+        columns: what the nodes say besides amounts, as columns.
         allocatable, requested: resource -> column, milli-CPU and whole units.
         non_zero_cpu, non_zero_memory: what scoring counts as requested.
         pod_count, allowed_pods: columns.
@@ -67,26 +77,19 @@ class Snapshot:
         self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.pods: list[dict[str, PodInfo]] = []
         self.ports: list[set[HostPort]] = []
-        self._terms: dict[str, dict[Hashable, StandingTerm]] = {}
         self.changes = 0
-        self._labels: dict[str, tuple[NDArray[np.int32], list[str]]] = {}
-        self._one_to_one: dict[str, bool] = {}
-        self._taints: tuple[NDArray[np.int32], list[tuple[Taint, ...]]] | None = None
-        self._images: dict[str, dict[int, int]] | None = None
-        self._order: Column = np.zeros(0, np.int64)
-        self._search_order: Column = np.zeros(0, np.int64)
+        self.columns = NodeColumns([])
         self._log = ChangeLog()
         self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
-        self._counted: dict[Hashable, Counted] = {}
         self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
         self._memo: dict[Hashable, Any] = {}
         self._extents: dict[str, tuple[int, int]] = {}
-        self._counts = 0
+        self._counts = PodCounts(self.columns, self.every_pod)
         self._amounts = RowAmounts(self._amounts_now)
         self._parts: dict[Hashable, tuple[int, list[Part]]] = {}
         self._every: Column = np.zeros(0, np.int64)
         self.history: list[tuple[PodInfo, int, int]] | None = None
-        self._build(list(nodes))
+        self.rebuild(nodes)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -104,60 +107,84 @@ class Snapshot:
 
     def search_order(self) -> Column:
         """All rows in the order in which nodes are tried: zone by zone in turn. Source: backend/cache nodeTree.list."""
-        if len(self._search_order) != len(self):
-            self._search_order = node_columns.search_order(self.nodes)
-        return self._search_order
+        return self.columns.search_order()
 
     def name_order(self) -> Column:
         """Row -> its place among all names in alphabetical order."""
-        if len(self._order) != len(self):
-            self._order = np.empty(len(self), np.int64)
-            self._order[np.argsort(np.array(self.names, dtype=object), kind="stable")] = np.arange(len(self))
-        return self._order
+        return self.columns.name_order()
 
-    def _build(self, nodes: list[Node]) -> None:
-        twice = len(nodes) - len({node.name for node in nodes})
-        if twice:
-            raise KitError(f"nodes: {twice} names are used more than once")
-        self.nodes, self.names = nodes, [node.name for node in nodes]
-        self.index = {name: row for row, name in enumerate(self.names)}
-        size = len(nodes)
-        listed = [amounts(node.status.allocatable) for node in nodes]
-        resources = {name for one in listed for name in one if name != "pods"} | {"cpu", "memory", "ephemeral-storage"}
-        self.allocatable = {name: np.array([one.get(name, 0) for one in listed], np.int64) for name in resources}
-        self.requested = {name: np.zeros(size, np.int64) for name in resources}
-        self.allowed_pods = np.array([one.get("pods", 0) for one in listed], np.int64)
-        self.non_zero_cpu, self.non_zero_memory = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        self.pod_count = np.zeros(size, np.int64)
-        self.unschedulable = np.array([node.spec.unschedulable for node in nodes], np.bool_)
-        self.pods, self.ports = [{} for _ in nodes], [set() for _ in nodes]
-        self._terms = {kind: {} for kind in TERM_KINDS}
-        self.changes += 1
-        self._labels, self._one_to_one, self._extents, self._taints, self._images = {}, {}, {}, None, None
-        self._order = self._search_order = np.zeros(0, np.int64)
-        self._log, self._columns, self._counted, self._remembered, self._memo = ChangeLog(), {}, {}, {}, {}
-        self._amounts, self._parts, self.history = RowAmounts(self._amounts_now), {}, None
+    def rebuild(
+        self, nodes: Iterable[Node], elsewhere: Iterable[PodInfo] = (), *, objects_changed: bool = False
+    ) -> list[PodInfo]:
+        """Replace the nodes; only rows with another Node object than before are read.
 
-    def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
-        """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out.
+        A Node object that was there before must not have changed in what columns are made of.
 
-        What the pods of a node that stays take of it is not added up anew, so these must be the same pods as before.
+        Args:
+            nodes: the nodes now.
+            elsewhere: pods without a row, which get one if their node is new.
+            objects_changed: whether other objects have changed, from which counts may follow.
+
+        Returns:
+            The pods of nodes that are gone, whose `row` is -1 now.
+
+        Raises:
+            KitError: two nodes have one name.
         """
-        index, requested = self.index, self.requested
-        columns = self.non_zero_cpu, self.non_zero_memory, self.pod_count
-        self._build(list(nodes))
-        before = [index.get(name, -1) for name in self.names]  # -1: the 0 at the end
-        for name, column in requested.items():
-            if column.any():
-                self._column_of(name)[:] = np.append(column, 0)[before]
-        self.non_zero_cpu, self.non_zero_memory, self.pod_count = (np.append(one, 0)[before] for one in columns)
-        for info in pods:
-            row = self.index.get(info.pod.spec.node_name, -1)
-            if row >= 0:
-                info.row = row
-                self._stand(info, row)
-                if before[row] < 0:
-                    self._count(info, 1)
+        listed = list(nodes)
+        names = [node.name for node in listed]
+        index = {name: row for row, name in enumerate(names)}
+        if len(index) < len(names):
+            raise KitError(f"nodes: {len(names) - len(index)} names are used more than once")
+        gone = [info for row, name in enumerate(self.names) if name not in index for info in self.pods[row].values()]
+        for info in gone:
+            self.remove(info)
+            info.row = -1
+        before = np.array([self.index.get(name, -1) for name in names], np.int64)
+        changed = [row for row, old in enumerate(before.tolist()) if old < 0 or self.nodes[old] is not listed[row]]
+        in_place = bool((before[: len(self)] == np.arange(len(names))[: len(self)]).all())
+        self._read(listed, before, changed)
+        self.columns = self.columns.replaced(listed, changed) if in_place else NodeColumns(listed)
+        self._counts.replace_nodes(self.columns, before, in_place=in_place, keep=not objects_changed)
+        pods, ports = self.pods, self.ports
+        self.pods = [pods[old] if old >= 0 else {} for old in before.tolist()]
+        self.ports = [ports[old] if old >= 0 else set() for old in before.tolist()]
+        if not in_place:
+            for row, there in enumerate(self.pods):
+                for info in there.values():
+                    info.row = row
+        self.nodes, self.names, self.index = listed, names, index
+        self.changes += 1
+        self._extents = {}
+        self._log, self._columns, self._remembered, self._memo = ChangeLog(), {}, {}, {}
+        self._amounts, self._parts, self.history = RowAmounts(self._amounts_now), {}, None
+        if (before < 0).any():
+            for info in elsewhere:
+                row = index.get(info.pod.spec.node_name, -1)
+                if row >= 0:
+                    self.add(info, row)
+        return gone
+
+    def _read(self, nodes: list[Node], before: Column, changed: list[int]) -> None:
+        """Move the columns of amounts to the rows of their nodes, and read the rows that have changed."""
+        offered = {row: amounts(nodes[row].status.allocatable) for row in changed}
+        resources = {name for one in offered.values() for name in one if name != "pods"}
+        for name in (resources | {"cpu", "memory", "ephemeral-storage"}) - self.allocatable.keys():
+            self.allocatable[name] = np.zeros(len(self), np.int64)
+            self.requested.setdefault(name, np.zeros(len(self), np.int64))
+        for columns in (self.allocatable, self.requested):
+            for name, column in columns.items():
+                columns[name] = np.append(column, 0)[before]
+        self.non_zero_cpu, self.non_zero_memory, self.pod_count, self.allowed_pods = (
+            np.append(one, 0)[before]
+            for one in (self.non_zero_cpu, self.non_zero_memory, self.pod_count, self.allowed_pods)
+        )
+        self.unschedulable = np.append(self.unschedulable, False)[before]
+        for row, one in offered.items():
+            for name, column in self.allocatable.items():
+                column[row] = one.get(name, 0)
+            self.allowed_pods[row] = one.get("pods", 0)
+            self.unschedulable[row] = nodes[row].spec.unschedulable
 
     def touch(self, info: PodInfo) -> None:
         """A pod has changed in a way that no column shows: what was computed from its row is computed anew."""
@@ -167,14 +194,13 @@ class Snapshot:
         """Put a pod on a row (by default that of the node it names)."""
         info.row = self.index[info.pod.spec.node_name] if row is None else row
         self._count(info, 1)
-        self._stand(info, info.row)
-
-    def _stand(self, info: PodInfo, row: int) -> None:
-        self.pods[row][info.uid] = info
+        self.pods[info.row][info.uid] = info
         if info.host_ports:
-            self.ports[row].update(info.host_ports)
+            self.ports[info.row].update(info.host_ports)
         if info.has_affinity:
-            self._count_terms(info, 1)
+            self._counts.count_terms(info, 1)
+        if self._counts.pods_by_label:
+            self._counts.enter(info)
 
     def remove(self, info: PodInfo) -> None:
         """Take a pod off its row."""
@@ -183,7 +209,9 @@ class Snapshot:
         # a set, not a count: the port is free then, even if another pod of the node has it. Source: HostPortInfo.Remove
         self.ports[info.row].difference_update(info.host_ports)
         if info.has_affinity:
-            self._count_terms(info, -1)
+            self._counts.count_terms(info, -1)
+        if self._counts.pods_by_label:
+            self._counts.leave(info)
 
     def _count(self, info: PodInfo, sign: int) -> None:
         row = info.row
@@ -197,14 +225,13 @@ class Snapshot:
             add(self._parts_of(info), row, sign)
             return
         add(self._own_parts(info), row, sign)
-        for counted in self._counted.values():
-            counted.count(info, sign)
+        self._counts.count(info, sign)
 
     def _column_of(self, resource: str) -> Column:
         """What is requested of a resource, which no node need have."""
         found = self.requested.get(resource)
         if found is None:
-            self._counts += 1
+            self._counts.version += 1
             found = self.requested[resource] = np.zeros(len(self), np.int64)
             self.allocatable.setdefault(resource, np.zeros(len(self), np.int64))
             self._amounts = RowAmounts(self._amounts_now)
@@ -222,14 +249,12 @@ class Snapshot:
     def _parts_of(self, info: PodInfo) -> list[Part]:
         """What a pod of a kind adds to columns and counts."""
         found = self._parts.get(info.kind)
-        if found is not None and found[0] == self._counts:
+        if found is not None and found[0] == self._counts.version:
             return found[1]
-        parts = self._own_parts(info)
-        for one in self._counted.values():
-            parts += one.parts(info)
+        parts = self._own_parts(info) + self._counts.parts(info)
         if len(self._parts) >= MAX_KINDS:
             self._parts.clear()
-        self._parts[info.kind] = self._counts, parts
+        self._parts[info.kind] = self._counts.version, parts
         return parts
 
     @property
@@ -244,7 +269,7 @@ class Snapshot:
     @property
     def counts(self) -> int:
         """Version of the set of counts and terms that follow the pods: a copy has those that there were."""
-        return self._counts
+        return self._counts.version
 
     def amounts_of(self, row: int) -> int:
         """A number for all that the row offers and what the pods on it take of it: equal amounts, equal answers."""
@@ -269,10 +294,7 @@ class Snapshot:
         made.non_zero_cpu, made.non_zero_memory = self.non_zero_cpu.copy(), self.non_zero_memory.copy()
         made.pod_count = self.pod_count.copy()
         made.nodes = list(self.nodes)
-        made._terms = {
-            kind: {key: standing.copied() for key, standing in terms.items()} for kind, terms in self._terms.items()
-        }
-        made._counted = {key: Counted(one.column.copy(), one.matches) for key, one in self._counted.items()}
+        made._counts = self._counts.copied()
         made._log, made._columns, made._remembered, made.history = ChangeLog(), {}, {}, None
         made._memo = {}
         made._amounts, made._parts = RowAmounts(made._amounts_now), {}
@@ -285,7 +307,7 @@ class Snapshot:
             there.row = row
             self._count(there, sign)
             if there.has_affinity:
-                self._count_terms(there, sign)
+                self._counts.count_terms(there, sign)
 
     def every_pod(self) -> Iterable[PodInfo]:
         """All pods, row by row."""
@@ -306,38 +328,26 @@ class Snapshot:
             self._extents[resource] = found
         return found
 
-    def label(self, key: str) -> tuple[NDArray[np.int32], list[str]]:
+    def label(self, key: str) -> tuple[Codes, list[str]]:
         """A label as numbers: row -> number of its value (-1 = the node has no such label), and the values."""
-        found = self._labels.get(key)
-        if found is None:
-            found = self._labels[key] = node_columns.label_codes(self.nodes, key)
-        return found
+        column = self.columns.label(key)
+        return column.codes, column.values
 
     def is_one_to_one(self, key: str) -> bool:
         """Whether every node has a value of a label of its own, numbered like the rows, as with host names."""
-        found = self._one_to_one.get(key)
-        if found is None:
-            codes, values = self.label(key)
-            found = len(values) == len(self) and bool((codes == self.every_row()).all())
-            self._one_to_one[key] = found
-        return found
+        return self.columns.is_one_to_one(key)
 
     def places(self, key: str) -> tuple[Codes | None, int]:
         """A label's values as places: row -> number of the place (-1 = none; None = every row's own), and how many."""
-        codes, values = self.label(key)
-        return None if self.is_one_to_one(key) else codes, len(values)
+        return self.columns.places(key)
 
-    def taint_groups(self) -> tuple[NDArray[np.int32], list[tuple[Taint, ...]]]:
+    def taint_groups(self) -> tuple[Codes, list[tuple[Taint, ...]]]:
         """Nodes by their list of taints: row -> number of the list, and the lists. Few lists serve many nodes."""
-        if self._taints is None:
-            self._taints = node_columns.taint_groups(self.nodes)
-        return self._taints
+        return self.columns.taint_groups()
 
     def image_spread(self) -> dict[str, dict[int, int]]:
         """Image name -> row -> bytes; the size is that of the node that reported the image first."""
-        if self._images is None:
-            self._images = node_columns.image_spread(self.nodes)
-        return self._images
+        return self.columns.image_spread()
 
     def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
         """Columns that depend on nothing but a row's pods and node: only rows that changed are computed anew.
@@ -366,20 +376,11 @@ class Snapshot:
 
     def standing_terms(self, kind: str) -> list[StandingTerm]:
         """The different affinity terms of a kind among the pods that stand; none is taken away while nodes stay."""
-        return list(self._terms[kind].values())
+        return self._counts.standing_terms(kind)
 
-    def _count_terms(self, info: PodInfo, sign: int) -> None:
-        for kind in TERM_KINDS:
-            for term in getattr(info, kind):
-                key = (term.topology_key, term.weight, term.key)
-                known = self._terms[kind].get(key)
-                if known is None:
-                    self._counts += 1
-                    codes, places = self.places(term.topology_key)
-                    column = np.zeros(len(self), np.int64)
-                    sums = column if codes is None else np.zeros(places + 1, np.int64)
-                    known = self._terms[kind][key] = StandingTerm(term, column, codes, sums)
-                known.count(info.row, sign)
+    def terms_about(self, kind: str, labels: Mapping[str, str]) -> Iterable[StandingTerm]:
+        """Those of them that may mean a pod with these labels."""
+        return self._counts.terms_about(kind, labels)
 
     def memo(self, key: Hashable, make: Callable[[], M]) -> M:
         """Whatever follows the pods by itself, made once while the nodes stay the same."""
@@ -409,42 +410,40 @@ class Snapshot:
         self._remembered[key] = self._log.position, kept
         return kept
 
-    def counted(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Column:
+    def counted(
+        self, key: Hashable, matches: Callable[[PodInfo], int], selector: LabelSelectorMatcher | None = None
+    ) -> Column:
         """How many pods (or how much of them) match, by row; kept up to date as pods come and go.
 
         Args:
             key: what is counted.
             matches: pod -> its part of the count, 0 for nothing.
+            selector: selects every pod of which `matches` is not 0; None = not known.
         """
-        return self._count_of(key, matches).column
+        return self._counts.counted(key, matches, selector).column
 
     def counted_by(
-        self, key: Hashable, matches: Callable[[PodInfo], int], places: Hashable, codes: Codes | None, size: int
+        self,
+        key: Hashable,
+        matches: Callable[[PodInfo], int],
+        places: Hashable,
+        codes: Codes | None,
+        size: int,
+        selector: LabelSelectorMatcher | None = None,
     ) -> Column:
         """The same by place, followed by a 0; by row where `codes` is None.
 
         Args:
-            key, matches: as of `counted`.
+            key, matches, selector: as of `counted`.
             places: what the places are.
             codes: row -> place, -1 = none.
             size: how many places there are.
         """
-        found = self._count_of(key, matches)
+        found = self._counts.counted(key, matches, selector)
         if codes is None:
             return found.column
         if places not in found.sums:
-            self._counts += 1
+            self._counts.version += 1
             if len(found.sums) >= MAX_PLACES:
                 found.sums.clear()
         return found.by_place(places, codes, size)
-
-    def _count_of(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Counted:
-        found = self._counted.get(key)
-        if found is None:
-            if len(self._counted) >= MAX_KEPT:
-                self._counted.clear()
-            self._counts += 1
-            found = self._counted[key] = Counted(np.zeros(len(self), np.int64), matches)
-            for info in self.every_pod():
-                found.count(info, 1)
-        return found

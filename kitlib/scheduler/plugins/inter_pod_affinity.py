@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
+from kitlib.scheduler.framework.counts import StandingTerm
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import (
     MAX_NODE_SCORE,
@@ -30,8 +31,10 @@ from kitlib.scheduler.framework.plugin import (
 )
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
-from kitlib.scheduler.plugins.affinity_kept import KeptAffinity
 from kitlib.scheduler.plugins.affinity_terms import all_match, matching, matching_all, standing_that_mean, unrolled
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.plugins.affinity_kept import KeptAffinity
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -62,6 +65,8 @@ class InterPodAffinity(Plugin):
         return Affected.ALL
 
     def kept_answers(self, info: PodInfo, context: Context) -> KeptAffinity:
+        from kitlib.scheduler.plugins.affinity_kept import KeptAffinity  # loaded with the second pod of a kind
+
         return KeptAffinity(info, context, self.hard_weight, self.ignore_existing)
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
@@ -81,7 +86,7 @@ class InterPodAffinity(Plugin):
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         existing: Places = {}
         for standing in standing_that_mean(info, context, "required_anti_affinity"):
-            _add(existing, context, standing.term, standing.column)
+            _add_standing(existing, context, standing)
         if not existing and not info.required_affinity and not info.required_anti_affinity:
             return PreFilterResult(SKIP)
         affinity: Places = {}
@@ -131,7 +136,7 @@ class InterPodAffinity(Plugin):
             for standing in standing_that_mean(info, context, kind):
                 term = standing.term
                 factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
-                _add(places, context, term, factor * standing.column)
+                _add_standing(places, context, standing, factor)
         return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
@@ -165,6 +170,20 @@ def _add(places: Places, context: Context, term: Term, by_row: NDArray[np.int64]
         if counts is None:
             counts = places[key] = np.zeros(len(values) + 1, np.int64)
         np.add.at(counts, codes[rows], by_row[rows])
+
+
+def _add_standing(places: Places, context: Context, standing: StandingTerm, factor: int = 1) -> None:
+    """Count by place the pods that have a term, each as `factor`; a place that nothing stands in is not made."""
+    key = standing.term.topology_key
+    codes, values = context.snapshot.label(key)
+    numbers = [(code, number) for row, number in standing.rows.items() if (code := codes.item(row)) >= 0]
+    if not numbers:
+        return
+    counts = places.get(key)
+    if counts is None:
+        counts = places[key] = np.zeros(len(values) + 1, np.int64)
+    for code, number in numbers:
+        counts[code] += factor * number
 
 
 def _counts(places: Places, key: str, codes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.api.core import Node, NodeSelectorTerm, Pod
 from kitlib.api.core import NodeAffinity as Affinity
-from kitlib.api.selectors import matches_node_selector, matches_required_node_affinity, matches_term
+from kitlib.api.core import NodeSelectorTerm, Pod
+from kitlib.api.selectors import matches_required_node_affinity
 from kitlib.api.serialize import from_dict
 from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import (
@@ -82,9 +82,8 @@ class NodeAffinity(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         if self.added is not None and self.added.required is not None:
-            nodes = context.snapshot.nodes
-            allowed = np.array([matches_node_selector(self.added.required, nodes[row]) for row in rows], np.bool_)
-            found.reject(~allowed, Code.UnschedulableAndUnresolvable, ENFORCED)
+            allowed = context.snapshot.columns.selected_by(self.added.required)
+            found.reject(~allowed[rows], Code.UnschedulableAndUnresolvable, ENFORCED)
         fits = required_matches(info.pod, context, rows)
         found.reject(~fits, Code.UnschedulableAndUnresolvable, NO_MATCH)
         return found
@@ -101,9 +100,10 @@ class NodeAffinity(Plugin):
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table = context.snapshot
-        return np.array(
-            [sum(weight for weight, term in state if matches_term(term, table.nodes[row])) for row in rows], np.int64
-        )
+        total = np.zeros(len(rows), np.int64)
+        for weight, term in state:
+            total += weight * table.at(rows, table.columns.matched_by(term))
+        return total
 
     def normalize(self, state: Any, scores: Scores) -> Scores:
         return default_normalize(scores)
@@ -114,13 +114,11 @@ def required_matches(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_
     table = context.snapshot
     fits = np.ones(len(rows), np.bool_)
     for key, value in pod.spec.node_selector.items():
-        codes, values = table.label(key)
-        fits &= codes[rows] == (values.index(value) if value in values else -2)
+        column = table.columns.label(key)
+        fits &= table.at(rows, column.codes) == column.numbers.get(value, -2)
     affinity = node_affinity_of(pod)
     if affinity is not None and affinity.required is not None:
-        nodes: list[Node] = table.nodes
-        for place in np.flatnonzero(fits):
-            fits[place] = matches_required_node_affinity(pod, nodes[rows[place]])
+        fits &= table.at(rows, table.columns.selected_by(affinity.required))
     return fits
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,9 @@ from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.plugins.default_selector import default_selector
 from kitlib.scheduler.plugins.node_affinity import required_matches
 from kitlib.scheduler.plugins.spread_domains import Constraint, Domains, count, skews
-from kitlib.scheduler.plugins.spread_kept import KeptSpread
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.plugins.spread_kept import KeptSpread
 
 NO_MATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{NO_MATCH} (missing required label)"
@@ -133,6 +135,8 @@ class PodTopologySpread(Plugin):
         return PreFilterResult(FilterState(prepared, counts, smallest))
 
     def kept_answers(self, info: PodInfo, context: Context) -> KeptSpread:
+        from kitlib.scheduler.plugins.spread_kept import KeptSpread  # loaded with the second pod of a kind
+
         soft, ignored = self._soft(info, context)
         return KeptSpread(info, context, self._hard(info, context), soft, ignored, HOSTNAME)
 

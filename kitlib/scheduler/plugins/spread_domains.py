@@ -91,7 +91,7 @@ def count(one: Domains, pod: Pod, context: Context) -> NDArray[np.int64]:
     """Matching pods of the pod's namespace by domain, on the rows that count; a copy."""
     if nobody_counts(one, context):
         return np.zeros(one.size, np.int64)
-    matching = context.snapshot.counted(*count_of(one, pod))
+    matching = context.snapshot.counted(*count_of(one, pod), one.constraint.selector)
     if one.hosts:
         return matching.copy()
     return np.bincount(one.codes[one.rows], matching[one.rows], minlength=one.size).astype(np.int64)

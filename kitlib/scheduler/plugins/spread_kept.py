@@ -48,7 +48,9 @@ class _Counted:
             return
         codes = None if self.own_rows else self._counting
         key, matches = count_of(one, self._pod)
-        self.counts = self._context.snapshot.counted_by(key, matches, self._places, codes, one.size)
+        self.counts = self._context.snapshot.counted_by(
+            key, matches, self._places, codes, one.size, one.constraint.selector
+        )
 
     def restrict(self, passing: Mask) -> None:
         """Take out the rows where one more would be too many."""

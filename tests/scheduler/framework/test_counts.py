@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from kitlib.api.core import Node, Pod
+from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.framework.counts import add
+from kitlib.scheduler.framework.counts import SelectorIndex, add
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.snapshot import Snapshot
 
@@ -46,6 +48,10 @@ def test_sums_by_place_are_those_of_the_pods_that_stand(kind: str | None) -> Non
         by_place = [by_row[codes == place].sum() for place in range(size)]
         assert table.counted("a", matches).tolist() == by_row.tolist()
         assert table.counted_by("a", matches, "zone", codes, size).tolist() == [*by_place, 0]
+        looked_up = table.counted(
+            ("a", number), matches, LabelSelectorMatcher(LabelSelector(match_labels={"app": "a"}))
+        )
+        assert looked_up.tolist() == by_row.tolist()
         assert table.pod_count.sum() == len(standing)
 
 
@@ -57,3 +63,26 @@ def test_a_sum_beyond_64_bits_is_cut_as_gos_is():
     for _ in range(12):
         add([(column.data, None, 900 * 2**50)], 0, -1)
     assert column.item(0) == 0
+
+
+def test_every_item_that_asks_for_a_pod_is_found_by_the_labels_of_the_pod() -> None:
+    dice, index = random.Random(5), SelectorIndex[int]()
+    selectors = []
+    for number in range(200):
+        requirements = [
+            LabelSelectorRequirement(
+                key=dice.choice("abc"), operator=operator, values=dice.sample("xyz", 2) if "In" in operator else []
+            )
+            for operator in dice.choices(["In", "NotIn", "Exists", "DoesNotExist"], k=dice.randrange(3))
+        ]
+        labels = {dice.choice("abc"): dice.choice("xyz")} if dice.random() < 0.5 else {}
+        selectors.append(LabelSelectorMatcher(LabelSelector(match_labels=labels, match_expressions=requirements)))
+        index.add(selectors[-1], number)
+    fewer = 0
+    for _ in range(100):
+        labels = {key: dice.choice("xyz") for key in "abc" if dice.random() < 0.7}
+        found = list(index.candidates(labels))
+        assert len(found) == len(set(found))
+        assert {number for number, one in enumerate(selectors) if one.matches(labels)} <= set(found)
+        fewer += len(found) < 150
+    assert fewer > 50
