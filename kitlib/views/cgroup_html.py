@@ -174,8 +174,8 @@ def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:
     return f'<style>{STYLE}</style><div class="kit-tree">{body}</div>'
 
 
-def tree_body(rows: Sequence[Row], *, compared: bool) -> str:
-    """The header and one row for each cgroup."""
+def tree_body(rows: Sequence[Row], *, compared: bool, whole: bool = False) -> str:
+    """The header and one row for each cgroup; with `whole` paths by which a page knows its rows again, ids uncut."""
     lines = lines_of(rows)
     columns = columns_of(lines)
     wanted = {file: shares(lines, file, observed=False) for file in columns}
@@ -186,7 +186,7 @@ def tree_body(rows: Sequence[Row], *, compared: bool) -> str:
     ]
     for line in lines:
         cells = [(file, wanted[file].get(line.head.path, 0), seen[file].get(line.head.path, 0)) for file in columns]
-        parts.append(_line(line, cells, compared))
+        parts.append(_line(line, cells, compared, whole))
     return "".join(parts) + "</div>"
 
 
@@ -198,8 +198,9 @@ def _sentence(different: int) -> str:
     )
 
 
-def _line(line: Line, cells: Sequence[tuple[str, float, float]], compared: bool) -> str:
+def _line(line: Line, cells: Sequence[tuple[str, float, float]], compared: bool, whole: bool) -> str:
     head = line.head
+    path = head.path if whole else short_id(head.path)
     name = head.label or short_id(head.path.rpartition("/")[2]) or "/"
     mark = ""
     if head.differs:
@@ -208,9 +209,9 @@ def _line(line: Line, cells: Sequence[tuple[str, float, float]], compared: bool)
     hint = f"<small>{escape(head.qos)}</small>" if head.comment.endswith(f"pod {_whole(head.label)}") else ""
     values = "".join(_cell(line, file, wanted, seen, compared) for file, wanted, seen in cells)
     return (
-        f'<details class="{kind}" data-path="{escape(head.path)}" style="--depth:{head.depth}"'
+        f'<details class="{kind}" data-path="{escape(path)}" style="--depth:{head.depth}"'
         f"{' open' if line.differs else ''}>"
-        f'<summary class="r"><span class="n" title="{escape(head.comment or head.path)}">'
+        f'<summary class="r"><span class="n" title="{escape(head.comment or path)}">'
         f"{escape(name)}{hint}{mark}</span>{values}</summary>"
         f'<div class="f">{"".join(_files(line, compared))}</div></details>'
     )

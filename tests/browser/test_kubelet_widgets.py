@@ -82,7 +82,7 @@ class TestPodBuilder:
         handle = box.get_by_role("slider", name="cpu request, slider")
         handle.focus()
         handle.press("ArrowRight")
-        page.wait_for_selector(".kitlib-bar[data-value='300']")
+        page.wait_for_selector(".kitlib-bar[data-value='0.3']")
         assert box.get_by_label("cpu request", exact=True).input_value() == "300m"
 
     def test_a_problem_stands_beside_its_field_and_goes_away(self, open_cells):
@@ -365,5 +365,5 @@ def test_a_widget_shown_twice_shows_the_same_in_both_places(open_cells):
     page = open_cells(TestPodBuilder.CODE, "builder")
     page.wait_for_function("() => document.querySelectorAll('.kitlib-bar').length >= 16")
     type_into(page, page.locator(".kitlib-widget").last.get_by_label("cpu request", exact=True), "700m")
-    bars = ".kitlib-bar-row[data-name$=app] .kitlib-bar[data-value='700']"
+    bars = ".kitlib-bar-row[data-name$=app] .kitlib-bar[data-value='0.7']"
     page.wait_for_function("bars => document.querySelectorAll(bars).length === 2", arg=bars)

@@ -7,7 +7,7 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.lab import pod
-from kitlib.views.cgroup_html import columns_of, lines_of, shares, tree_html, value_words
+from kitlib.views.cgroup_html import columns_of, lines_of, shares, tree_body, tree_html, value_words
 from kitlib.views.cgroup_tree import TreeView
 
 
@@ -63,3 +63,12 @@ def test_only_the_row_that_differs_is_open_with_its_reason(node):
     opened = re.findall(r'<details class="(\w*)" data-path="([^"]+)" style="[^"]+" open>', html)
     assert opened == [("d", "/kubepods/burstable")]
     assert "≠ 77, desired" in html and "≠ 1 value differs" in html
+
+
+def test_a_saved_tree_has_no_id_of_more_than_twelve_digits_and_a_page_knows_its_rows_apart(node):
+    rows = TreeView(node.desired(), node.tree()).rows()
+    assert not re.search(
+        r"(?<![0-9a-zA-Z])(?=[0-9]*[a-f])[0-9a-f]{13,}(?![0-9a-zA-Z])", tree_html("t", rows, compared=True)
+    )
+    paths = re.findall(r'data-path="([^"]+)"', tree_body(rows, compared=True, whole=True))
+    assert len(set(paths)) == len(paths) and set(paths) <= {*node.desired(), "/"}

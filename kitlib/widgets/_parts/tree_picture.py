@@ -31,7 +31,7 @@ class TreePicture(anywidget.AnyWidget):
     def bring(self, rows: Sequence[Row], compared: bool) -> None:
         """Show these lines."""
         self.rows = [_plain(row) for row in rows]
-        self.body = tree_body(rows, compared=compared)
+        self.body = tree_body(rows, compared=compared, whole=True)
 
 
 def _plain(row: Row) -> dict[str, Any]:
