@@ -54,6 +54,11 @@ class TestTag:
         code, said = release(checkout, "check", tag)
         assert code == 1 and message in said
 
+    def test_a_version_in_development_is_not_offered_as_a_tag(self, checkout: Path) -> None:
+        (checkout / "kitlib" / "__init__.py").write_text('__version__ = "1.2.0.dev0"\n')
+        code, said = release(checkout, "check", "v1.2.0")
+        assert code == 1 and said.rstrip().endswith("has version 1.2.0.dev0; set it to 1.2.0")
+
     def test_a_changelog_that_begins_with_another_version_is_refused(self, checkout: Path) -> None:
         (checkout / ".github" / "CHANGELOG.md").write_text(CHANGES.replace("## 1.2.0 ", "## Unreleased "))
         code, said = release(checkout, "check", "v1.2.0")
