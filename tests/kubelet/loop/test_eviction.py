@@ -154,7 +154,7 @@ def test_who_is_admitted_under_pressure(one: Pod, conditions: tuple[str, ...], a
 @pytest.mark.parametrize(
     ("dedicated", "signal", "first"),
     [
-        (False, "nodefs.available", "layers"),
+        (False, "nodefs.available", "both"),
         (True, "nodefs.available", "logs"),
         (True, "imagefs.available", "layers"),
     ],
@@ -166,8 +166,9 @@ def test_the_pod_goes_that_fills_the_disk_that_is_short(dedicated: bool, signal:
     )
     stats = {
         "layers": PodStats(containers=(ContainerStats("c", rootfs=500 * MI, logs=1 * MI),)),
-        "logs": PodStats(containers=(ContainerStats("c", rootfs=1 * MI, logs=50 * MI),)),
+        "logs": PodStats(containers=(ContainerStats("c", rootfs=1 * MI, logs=600 * MI),)),
+        "both": PodStats(containers=(ContainerStats("c", rootfs=400 * MI, logs=400 * MI),)),
     }
     seen = {signal: Observation(50 * MI, 1024 * MI)}
-    found = made.look(0, seen, [pod("logs"), pod("layers")], lambda: stats)
+    found = made.look(0, seen, [pod("logs"), pod("layers"), pod("both")], lambda: stats)
     assert found is not None and found.pod.metadata.name == first
