@@ -79,8 +79,12 @@ def one_step(draw: random.Random, scheduler: Scheduler, number: int) -> None:
     elif step in (1, 2):
         scheduler.update_node(any_node(draw, name))
     elif step == 3:
-        listed = scheduler.snapshot.nodes
-        scheduler.set_nodes([*draw.sample(listed, len(listed)), any_node(draw, f"m{number}")])
+        listed = list(scheduler.snapshot.nodes)
+        if draw.random() < 0.5:  # another node in a row's place, or all in another order with one more
+            listed[draw.randrange(len(listed))] = any_node(draw, f"m{number}")
+            scheduler.set_nodes(listed)
+        else:
+            scheduler.set_nodes([*draw.sample(listed, len(listed)), any_node(draw, f"m{number}")])
     elif step in (4, 5) and standing:
         scheduler.remove_pod(draw.choice(standing))
     elif step == 6 and standing:

@@ -142,7 +142,7 @@ class Snapshot:
             info.row = -1
         before = np.array([self.index.get(name, -1) for name in names], np.int64)
         changed = [row for row, old in enumerate(before.tolist()) if old < 0 or self.nodes[old] is not listed[row]]
-        in_place = bool((before[: len(self)] == np.arange(len(names))[: len(self)]).all())
+        in_place = bool((before[before >= 0] == np.flatnonzero(before >= 0)).all())  # a new node may replace one
         self._read(listed, before, changed)
         self.columns = self.columns.replaced(listed, changed) if in_place else NodeColumns(listed)
         self._counts.replace_nodes(self.columns, before, in_place=in_place, keep=not objects_changed)

@@ -96,7 +96,7 @@ def test_replaced_rows_are_as_if_all_had_been_read_anew(asked_before: bool) -> N
                 listed = listed[: draw.randrange(1, len(listed) + 1)]
             changed = sorted(draw.sample(range(len(listed)), draw.randrange(len(listed) + 1)))
             for row in changed:
-                listed[row] = node(draw, listed[row].name)
+                listed[row] = node(draw, draw.choice([listed[row].name, f"r{step}-{row}"]))
             more = [node(draw, f"m{step}-{i}") for i in range(draw.randrange(3))] if len(listed) == len(nodes) else []
             changed += range(len(listed), len(listed) + len(more))
             nodes = [*listed, *more]
