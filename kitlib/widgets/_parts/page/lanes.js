@@ -51,7 +51,7 @@ export default {
       body.hidden = axis.hidden = all.length === 0;
       const focused = el.contains(document.activeElement) && document.activeElement.classList.contains("kitlib-mark");
       const first = Math.min(0, times[0] ?? 0), last = Math.max(times[times.length - 1] ?? 1, model.get("now"), first + 1);
-      const room = Math.max(120, (body.clientWidth || el.clientWidth) - 150 - MARK);
+      const room = Math.max(60, (body.clientWidth || el.clientWidth) - 150 - MARK);
       const x = (seconds) => ((seconds - first) / (last - first)) * room;
       marks = [];
       body.replaceChildren(...lanes.map((name) => {
