@@ -427,6 +427,7 @@ class BaseCluster(Closeable, ABC):
         """Every object as plain data, kind by kind: what two clusters can be compared by."""
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
 
+    @exclusive
     def fork(self) -> Any:
         """Return a copy on hollow nodes and virtual time, to try something on; see `CopiedCluster`."""
         return import_module("kitlib.cluster.control_plane.copied").fork(self)

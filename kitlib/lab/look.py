@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.definition import Ground, LabFolder
@@ -52,7 +53,7 @@ def newest(file: Path) -> Moment:
 def _journal(entry: Submitted) -> list[dict[str, Any]] | None:
     raw = bytes(entry.details.journal)
     try:
-        found = msgspec.json.decode(raw, type=list[dict[str, Any]]) if raw else None
+        found = decoder(list[dict[str, Any]]).decode(raw) if raw else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return found

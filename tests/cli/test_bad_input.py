@@ -58,7 +58,7 @@ LACKING = (
     *("lab-report", "lab-export", "certificate", "certificate key", "certificate sign", "certificate verify", "bench"),
     *("certificate sign p", "certificate verify c", "lab --port", "up --kubeconfig", "explain -f", "explain --message"),
 )
-TOO_MUCH = ("demo x", "doctor x", "cheat-sheet x", "bundle a.tar b.tar", "lab a b", "explain a b", "lab-report a b")
+TOO_MUCH = ("demo x", "doctor x", "cheat-sheet x", "bundle a.tar b.tar", "lab a b", "lab-report a b")
 FILES = (  # FILE = one that is missing, FOLDER = a folder, EMPTY, BINARY, TEXT, LIST = a file with such content
     *(f"explain -f {one}" for one in ("FILE", "FOLDER", "EMPTY", "BINARY", "TEXT", "LIST", "NODELESS")),
     *(f"sweep {one}" for one in ("FILE", "FOLDER", "EMPTY", "BINARY", "TEXT", "LIST", "NODELESS")),
@@ -83,6 +83,19 @@ FILES = (  # FILE = one that is missing, FOLDER = a folder, EMPTY, BINARY, TEXT,
     *("lab --copy-only https://my.site/kitlib/", "lab --copy-only https://my.site/#kitlib=%%%"),
     *("lab --copy-only --lab-seed x NEW", "lab --copy-only --lab-seed -1 NEW"),
     *("explain --live --file TEXT", "explain --release 9.99 -f NODES", "explain --release x -f NODES"),
+    *(
+        "explain a b c -f NODES",
+        "whatif",
+        "whatif drain -f NODES",
+        "whatif drain nobody -f NODES",
+        "whatif x y -f NODES",
+    ),
+    *(
+        "whatif drain a -f TEXT",
+        "whatif lose nobody -f NODES",
+        "whatif scale deploy/x -f NODES",
+        "whatif then -f NODES",
+    ),
     *("explain nobody -f NODES", "explain default/nobody -f NODES", "explain -f NODES"),
     *("room FOLDER --open no-such", "room FOLDER --close 99", "room FOLDER --seed 03", "room FOLDER --seed 03=x"),
     *("up --release 0.1", "up --release x"),

@@ -29,6 +29,7 @@ RUNS = {  # command -> arguments with which it says as much as it can, quickly
     "demo": ("--all",),
     "doctor": ("--no-engine",),
     "explain": ("-f", "dump.yaml"),
+    "whatif": ("drain", "nœud-β", "-f", "dump.yaml"),
     "sweep": ("sweep.yaml", "--workers", "0"),
     "conformance": ("quantity.jsonl",),
     "cheat-sheet": ("-o", "ž.html"),
