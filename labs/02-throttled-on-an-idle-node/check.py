@@ -95,6 +95,11 @@ def busy(facts: Experiment) -> None:
     )
 
 
-@checks.observed("usage", at_start=True)
-def usage(facts: Experiment) -> float:
-    return facts.cpu_usage(facts.variant.pod)
+@checks.observed("periods", at_start=True)
+def periods(facts: Experiment) -> float:
+    pod = facts.pod(facts.variant.pod)
+    before = facts.cpu_stat(pod)
+    facts.let_pass(SECONDS)
+    after = facts.cpu_stat(pod)
+    passed, stopped = (after[key] - before[key] for key in ("nr_periods", "nr_throttled"))
+    return 100 * stopped / max(passed, 1)

@@ -102,9 +102,6 @@ def next_night(facts: Experiment) -> None:
     )
 
 
-@checks.observed("victim", at_start=True)
-def victim(facts: Experiment) -> str:
-    v = facts.variant
-    facts.let_pass(60)
-    db, batch = killed(facts, v.db), killed(facts, v.batch)
-    return "both at once" if db and batch else v.db if db else v.batch
+@checks.observed("scores", at_start=True)
+def scores(facts: Facts) -> int:
+    return facts.oom_score_adj(facts.variant.db) - facts.oom_score_adj(facts.variant.batch)

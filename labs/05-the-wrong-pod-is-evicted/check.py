@@ -87,8 +87,14 @@ def next_night(facts: Experiment) -> None:
     facts.runs(v.report)
 
 
-@checks.observed("who", at_start=True)
-def who(facts: Experiment) -> str:
+@checks.observed("priority", at_start=True)
+def priority(facts: Experiment) -> str:
     v = facts.variant
+    manifests = [facts.manifest(v.report), facts.manifest(v.cache)]
+    manifests[0]["spec"] = {**manifests[0]["spec"], "priorityClassName": "above-all"}
+    for name in (v.report, v.cache):
+        facts.delete("Pod", name)
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "above-all"}}
+    facts.apply({**kind, "value": 1000}, *manifests)
     facts.let_pass(120)
     return v.report if evicted(facts, v.report) else v.cache if evicted(facts, v.cache) else "none"

@@ -99,9 +99,7 @@ def replicas(facts: Experiment) -> None:
     )
 
 
-@checks.observed("release", at_start=True)
-def release(facts: Facts) -> str:
-    for name in ("1.23", "1.24", "1.26"):
-        if facts.decision(f"{facts.variant.app}-2", release=name).feasible:
-            return name
-    return "none"
+@checks.observed("spread", at_start=True)
+def spread(facts: Facts) -> int:
+    decision = facts.decision(f"{facts.variant.app}-2")
+    return sum(any(s.plugin == "PodTopologySpread" for s in decision.statuses(node)) for node in decision.nodes)

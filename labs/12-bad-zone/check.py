@@ -103,7 +103,8 @@ def grows(facts: Experiment) -> None:
     )
 
 
-@checks.observed("running", at_start=True)
-def running(facts: Facts) -> int:
-    found = zones(facts)
-    return sum(found.values()) - found[""]
+@checks.observed("spread", at_start=True)
+def spread(facts: Facts) -> int:
+    waiting = [p for p in facts.pods("default", {"app": facts.variant.app}) if not p.spec.node_name]
+    decision = facts.decision(waiting[0].metadata.name)
+    return sum(any(s.plugin == "PodTopologySpread" for s in decision.statuses(node)) for node in decision.nodes)

@@ -104,6 +104,14 @@ def tomorrow(facts: Experiment) -> None:
     facts.expect(gone == v.needs, found=f"{gone} {v.batch} pods are gone", expected=v.word)
 
 
-@checks.observed("policy", at_start=True)
-def policy(facts: Facts) -> int:
-    return len(facts.events("Preempted"))
+@checks.observed("removed", at_start=True)
+def removed(facts: Experiment) -> int:
+    v = facts.variant
+    manifest = facts.manifest(v.urgent)
+    manifest["spec"] = {**manifest["spec"], "priorityClassName": "may-preempt"}
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "may-preempt"}}
+    facts.apply({**kind, "value": 1_000_000})
+    facts.delete("Pod", v.urgent)
+    facts.apply(manifest)
+    facts.let_pass(60)
+    return len({event.involved_object.name for event in facts.events("Preempted")})

@@ -161,6 +161,6 @@ def next_drain(facts: Experiment) -> None:
     facts.expect(ready >= v.replicas, found=f"{ready} pods of {v.web} are ready", expected=f"{v.replicas}")
 
 
-@checks.observed("gone", at_start=True)
-def gone(facts: Experiment) -> int:
-    return len(facts.drain(facts.variant.node, 300))
+@checks.observed("healthy", at_start=True)
+def healthy(facts: Facts) -> int:
+    return find_budget(facts, facts.variant.worker).status.current_healthy

@@ -104,6 +104,8 @@ def lost(facts: Experiment) -> None:
     serve(facts)
 
 
-@checks.observed("runs", at_start=True)
-def runs(facts: Facts) -> int:
-    return sum(bool(pod.spec.node_name) for pod in facts.pods("default", {"app": facts.variant.serve}))
+@checks.observed("refused", at_start=True)
+def refused(facts: Facts) -> int:
+    waiting = [p for p in facts.pods("default", {"app": facts.variant.serve}) if not p.spec.node_name]
+    decision = facts.decision(waiting[0].metadata.name)
+    return sum(any(s.plugin == "DynamicResources" for s in decision.statuses(node)) for node in decision.nodes)
