@@ -19,7 +19,7 @@ def test_the_kubelet_moves_itself_and_what_stands_in_the_root(start: Callable[..
     assert len(own) >= 1
     assert set(node.read("/", "cgroup.procs").split()) <= {"1"}
     assert node.differences() == []
-    steps = entries(node, "containerManager", about="kubelet (")
+    steps = entries(node, "containerManager", about="kubelet, pid ")
     assert any(e.action == "moving process" and e.source == "ensureProcessInContainerWithOOMScore" for e in steps)
     cluster.apply(pod(name="a"))
     cluster.wait(lambda c: state(c, "a")[1] == "running", 20)
@@ -38,7 +38,7 @@ def test_the_kubelet_gives_itself_its_score_where_the_host_lets_it(start: Callab
     client.close()
     pids = [row[found["Titles"].index("PID")] for row in found["Processes"]]
     scores = [Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in pids]
-    steps = {e.action: e.detail for e in entries(node, "containerManager", about="kubelet (")}
+    steps = {e.action: e.detail for e in entries(node, "containerManager", about="kubelet, pid ")}
     if node.facts["lowest_score"] < 0:
         assert "-500" in scores
         assert steps["setting oom_score_adj of"] == "-500"
