@@ -47,9 +47,12 @@ class Framework:
 
     def at(self, point: str) -> list[Plugin]:
         """The plugins that take part at an extension point."""
-        if self._plugins_then != self.plugins or self._weights_then != self.weights:
-            self._plugins_then, self._weights_then = list(self.plugins), dict(self.weights)
+        if self._plugins_then != self.plugins:
+            self._plugins_then = list(self.plugins)
             self._at.clear()
+        if point == "score" and self._weights_then != self.weights:
+            self._weights_then = dict(self.weights)
+            self._at.pop("score", None)
         found = self._at.get(point)
         if found is None:
             found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
