@@ -1,5 +1,7 @@
 """What the API server fills in before it validates an object: `set_defaults`.
 
+Imported by admission, labs and what reads manifests without a server. Face: `set_defaults`.
+
 Source: zz_generated.defaults.go of every API group (SetObjectDefaults_Pod and its siblings).
 """
 

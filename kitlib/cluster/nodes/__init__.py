@@ -1,1 +1,5 @@
-"""Nodes of a cluster: simulated, cgroups-only, hollow, and real ones in containers."""
+"""Nodes of a cluster: simulated, cgroups-only, hollow, and real ones in containers.
+
+Imported by control planes, and by what shows or forecasts a node. Face: `interfaces.KernelNode`, `plan.NodePlan`,
+`origin.Origin`.
+"""

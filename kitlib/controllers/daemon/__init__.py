@@ -1,5 +1,8 @@
 """DaemonSets: one pod on every node that its pods may run on; the scheduler binds each to its own node.
 
+Imported by the table of controllers; advisor asks it about nodes. Face: `DaemonSetController`,
+`nodes.node_should_run`.
+
 Source: pkg/controller/daemon/daemon_controller.go (syncDaemonSet, manage, podsShouldBeOnNode, syncNodes,
 updateDaemonSetStatus).
 """

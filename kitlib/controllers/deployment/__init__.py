@@ -1,5 +1,7 @@
 """Deployments: a ReplicaSet for each version of the template; a new version replaces the old one step by step.
 
+Imported by the table of controllers alone. Face: `DeploymentController`.
+
 Source: pkg/controller/deployment/deployment_controller.go (syncDeployment, checkPausedConditions).
 """
 

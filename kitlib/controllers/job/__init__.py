@@ -1,5 +1,8 @@
 """Jobs: pods that run to completion, as many as asked for, with limits for failures and time.
 
+Imported by the table of controllers, and by those of CronJobs and finished Jobs. Face: `JobController`,
+`is_finished`.
+
 Source: pkg/controller/job/job_controller.go (syncJob, manageJob, finalizeJob), tracking finished pods by a finalizer.
 """
 

@@ -1,5 +1,7 @@
 """HorizontalPodAutoscalers: replicas by the CPU and memory that nodes report for the pods.
 
+Imported by the table of controllers; lessons use its arithmetic. Face: `HorizontalController`, `replica_calculator`.
+
 The kit measures what containers use; there are no custom, object or external metrics. Hollow nodes measure nothing.
 
 Source: pkg/controller/podautoscaler/horizontal.go (reconcileAutoscaler, computeReplicasForMetrics,

@@ -1,5 +1,7 @@
 """StatefulSets: pods with fixed names and their own storage, made and replaced in order.
 
+Imported by the table of controllers alone. Face: `StatefulSetController`.
+
 Source: pkg/controller/statefulset/stateful_set.go (sync), stateful_set_control.go (performUpdate,
 getStatefulSetRevisions, truncateHistory).
 """

@@ -1,1 +1,4 @@
-"""Node-pressure eviction: thresholds and the order in which pods are evicted."""
+"""Node-pressure eviction: thresholds and the order in which pods are evicted.
+
+Imported by the kubelet's loop and nodes. Face: `thresholds.Threshold`, `ranking`.
+"""

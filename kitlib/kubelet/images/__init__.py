@@ -1,1 +1,4 @@
-"""Garbage collection of images and containers."""
+"""Garbage collection of images and containers.
+
+Imported by the kubelet's loop and runtimes. Face: `image_gc`, `container_gc`.
+"""

@@ -1,1 +1,4 @@
-"""What a pod's containers find: environment variables and the files of ConfigMaps, Secrets and the downward API."""
+"""What a pod's containers find: environment variables and the files of ConfigMaps, Secrets and the downward API.
+
+Imported by the kubelet's loop and runtimes. Face: `environment`, `volume_files.mounted`.
+"""

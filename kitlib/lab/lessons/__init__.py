@@ -1,5 +1,7 @@
 """Questions and exercises of the course's notebooks, one module per notebook: what a saved notebook must not show.
 
+Imported by `Lesson`, and by the trainer's page for its votes. Face: `content`.
+
 A notebook names a question or an exercise by its key. Reasons, expected answers, hints and solutions stand here, so
 that neither the saved file nor its rendering on GitHub gives an answer away.
 """

@@ -1,4 +1,7 @@
-"""The start page: a kill to guess, a limit to drag, and the map of the course. `start()` shows it in a notebook."""
+"""The start page: a kill to guess, a limit to drag, and the map of the course. `start()` shows it in a notebook.
+
+Imported by notebooks, the site and the sidebar. Face: `start`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sweeps: one scenario over a grid of parameters and random seeds (`sweep`), and what came out (`Results`)."""
+"""Sweeps: one scenario over a grid of parameters and random seeds (`sweep`), and what came out (`Results`).
+
+Imported by `study`, commands and lessons. Face: `sweep`, `Results`.
+"""
 
 from kitlib.study.sweeps.results import Results
 from kitlib.study.sweeps.row import Progress, Row

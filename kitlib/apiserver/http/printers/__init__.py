@@ -1,4 +1,7 @@
-"""Tables: the rows that `kubectl get` shows, made by the server. Source: pkg/printers, meta.k8s.io/v1 Table."""
+"""Tables: the rows that `kubectl get` shows, made by the server. Source: pkg/printers, meta.k8s.io/v1 Table.
+
+Imported by http, and by views and conformance for texts and tables. Face: `table`.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""The device manager."""
+"""The device manager.
+
+Imported by `cm` and nodes alone. Face: `manager.DeviceManager`.
+"""

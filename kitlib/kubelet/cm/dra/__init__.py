@@ -1,1 +1,4 @@
-"""Dynamic resources on the node: what a claim's devices give to containers."""
+"""Dynamic resources on the node: what a claim's devices give to containers.
+
+Imported by `cm` alone. Face: `manager.ClaimManager`.
+"""

@@ -1,1 +1,4 @@
-"""The memory manager's static policy."""
+"""The memory manager's static policy.
+
+Imported by `cm` alone. Face: `policy_static.MemoryManager`.
+"""

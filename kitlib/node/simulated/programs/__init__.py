@@ -1,4 +1,7 @@
-"""The programs of simulated containers, and what following a command comes to: `Behaviour`."""
+"""The programs of simulated containers, and what following a command comes to: `Behaviour`.
+
+Imported by the simulated kernel's runtime. Face: `catalogue.find`, `following.follow`.
+"""
 
 from __future__ import annotations
 

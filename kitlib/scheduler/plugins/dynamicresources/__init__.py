@@ -1,1 +1,4 @@
-"""DynamicResources: which devices a pod's claims get on which node."""
+"""DynamicResources: which devices a pod's claims get on which node.
+
+Imported by the profile alone. Face: `plugin.DynamicResources`.
+"""

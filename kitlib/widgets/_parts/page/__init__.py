@@ -1,4 +1,7 @@
-"""What runs in the page: scripts and one style sheet, sent to the browser as they stand in this folder."""
+"""What runs in the page: scripts and one style sheet, sent to the browser as they stand in this folder.
+
+Imported by the parts of widgets and by the start page. Face: `script`, `style`.
+"""
 
 from __future__ import annotations
 
