@@ -9,7 +9,7 @@ from kitlib.advisor.findings import PLATFORM, TEAM, YOU
 from kitlib.api.core import Node, Pod
 
 OWNERS = (YOU, TEAM, PLATFORM)
-"""Who may make a change, the nearest first."""
+"""The parties that may make a change, the nearest first."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Change:
     """One change.
 
     Attributes:
-        text: what to do.
+        text: the action, in the imperative.
         kind: `request`, `toleration`, `affinity`, `spread`, `port`, `priority`, `pod`, `resize`, `volume`, `cordon`,
             `label` or `node`.
         owner: one of `OWNERS`.

@@ -52,11 +52,11 @@ class Explanation:
         pod: the pod that was looked at; None where the object has none that waits.
         verdict: see above.
         stage: the first stage that holds it; "" = none.
-        results: of all stages that were looked at, in order.
-        gaps: what the answer depends on and does not take into account.
+        results: the results of all stages, in order.
+        gaps: fields and kinds that the answer depends on and does not take into account.
         decision: the scheduler's, computed; None where it was not asked.
         remedies: the smallest changes that help.
-        said: what the cluster said last.
+        said: the last word of the cluster.
     """
 
     subject: KubeObject

@@ -44,7 +44,7 @@ class StageResult:
         objects: the objects that block, `Kind namespace/name`.
         said_by: the component whose status was read; "" = computed by the kit's rules.
         at: when that component wrote it; None = not known.
-        owner: who can change it; "" = not known.
+        owner: the party that can change it; "" = not known.
     """
 
     stage: str
@@ -67,9 +67,9 @@ class Gap:
     """A field or kind that an answer depends on, and that is not modelled or was not read.
 
     Attributes:
-        kind: of the object.
+        kind: the kind of the object.
         field: its path; "" = objects of the kind as a whole.
-        why: what the answer would need it for.
+        why: the part of the answer that would need it.
         decides: whether the verdict could be another one; False = only details of the answer.
     """
 

@@ -42,7 +42,7 @@ class ForeignController(NamedTuple):
 
     Attributes:
         name: as people call it.
-        domain: of its API groups, labels, annotations and gates; subdomains belong to it.
+        domain: the domain of its API groups, labels, annotations and gates, with its subdomains.
         schedulers: the values of `schedulerName` that ask for its scheduler.
     """
 

@@ -1,4 +1,4 @@
-"""What the cluster itself said last about a pending pod, and whether it still holds.
+"""The last word of the cluster about a pending pod, and whether it still holds.
 
 Source: kube-scheduler handleSchedulingFailure (PodScheduled), scheduling_queue flushUnschedulablePodsLeftover.
 """
@@ -27,7 +27,7 @@ SCHEDULED, GATED = "PodScheduled", "SchedulingGated"
 
 @dataclass(frozen=True)
 class LastWord:
-    """What the cluster said last, beside the computed answer.
+    """The last word of the cluster, compared with the computed answer.
 
     Attributes:
         text: in sentences.

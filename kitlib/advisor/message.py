@@ -19,7 +19,7 @@ _PLUGIN_ERROR = re.compile(
 
 
 class Meaning(NamedTuple):
-    """What a reason means.
+    """The meaning of a reason.
 
     Attributes:
         start: with what the reason begins.

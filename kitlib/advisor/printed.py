@@ -1,4 +1,4 @@
-"""What kubectl printed around and instead of objects: warnings before the JSON, tables, descriptions, a cut-off end.
+"""Read what kubectl prints around and instead of objects: warnings before the JSON, tables, a cut-off end.
 
 load(printed(source))
 described(text)         # what a description of a pod says of its scheduling

@@ -1,4 +1,4 @@
-"""What would happen if: questions about a cluster, carried out on a copy of it, several in sequence.
+"""Questions about a cluster, carried out on a copy of it, several in sequence.
 
     answer = what_if(dump, ["drain node-1", "add node-2 2"])
     answer.sentence, answer.effects, answer.exit_code
@@ -43,7 +43,7 @@ _BAD = frozenset({"pending", "gone", "stuck", "preempted", "deferred", "infeasib
 
 @dataclass(frozen=True)
 class Effect:
-    """What becomes of one pod.
+    """The fate of one pod.
 
     Attributes:
         pod: `namespace/name` as it was, or of a new pod.
@@ -73,7 +73,7 @@ class WhatIf:
         effects: what becomes of pods, the pods without effect left out.
         refused: what was not carried out, and by which rule; () = everything was.
         changes: differences of releases, for `upgrade`.
-        gaps: what the answer depends on and does not take into account.
+        gaps: fields and kinds that the answer depends on and does not take into account.
     """
 
     questions: tuple[str, ...]

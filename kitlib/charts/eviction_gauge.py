@@ -14,7 +14,7 @@ from kitlib.views.units import size
 
 
 def eviction_gauge(signals: Sequence[Row]) -> Chart:
-    """One bar a signal: what is in use, and the amount from which the kubelet evicts as a line across it.
+    """A bar for each signal: the amount in use, and the amount from which the kubelet evicts as a line.
 
     Args:
         signals: {"signal", "available", "capacity", "threshold", "met"}; the first three numbers in one unit: bytes,

@@ -1,4 +1,4 @@
-"""A lab's rules: what nobody does, and what never happens.
+"""A lab's rules: what must not be done, and what must never happen.
 
 What stays as it is needs no rule: a lab opens what may change (`[opens]`, see `kitlib.lab.guard`), and that is judged
 here as one rule more. The others are declared in lab.toml, and judged over everything that happened since the learner

@@ -44,7 +44,7 @@ DAY = """# The day
 | progress files: what was opened, predicted, done, checked, when | learners' folders, `collected` | each account |
 | the roster | roster.csv | names and accounts |
 | words of one's own, hashed (bcrypt) | passwords.dbm of the hub | each account |
-| votes | votes.jsonl | nobody: counts only |
+| votes | votes.jsonl | none: counts only |
 | the hub's log and database | the hub's folder | logins with times and addresses |
 
 Say so in the morning, and until when you keep it. To delete everything: stop the hub, then remove the learners' folder,

@@ -65,7 +65,7 @@ def replica(facts: Experiment) -> None:
     name = f"{facts.variant.pod}-2"
     facts.apply(facts.manifest(facts.variant.pod, new_name=name))
     facts.let_pass(SECONDS)
-    facts.runs(name, "every pod of this manifest has the limits that stand in it")
+    facts.runs(name, "every pod of this manifest has its limits")
 
 
 @checks.observed("who", at_start=True)

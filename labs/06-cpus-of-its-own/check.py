@@ -82,7 +82,7 @@ def newcomer(facts: Experiment) -> None:
     facts.expect(
         len(mine) == wanted(facts) and not mine & others,
         found=f"{v.trader} on {format_cpus(mine)}, the new pod on {format_cpus(others)}",
-        expected="CPUs that nobody else may use",
+        expected="CPUs that no other container may use",
         hint="exclusive CPUs leave the shared pool for as long as the container runs",
     )
 

@@ -174,7 +174,7 @@ def orders_again(facts: Experiment) -> None:
     name = f"{facts.variant.orders}-2"
     facts.apply(facts.manifest(facts.variant.orders, new_name=name))
     facts.let_pass(60)
-    facts.runs(name, "every pod of this manifest has the limits that stand in it")
+    facts.runs(name, "every pod of this manifest has its limits")
 
 
 @checks.again("checkout", "a busy neighbour")

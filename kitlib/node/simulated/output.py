@@ -1,7 +1,7 @@
 """The output of a simulated container, as `kubectl logs` shows it.
 
 What a followed command writes is known when it starts: its lines are taken from its behaviour at the moment at which
-somebody reads them. A program that is not followed prints nothing, and nor does `date`.
+they are read. A program that is not followed prints nothing, and nor does `date`.
 
 Source: kubelet kuberuntime logs.ReadLogs.
 """

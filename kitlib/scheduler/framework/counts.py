@@ -28,7 +28,7 @@ TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity
 MIN_COUNTS, MAX_CELLS = 512, 4_000_000
 """Counts that are kept at once, and as many more as have so many rows together; beyond that all are made anew."""
 MAX_IDLE_TERMS = 4_096
-"""Terms that no pod has any more, beyond which they are forgotten when nodes change."""
+"""Terms without a pod, beyond which they are forgotten when nodes change."""
 
 
 @dataclass

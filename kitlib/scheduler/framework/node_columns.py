@@ -206,7 +206,7 @@ def _resized(column: LabelColumn, nodes: Sequence[Node], key: str) -> LabelColum
 def _taint_groups(
     nodes: Sequence[Node], changed: Iterable[int], codes: Codes, lists: list[tuple[Taint, ...]]
 ) -> tuple[Codes, list[tuple[Taint, ...]]]:
-    """Number the lists of taints of changed rows; a list that no row has any more keeps its number."""
+    """Number the lists of taints of changed rows; a list without a row keeps its number."""
     known = {_taint_key(one): number for number, one in enumerate(lists)}
     for row in changed:
         taints = nodes[row].spec.taints

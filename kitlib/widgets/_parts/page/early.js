@@ -10,5 +10,5 @@
     const place = settings["jupyter-config-data"]?.litePluginSettings?.[PLUGIN]?.pyodideUrl;
     if (place) NAMES.forEach((name) => ask(new URL(name, new URL(place, root))));
     WHEELS.forEach((wheel) => ask(new URL(wheel, location.href)));
-  }).catch(() => {}); // without it the page loads as ever, only later
+  }).catch(() => {}); // without it the page loads too, only later
 }
