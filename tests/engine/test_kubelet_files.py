@@ -94,6 +94,17 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
     for pod in sorted(case["pods"], key=lambda one: phases[_key(one)] == "Failed"):
         cluster.apply(manifest(pod))
     cluster.wait(lambda c: {f"{pod.namespace}/{pod.name}": pod.status.phase for pod in c.pods()} == phases, 60)
+    # running containers of the shared pool get its CPUs at the CPU manager's next tick (cpumanager.reconcileState)
+    cluster.wait(lambda c: not wrong_files(case, node)[0], 30)
+    wrong, compared = wrong_files(case, node)
+    running = [pod for pod in case["pods"] if phases[_key(pod)] == "Running"]
+    containers = sum(len(pod["spec"]["containers"]) for pod in running)
+    assert len({key[:2] for key in compared}) >= len(running) + containers + 3 + len(made)
+    assert wrong == {}, str(wrong)
+
+
+def wrong_files(case: Mapping[str, Any], node: Any) -> tuple[dict[Any, Any], set[Any]]:
+    """Return (pod, container or path, file) -> (expected, found) where they differ, and all that was compared."""
     early = any(REJECTED in text for text in case["limitations"])
     wanted, within, there = *observed(case), node.desired()
     expected, found = {}, {}
@@ -111,11 +122,7 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
                 continue  # the kernel has no such controller: reported as not granted
             inner = within.get(key, {}).get(file.name)
             expected[*key, file.name] = inner if inner == found[*key, file.name] else files[file.name]
-    running = [pod for pod in case["pods"] if phases[_key(pod)] == "Running"]
-    containers = sum(len(pod["spec"]["containers"]) for pod in running)
-    assert len({key[:2] for key in expected}) >= len(running) + containers + 3 + len(made)
-    wrong = {k: (v, found[k]) for k, v in expected.items() if found[k] != v}
-    assert wrong == {}, str(wrong)
+    return {k: (v, found[k]) for k, v in expected.items() if found[k] != v}, set(expected)
 
 
 def _key(pod: Mapping[str, Any]) -> str:

@@ -228,6 +228,7 @@ def test_exclusive_cpus_stay_when_systemd_is_told_of_others(start: Callable[...,
     cluster.apply(pod(name="shared", requests={"cpu": "100m"}))
     cluster.apply(pod(name="own", requests=both, limits=both))
     node = cluster.node()
+    cluster.wait(lambda c: node.process("shared").cpus in ("0", "1"), 10)  # at the CPU manager's next tick
     cluster.wait(lambda c: [str(d) for d in node.differences()] == [], 10)
     cpus = {name: node.process(name).cpus for name in ("own", "shared")}
     assert sorted(cpus.values()) == ["0", "1"]
