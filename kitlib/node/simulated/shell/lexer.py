@@ -12,6 +12,10 @@ from kitlib.node.simulated.shell.tree import Part, ShellSyntaxError, Word
 _OPERATORS = ("<<<", "&&", "||", ";;", ">>", "<&", ">&", "&>", ";", "&", "|", "<", ">", "(", ")")
 
 
+MAX_UNCLOSED = 10
+"""Parentheses without an end that are looked for to the end of the text, so that many of them cost little."""
+
+
 class Token(NamedTuple):
     kind: Literal["word", "operator", "newline", "arithmetic"]
     text: str
@@ -39,6 +43,7 @@ class Lexer:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self._here: list[_Here] = []
+        self._unclosed = 0
 
     def tokens(self) -> list[Token]:
         """Return the words, operators and line ends."""
@@ -90,11 +95,12 @@ class Lexer:
 
     def _arithmetic(self) -> Token | None:
         """Return `(( … ))` of bash; None where it is a subshell in a subshell."""
-        if not self._text.startswith("((", self._at):
+        if not self._text.startswith("((", self._at) or self._unclosed > MAX_UNCLOSED:
             return None
         try:
             end = self._closing(self._at + 2, "(", ")")
         except ShellSyntaxError:
+            self._unclosed += 1
             return None
         if not self._text.startswith("))", end):
             return None
