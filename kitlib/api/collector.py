@@ -11,12 +11,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MANY = 2_000
+"""Objects made in a block from which on they are made old at its end."""
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """No automatic collection inside; afterwards as it was before.
 
-    What was made inside is old then: only a full collection looks at it, not the next one. Source: gc.freeze.
+    Where many objects were made, they are old then: only a full collection looks at them, not the next one. Source:
+    gc.freeze.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -24,7 +28,8 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # nothing that others have frozen for good
+            # the count of frozen objects walks all of them, so it is asked for only where it pays
+            if gc.get_count()[0] > MANY and not gc.get_freeze_count():  # nothing that others have frozen for good
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
