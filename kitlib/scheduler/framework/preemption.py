@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from kitlib.scheduler.framework.candidate_search import CandidateSearch, SelectV
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.filtering import run_filter_plugins_with_nominated_pods
 from kitlib.scheduler.framework.fit_error import fit_error
-from kitlib.scheduler.framework.plugin import Context, FailedCycle, Handle, Nominated
+from kitlib.scheduler.framework.plugin import Context, FailedCycle, Handle
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, Candidate, PostFilterResult
 from kitlib.scheduler.framework.status import Code, Status
@@ -46,7 +47,7 @@ def preempt(
 
     Args:
         enough: candidates, after which the search ends if one of them violates no budget.
-        select: finds the victims on a node; None = `select_victims_on_node`.
+        select: finds the victims on a node; None = `select_victims_on_node` with a `PluginDryRun`.
         search: of like pods before this one, by the same `select`.
 
     Source: Evaluator.Preempt, DryRunPreemption.
@@ -62,10 +63,11 @@ def preempt(
         absent = np.setdiff1d(np.arange(len(snapshot)), outcome.rows)
         promising = np.union1d(promising, absent)
 
-    def dry_run(row: int) -> Candidate | Status:
-        return select_victims_on_node(cycle.handle, info, context, row, outcome, cycle.nominated)
+    def by_plugins(row: int) -> Candidate | Status:
+        with PluginDryRun(cycle, info, context, row) as dry_run:
+            return select_victims_on_node(info, context, row, dry_run)
 
-    found = (search or CandidateSearch()).run(promising, enough, select or dry_run, snapshot)
+    found = (search or CandidateSearch()).run(promising, enough, select or by_plugins, snapshot)
     if found.candidates:
         return PostFilterResult(Code.Success, "", found.candidates, found.best)
     if found.errors:
@@ -108,15 +110,81 @@ def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
     )
 
 
-def select_victims_on_node(
-    handle: Handle,
-    info: PodInfo,
-    context: Context,
-    row: int,
-    outcome: FilterOutcome,
-    nominated: Nominated | None = None,
-) -> Candidate | Status:
-    """The victims on one node, or why there are none. The table is as before afterwards.
+class DryRun(Protocol):
+    """One node during preemption's dry run: less important pods are removed, then added back one by one.
+
+    `PluginDryRun` is the definition. A plugin that knows its filters better may answer from less (`RequestsDryRun`).
+    """
+
+    def remove_pods(self, pods: Sequence[PodInfo]) -> Status:
+        """Remove pods from the node and return whether the preempting pod fits then."""
+
+    def reprieve_pod(self, pod: PodInfo) -> bool:
+        """Add a removed pod back, if the preempting pod still fits with it; return whether it stays."""
+
+
+class PluginDryRun:
+    """A dry run that asks the Filter plugins; inside `with` the snapshot is changed, afterwards it is as before.
+
+    Args:
+        cycle: the failed cycle with the states of its PreFilter plugins.
+        info: the preempting pod.
+        context: the cluster.
+        row: the node.
+
+    Source: SelectVictimsOnNode (addPod, removePod, reprievePod).
+    """
+
+    def __init__(self, cycle: FailedCycle, info: PodInfo, context: Context, row: int) -> None:
+        self._cycle, self._info, self._context, self._row = cycle, info, context, row
+        self._removed: list[PodInfo] = []
+
+    def __enter__(self) -> PluginDryRun:
+        table, row = self._context.snapshot, self._row
+        self._order, self._ports = list(table.pods[row].values()), set(table.ports[row])
+        self._context.removed = self._removed
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        table, row = self._context.snapshot, self._row
+        self._context.removed = ()
+        # all pods leave and come back, so that they stand in their old order
+        for other in list(table.pods[row].values()):
+            table.remove(other)
+        for other in self._order:
+            table.add(other, row)
+        table.ports[row] = self._ports
+
+    def _status(self) -> Status:
+        cycle = self._cycle
+        return run_filter_plugins_with_nominated_pods(
+            cycle.handle, self._info, self._context, self._row, cycle.filters, cycle.nominated
+        )
+
+    def remove_pods(self, pods: Sequence[PodInfo]) -> Status:
+        self._removed.extend(pods)
+        for other in pods:
+            self._context.snapshot.remove(other)
+        return self._status()
+
+    def reprieve_pod(self, pod: PodInfo) -> bool:
+        self._context.snapshot.add(pod, self._row)
+        self._removed.remove(pod)
+        if self._status().ok:
+            return True
+        self._context.snapshot.remove(pod)
+        self._removed.append(pod)
+        return False
+
+
+def select_victims_on_node(info: PodInfo, context: Context, row: int, dry_run: DryRun) -> Candidate | Status:
+    """Return the victims on one node, or why it has none.
+
+    Args:
+        info: the preempting pod.
+        context: the cluster.
+        row: the node.
+        dry_run: of this node, with all its pods.
 
     Source: SelectVictimsOnNode.
     """
@@ -125,35 +193,14 @@ def select_victims_on_node(
     if not lower:
         reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
         return Status(Code.UnschedulableAndUnresolvable, (reason,))
-    order, ports = list(table.pods[row].values()), set(table.ports[row])
-    removed = list(lower)
-    context.removed = removed
-    try:
-        for other in lower:
-            table.remove(other)
-        status = run_filter_plugins_with_nominated_pods(handle, info, context, row, outcome, nominated)
-        if not status.ok:
-            return status
-        violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
-        victims: list[PodInfo] = []
-        violations = 0
-        for group, violates in ((violating, True), (others, False)):
-            for other in group:
-                table.add(other, row)
-                removed.remove(other)
-                if not run_filter_plugins_with_nominated_pods(handle, info, context, row, outcome, nominated).ok:
-                    table.remove(other)
-                    removed.append(other)
-                    victims.append(other)
-                    violations += violates
-        return Candidate(row, table.names[row], in_order(victims, context), violations)
-    finally:
-        context.removed = ()
-        for other in list(table.pods[row].values()):
-            table.remove(other)
-        for other in order:
-            table.add(other, row)
-        table.ports[row] = ports
+    status = dry_run.remove_pods(lower)
+    if not status.ok:
+        return status
+    violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
+    # pods whose budget would be violated are reprieved first; in each group the most important ones
+    violated = [other for other in violating if not dry_run.reprieve_pod(other)]
+    victims = violated + [other for other in others if not dry_run.reprieve_pod(other)]
+    return Candidate(row, table.names[row], in_order(victims, context), len(violated))
 
 
 def in_order(victims: Sequence[PodInfo], context: Context) -> tuple[PodInfo, ...]:

@@ -1,7 +1,7 @@
 """DefaultPreemption: the PostFilter plugin that makes room by removing less important pods.
 
-The search itself is `framework/preemption.py`; what stands here are the plugin's arguments, and a shorter way to the
-same victims where nothing but resources is in play.
+The search is `framework/preemption.py`. Here are the plugin's arguments, and a dry run that needs no plugins where
+nothing but resources can be short.
 
 Source: plugins/defaultpreemption; apis/config/validation ValidateDefaultPreemptionArgs.
 """
@@ -17,7 +17,7 @@ from kitlib.scheduler.framework.filtering import filters
 from kitlib.scheduler.framework.plugin import Context, FailedCycle, Plugin
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
 from kitlib.scheduler.framework.post_filter import Candidate, PostFilterResult
-from kitlib.scheduler.framework.status import Code, Status
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS, NodeResourcesFit
 
 MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
@@ -52,7 +52,7 @@ class DefaultPreemption(Plugin):
         """Source: DefaultPreemption.PostFilter."""
         # loaded with the first pod that fits nowhere
         from kitlib.scheduler.framework.candidate_search import CandidateSearch
-        from kitlib.scheduler.framework.preemption import preempt
+        from kitlib.scheduler.framework.preemption import preempt, select_victims_on_node
 
         enough = self.calculate_num_candidates(len(context.snapshot))
         wanted = requests_that_matter(cycle)
@@ -66,7 +66,7 @@ class DefaultPreemption(Plugin):
         def select(row: int) -> Candidate | Status:
             found: Candidate | Status | None = known.get(row)
             if found is None:
-                found = known[row] = victims_by_requests(info, wanted, context, row)
+                found = known[row] = select_victims_on_node(info, context, row, RequestsDryRun(wanted, context, row))
             return found
 
         search: CandidateSearch = context.snapshot.memo(key, CandidateSearch)
@@ -93,45 +93,43 @@ def requests_that_matter(cycle: FailedCycle) -> Amounts | None:
     return state if any(one.name == NodeResourcesFit.name for one in asked) else None
 
 
-def victims_by_requests(info: PodInfo, wanted: Amounts, context: Context, row: int) -> Candidate | Status:
-    """The victims on a node where only resources can be short: as `select_victims_on_node` finds them, from sums.
+class RequestsDryRun:
+    """A dry run on a node where only resources can be short: NodeResourcesFit's comparison, on what is left.
+
+    Correct where `requests_that_matter` is not None: every other Filter plugin looks at the Node object alone, so that
+    removing pods changes no answer of it, and NodeResourcesFit's answer follows from sums of requests, which are
+    kept here instead of in the snapshot's columns.
 
     Args:
-        info: the pod.
-        wanted: its requests, as NodeResourcesFit compares them.
+        wanted: the preempting pod's requests, as NodeResourcesFit compares them.
         context: the cluster.
         row: the node.
-
-    Source: SelectVictimsOnNode.
     """
-    from kitlib.scheduler.framework.preemption import filter_pods_with_pdb_violation, importance, in_order
 
-    table = context.snapshot
-    lower = [other for other in table.pods[row].values() if other.priority < info.priority]
-    if not lower:
-        reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
-        return Status(Code.UnschedulableAndUnresolvable, (reason,))
-    left = {
-        name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount
-        for name, amount in wanted.items()
-    }
-    places = int(table.allowed_pods[row] - table.pod_count[row]) - 1 + len(lower)
-    for other in lower:
-        for name in wanted:
-            left[name] += other.requests.get(name, 0)
-    lacking = ((TOO_MANY_PODS,) if places < 0 else ()) + tuple(f"Insufficient {n}" for n in left if left[n] < 0)
-    if lacking:
-        return Status(Code.Unschedulable, lacking, "NodeResourcesFit")
-    violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
-    victims: list[PodInfo] = []
-    violations = 0
-    for group, violates in ((violating, True), (others, False)):
-        for other in group:
-            if places > 0 and all(other.requests.get(name, 0) <= left[name] for name in wanted):
-                places -= 1
-                for name in wanted:
-                    left[name] -= other.requests.get(name, 0)
-            else:
-                victims.append(other)
-                violations += violates
-    return Candidate(row, table.names[row], in_order(victims, context), violations)
+    def __init__(self, wanted: Amounts, context: Context, row: int) -> None:
+        table = context.snapshot
+        self._places = int(table.allowed_pods[row] - table.pod_count[row]) - 1
+        self._left = {
+            name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount
+            for name, amount in wanted.items()
+        }
+
+    def remove_pods(self, pods: Sequence[PodInfo]) -> Status:
+        left = self._left
+        self._places += len(pods)
+        for other in pods:
+            for name in left:
+                left[name] += other.requests.get(name, 0)
+        lacking = tuple(f"Insufficient {name}" for name in left if left[name] < 0)
+        if self._places < 0:
+            lacking = (TOO_MANY_PODS, *lacking)
+        return Status(Code.Unschedulable, lacking, NodeResourcesFit.name) if lacking else SUCCESS
+
+    def reprieve_pod(self, pod: PodInfo) -> bool:
+        left, requests = self._left, pod.requests
+        if self._places <= 0 or any(requests.get(name, 0) > left[name] for name in left):
+            return False
+        self._places -= 1
+        for name in left:
+            left[name] -= requests.get(name, 0)
+        return True

@@ -1,4 +1,4 @@
-"""DefaultPreemption: the short way to the victims finds what the plain search finds."""
+"""DefaultPreemption: sums of requests give the victims that the Filter plugins give."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.plugin import FailedCycle
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import Candidate
-from kitlib.scheduler.framework.preemption import select_victims_on_node
+from kitlib.scheduler.framework.preemption import PluginDryRun, select_victims_on_node
 from kitlib.scheduler.framework.status import Code, Status
-from kitlib.scheduler.plugins.default_preemption import requests_that_matter, victims_by_requests
+from kitlib.scheduler.plugins.default_preemption import RequestsDryRun, requests_that_matter
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
@@ -91,8 +91,10 @@ def test_sums_of_requests_give_the_victims_that_trying_gives(
     before = {name: column.tolist() for name, column in scheduler.snapshot.requested.items()}
     promising = [row for row in range(len(nodes)) if outcome.codes[row] == Code.Unschedulable]
     for row in promising:
-        plain = select_victims_on_node(scheduler.profile, info, scheduler.context, row, outcome)
-        assert found(victims_by_requests(info, wanted, scheduler.context, row)) == found(plain)
+        with PluginDryRun(FailedCycle(scheduler.profile, outcome, {}), info, scheduler.context, row) as dry_run:
+            plain = select_victims_on_node(info, scheduler.context, row, dry_run)
+        by_sums = select_victims_on_node(info, scheduler.context, row, RequestsDryRun(wanted, scheduler.context, row))
+        assert found(by_sums) == found(plain)
     assert {name: column.tolist() for name, column in scheduler.snapshot.requested.items()} == before
 
 
