@@ -92,6 +92,12 @@ def test_one_slider_throttles_by_keyboard_and_the_map_leads_to_the_first_noteboo
         )
         assert not cut, f"{cut} texts are cut at {width}"
     assert page.locator(".kitlib-start a.card").count() >= 32
+    parts = page.locator(".kitlib-start h3").all_inner_texts()
+    assert parts == ["Ninety minutes", "On the node", "The scheduler", "Day two and devices", "All of it together"]
+    page.set_viewport_size({"width": 1440, "height": 4200})
+    page.locator(".kitlib-start h3").first.scroll_into_view_if_needed()
+    page.screenshot(path=str(artifacts / "start-page-map.png"))
+    page.set_viewport_size({"width": 1440, "height": 1000})
     page.get_by_role("link", name=re.compile("^(Begin|Continue): ")).click()
     page.wait_for_selector(".jp-NotebookPanel:not(.kitlib-start-notebook) .jp-Cell")
     assert "01-a-pod-becomes-cgroup-files" in page.url

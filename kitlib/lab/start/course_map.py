@@ -19,6 +19,38 @@ SECONDS_PER_CELL = 35
 _ASKED = re.compile(r"\blesson\.ask\(")
 
 
+FIRST_PATH = ("notebook 01", "notebook 05", "lab 04", "notebook 17")
+"""Ninety minutes, with the start page before them: from one pod to a pod of the learner's own cluster."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A part of the course that is worked through in one go.
+
+    Attributes:
+        title: heading on the start page.
+        before: what a learner knows before it.
+        notebooks: numbers, in order; a lab belongs to the group that has all notebooks which it comes after.
+    """
+
+    title: str
+    before: str
+    notebooks: tuple[str, ...]
+
+
+def _numbers(*ranges: tuple[int, int]) -> tuple[str, ...]:
+    return tuple(f"{number:02}" for first, last in ranges for number in range(first, last + 1))
+
+
+GROUPS = (
+    Group("On the node", "what a pod, a request and a limit are", _numbers((1, 11), (18, 20))),
+    Group("The scheduler", "notebooks 01 and 02", _numbers((12, 17))),
+    Group("Day two and devices", "notebooks 04, 11 and 14", _numbers((21, 24))),
+)
+TOGETHER = Group("All of it together", "the node and the scheduler", ())
+"""Labs that come after notebooks of several groups."""
+
+
 @dataclass(frozen=True)
 class Card:
     """One notebook or lab.
@@ -65,6 +97,26 @@ def course_map(progress: Progress) -> list[Card]:
     cards = [_notebook(path, scores) for path in notebooks if path.name != START]
     labs = sorted(course_source("labs").glob("*/lab.toml"))
     return cards + [_lab(path, scores) for path in labs]
+
+
+def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
+    """Return each group with its notebooks, then its labs; the easiest lab comes first.
+
+    Raises:
+        StopIteration: a notebook is in no group.
+    """
+    found: dict[str, list[Card]] = {group.title: [] for group in (*GROUPS, TOGETHER)}
+    for card in sorted(cards, key=lambda card: (card.kind == "lab", card.stars)):
+        about = card.after or (card.number,)
+        homes = {next(group.title for group in GROUPS if number in group.notebooks) for number in about}
+        found[homes.pop() if len(homes) == 1 else TOGETHER.title].append(card)
+    return [(group, found[group.title]) for group in (*GROUPS, TOGETHER)]
+
+
+def first_path(cards: Sequence[Card]) -> list[Card]:
+    """Return the cards of the path of ninety minutes, in order; the start page is not among them."""
+    by_name = {f"{card.kind} {card.number}": card for card in cards}
+    return [by_name[name] for name in FIRST_PATH]
 
 
 def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:

@@ -12,7 +12,7 @@ from kitlib.lab.lesson import Lesson
 from kitlib.lab.prediction import Prediction
 from kitlib.lab.progress import Progress
 from kitlib.lab.start import throttle
-from kitlib.lab.start.course_map import continue_with, course_map
+from kitlib.lab.start.course_map import continue_with, course_map, first_path, grouped
 from kitlib.widgets._parts.start_page import StartPage
 
 LESSON = START.removesuffix(".ipynb")
@@ -44,10 +44,19 @@ def scene_of(progress: Progress) -> dict[str, Any]:
 
 
 def course_of(progress: Progress) -> dict[str, Any]:
-    """The course's cards with what was reached, and the one to go on with."""
+    """The course's cards with what was reached, by group, the path of ninety minutes, and the one to go on with."""
     cards = course_map(progress)
     on = continue_with(cards, progress)
-    return {"cards": [card.as_data() for card in cards], "continue": on.path if on else ""}
+    groups = [
+        {"title": group.title, "before": group.before, "paths": [card.path for card in members]}
+        for group, members in grouped(cards)
+    ]
+    return {
+        "cards": [card.as_data() for card in cards],
+        "groups": groups,
+        "path": [card.path for card in first_path(cards)],
+        "continue": on.path if on else "",
+    }
 
 
 class _Scenes:

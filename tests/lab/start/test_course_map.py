@@ -9,7 +9,7 @@ import pytest
 from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
 from kitlib.lab.start import start
-from kitlib.lab.start.course_map import continue_with, course_map
+from kitlib.lab.start.course_map import GROUPS, TOGETHER, continue_with, course_map, first_path, grouped
 
 
 @pytest.fixture
@@ -26,6 +26,37 @@ def test_every_notebook_and_lab_has_a_card_with_question_minutes_and_points(prog
     assert all(card.title and card.question and 5 <= card.minutes <= 90 and card.of > 0 for card in cards)
     assert all(card.state == "new" for card in cards)
     assert not [card for card in cards if "00-start-here" in card.path]
+
+
+def test_each_card_stands_in_one_group_notebooks_first_and_the_easiest_lab_next(progress):
+    cards = course_map(progress)
+    groups = grouped(cards)
+    assert sorted(card.path for _, members in groups for card in members) == sorted(card.path for card in cards)
+    assert [group.title for group, _ in groups] == [*(group.title for group in GROUPS), TOGETHER.title]
+    for group, members in groups:
+        assert [card.number for card in members if card.kind == "notebook"] == list(group.notebooks)
+        kinds, stars = [card.kind for card in members], [card.stars for card in members]
+        assert kinds == sorted(kinds, reverse=True) and stars == sorted(stars)
+    assert [card.number for card in groups[-1][1]] == ["16"]
+
+
+def test_the_first_path_takes_ninety_minutes_and_the_course_page_says_the_same(progress):
+    cards = course_map(progress)
+    path = first_path(cards)
+    assert 75 <= 5 + sum(card.minutes for card in path) <= 90
+    page = (course_source("notebooks").parent / "kitlib/docs/course.md").read_text("utf-8")
+    begin = page[page.index("**Ninety minutes:**") : page.index("| group |")]
+    assert [begin.index(card.path) for card in path] == sorted(begin.index(card.path) for card in path)
+    for group, members in grouped(cards)[:-1]:
+        (row,) = [line for line in page.splitlines() if line.lower().startswith(f"| {group.title.lower()} |")]
+        minutes = {kind: sum(card.minutes for card in members if card.kind == kind) for kind in ("notebook", "lab")}
+        assert f"| {_hours(minutes['notebook'])} and {_hours(minutes['lab'])} |" in row
+
+
+def _hours(minutes: int) -> str:
+    """Minutes as the course page has them, to the next half hour."""
+    half = int(minutes / 30 + 0.5)
+    return f"{half // 2 or ''}{'½' if half % 2 else ''} h"
 
 
 def test_a_learner_begins_with_the_first_notebook_goes_on_where_work_is_left_and_then_with_the_next(progress):

@@ -236,25 +236,38 @@ function courseMap(model) {
     const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("i", {}));
     meter.firstChild.style.width = (one.of ? Math.min(1, one.done / one.of) * 100 : 0) + "%";
     const facts = [one.stars ? "★".repeat(one.stars) : "", one.minutes + " min", STATE[one.state], reached].filter(Boolean).join(" · ");
-    const made = link(one.path, h("b", {}, one.number + " · " + one.title), h("span", {}, one.question), h("small", {}, facts), meter);
+    const made = link(one.path, h("b", {}, name(one)), h("span", {}, one.question), h("small", {}, facts), meter);
     made.className = "card " + one.state;
     return made;
   };
+  const name = (one) => (one.kind === "lab" ? "Lab " : "") + one.number + " · " + one.title;
+  const step = (one) => h("li", {}, link(one.path, name(one)), h("small", {}, [one.minutes + " min", STATE[one.state]].filter(Boolean).join(" · ")));
+  const group = (title, before, cards) => {
+    const notebooks = cards.filter((one) => one.kind === "notebook"), labs = cards.filter((one) => one.kind === "lab");
+    const hours = (some) => { // to the next half hour
+      const half = Math.max(1, Math.round(some.reduce((sum, one) => sum + one.minutes, 0) / 30));
+      return (half > 1 ? Math.floor(half / 2) : "") + (half % 2 ? "½" : "") + " h";
+    };
+    const done = cards.filter((one) => one.state === "done").length;
+    return [h("h3", {}, title),
+      h("p", { class: "soft" }, [notebooks.length ? "Notebooks " + hours(notebooks) : "", "labs " + hours(labs), "before it: " + before,
+        done ? `${done} of ${cards.length} done` : ""].filter(Boolean).join(" · ")),
+      h("div", { class: "cards" }, ...cards.map(card))];
+  };
   const draw = () => {
-    const { cards, continue: on } = model.get("course");
-    const of = (kind) => cards.filter((one) => one.kind === kind);
+    const { cards, groups, path, continue: on } = model.get("course");
+    const at = new Map(cards.map((one) => [one.path, one]));
     const next = cards.find((one) => one.path === on);
     const begun = cards.some((one) => one.state !== "new");
     const done = cards.filter((one) => one.state === "done").length;
-    const go = next ? link(next.path, (begun ? "Continue: " : "Begin: ") + next.number + " · " + next.title) : null;
+    const go = next ? link(next.path, (begun ? "Continue: " : "Begin: ") + name(next)) : null;
     if (go) go.className = "go";
     box.replaceChildren(
       h("h2", { id: LETTERS + "-map" }, "The course"),
       h("p", { class: "act" }, go ?? h("b", {}, "Everything is done."), h("span", { class: "hint" }, `${done} of ${cards.length} done`)),
-      h("div", { class: "cards" }, ...of("notebook").map(card)),
-      h("h2", {}, "The labs"),
-      h("p", { class: "soft" }, "A cluster with something wrong in it. You mend it; checks read the cluster."),
-      h("div", { class: "cards" }, ...of("lab").map(card)));
+      h("h3", {}, "Ninety minutes"),
+      h("ol", { class: "path" }, ...path.map((one) => step(at.get(one)))),
+      ...groups.flatMap(({ title, before, paths }) => group(title, before, paths.map((one) => at.get(one)))));
   };
   model.on("change:course", draw);
   draw();
