@@ -10,7 +10,6 @@ and scheduler react, virtual time passes, and the pods are compared with those b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,20 @@ from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import Gap
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
+from kitlib.advisor.pod_usage import measured, stats_of
+from kitlib.advisor.pressure import Machine, Outcome, grown, on_node, resource_of
 from kitlib.advisor.targets import find_target
+from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses, requests_by_node
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
 from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import Condition, KubeObject, with_condition
 from kitlib.api.release import RELEASES, Release
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster import Cluster
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.study.drain import drain
 
 SETTLE = 30.0
@@ -38,115 +43,55 @@ DRAIN_SECONDS = 120.0
 """Virtual seconds for which a drain asks for evictions that budgets refuse."""
 
 
-_BAD = frozenset({"pending", "gone", "stuck", "preempted", "deferred", "infeasible"})
-
-
-@dataclass(frozen=True)
-class Effect:
-    """The fate of one pod.
-
-    Attributes:
-        pod: `namespace/name` as it was, or of a new pod.
-        kind: `moves`, `pending`, `placed`, `gone`, `new`, `preempted`, `resized`, `deferred`,
-            `infeasible`, `ends`, `stuck`, or `stays` (after a drain).
-        before, after: its node; "" = none.
-        why: the reason.
-    """
-
-    pod: str
-    kind: str
-    before: str = ""
-    after: str = ""
-    why: str = ""
-
-    def __str__(self) -> str:
-        to = f"{self.before or '-'} → {self.after or '-'}"
-        return f"{self.pod}: {self.kind} ({to}){f', {self.why}' if self.why else ''}"
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """The answer to a sequence of questions.
-
-    Attributes:
-        questions: as they were asked.
-        effects: what becomes of pods, the pods without effect left out.
-        refused: what was not carried out, and by which rule; () = everything was.
-        changes: differences of releases, for `upgrade`.
-        gaps: fields and kinds that the answer depends on and does not take into account.
-    """
-
-    questions: tuple[str, ...]
-    effects: tuple[Effect, ...] = ()
-    refused: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-    gaps: tuple[Gap, ...] = field(default=())
-
-    @property
-    def exit_code(self) -> int:
-        """0: all pods concerned have a node; 1: one waits or is lost, or something was refused; 3: uncertain."""
-        if self.refused or self.changes or any(one.kind in _BAD for one in self.effects):
-            return 1
-        return 3 if any(gap.decides for gap in self.gaps) else 0
-
-    @property
-    def sentence(self) -> str:
-        """The answer in one sentence."""
-        words = {
-            "moves": "move",
-            "pending": "wait for a node",
-            "placed": "get a node",
-            "gone": "are lost",
-            "ends": "end",
-            "stuck": "wait for their end to be confirmed",
-            "new": "are new",
-            "preempted": "are preempted",
-            "resized": "are resized",
-            "deferred": "wait for their resize",
-            "infeasible": "cannot be resized on their node",
-            "stays": "stay where they are",
-        }
-        counted = [f"{n} {text}" for kind, text in words.items() if (n := sum(e.kind == kind for e in self.effects))]
-        parts = [f"pods: {', '.join(counted)}"] if counted else []
-        parts += [f"{len(self.changes)} differences of releases"] if self.changes else []
-        parts += ["; ".join(self.refused)] if self.refused else []
-        return f"{', then '.join(self.questions)}: {'; '.join(parts) or 'nothing changes for any pod'}."
-
-
 @collector_paused()
-def what_if(dump: Dump, questions: Sequence[str], *, force: bool = False, delete_emptydir_data: bool = False) -> WhatIf:
+def what_if(
+    dump: Dump,
+    questions: Sequence[str],
+    *,
+    force: bool = False,
+    delete_emptydir_data: bool = False,
+    settings: KubeletSettings | None = None,
+) -> WhatIf:
     """Return what would happen if these questions were carried out one after the other.
 
     Args:
         dump: the cluster.
         questions: see `QUESTIONS`.
         force, delete_emptydir_data: of drains, as `kubectl drain` has them.
+        settings: the kubelets', for pressure; None = the defaults.
 
     Raises:
         KitError: a question that is none, or names an object that is not there.
     """
     parsed = [_parsed(question) for question in questions]
     with Cluster.from_dump(dump) as cluster:
-        trial = _Trial(dump, cluster, {"force": force, "delete_emptydir_data": delete_emptydir_data})
+        flags = {"force": force, "delete_emptydir_data": delete_emptydir_data}
+        trial = _Trial(dump, cluster, flags, settings or KubeletSettings())
+        before = requests_by_node(trial.pods())
         for ask, words in parsed:
             ask(trial, *words)
         effects = tuple(trial.effects())
         gaps = tuple(trial.gaps({one.pod for one in effects}))
-        return WhatIf(tuple(questions), effects, tuple(trial.refused), tuple(trial.changes), gaps)
+        nodes = node_uses(cluster.list("Node"), before, requests_by_node(trial.pods()))
+        changes, refused = tuple(trial.changes), tuple(trial.refused)
+        return WhatIf(tuple(questions), effects, refused, changes, gaps, tuple(trial.notes), nodes)
 
 
 class _Trial:
     """A copy of a cluster on which questions are carried out."""
 
-    def __init__(self, dump: Dump, cluster: Any, flags: dict[str, bool]) -> None:
-        self.dump, self.cluster, self.flags = dump, cluster, flags
+    def __init__(self, dump: Dump, cluster: Any, flags: dict[str, bool], settings: KubeletSettings) -> None:
+        self.dump, self.cluster, self.flags, self.settings = dump, cluster, flags, settings
+        self.notes: list[str] = []
+        self.evicted: dict[str, str] = {}
+        self.asked_gaps: list[Gap] = []
         self.refused: list[str] = []
         self.changes: list[str] = []
-        self.resized: list[Effect] = []
-        self._before = self._pods()
+        self.fates: list[Effect] = []
+        self._before = self.pods()
         self._drained: set[str] = set()
 
-    def _pods(self) -> dict[str, Pod]:
+    def pods(self) -> dict[str, Pod]:
         """Return UID -> pod as stored; a change replaces the stored object, so that these stay as they are."""
         return {pod.metadata.uid: pod for pod in self.cluster.api.store.list(Pod, copy=False)}
 
@@ -223,7 +168,7 @@ class _Trial:
         except KitError as error:
             self.refused.append(str(error))
             return
-        self.resized.append(self._resize_of(pod, changed))
+        self.fates.append(self._resize_of(pod, changed))
 
     def _resize_of(self, pod: Pod, changed: Pod) -> Effect:
         """Return what the kubelet does with a resize by the node's numbers. Source: allocation manager canResizePod."""
@@ -238,6 +183,60 @@ class _Trial:
                 return Effect(pod.key, kind, pod.spec.node_name, pod.spec.node_name, why)
         return Effect(pod.key, "resized", pod.spec.node_name, pod.spec.node_name, "the node has room")
 
+    def pressure(self, name: str, *words: str) -> None:
+        """Let a node run short, or a pod grow; the kubelet's evictions are carried out on the copy."""
+        resource, amount = resource_of(words[0])
+        nodes = {one.name: one for one in self.cluster.list("Node")}
+        pod = None if name in nodes else self._placed(find_target(self.dump, name))
+        node = nodes[pod.spec.node_name if pod is not None else name]
+        there = [one for one in self.pods().values() if one.spec.node_name == node.name]
+        there = [one for one in there if one.status.phase not in TERMINAL_PHASES]
+        given = dict(self._stated(text) for text in words[1:])
+        if pod is not None:
+            if resource != "memory" or amount is None:
+                raise KitError(f"whatif pressure: how much pod {pod.key} grows to is missing: memory=AMOUNT")
+            given[pod.key] = amount
+        stats, gaps = stats_of(there, measured(self.dump), given, resource)
+        machine = Machine(node, self.settings, self.dump.release)
+        if pod is not None:
+            outcome = grown(machine, there, stats, pod)
+        else:
+            outcome = on_node(machine, there, stats, resource, amount)
+        self.notes += outcome.notes
+        self.asked_gaps += gaps if outcome.condition else []
+        self.fates += [Effect(key, "killed", node.name, node.name, why) for key, why in outcome.killed.items()]
+        self._evict(node, outcome)
+
+    def _evict(self, node: Node, outcome: Outcome) -> None:
+        if outcome.condition:
+            node.status.conditions = with_condition(
+                node.status.conditions,
+                Condition(type=outcome.condition, status="True", last_heartbeat_time=self.cluster.now()),
+            )
+            self.cluster.api.update_status(node)
+            self.cluster.advance(SETTLE)
+        for number, one in enumerate(outcome.evicted, start=1):
+            self.evicted[one.pod.metadata.uid] = f"no. {number}, after {one.second} s: {one.message}"
+            ended = self.cluster.get("Pod", one.pod.name, one.pod.namespace)
+            ended.status.phase, ended.status.reason, ended.status.message = "Failed", "Evicted", one.message
+            self.cluster.api.update_status(ended)
+            self.cluster.advance(EVERY)
+        self.cluster.advance(SETTLE)
+
+    def _placed(self, target: KubeObject) -> Pod:
+        if not isinstance(target, Pod):
+            raise KitError(f"whatif pressure: {target.kind} {target.key} is no pod, and no node has this name")
+        if not target.spec.node_name:
+            raise KitError(f"whatif pressure: pod {target.key} has no node; `explain` says why")
+        return target
+
+    def _stated(self, text: str) -> tuple[str, int]:
+        name, _, amount = text.rpartition("=")
+        target = find_target(self.dump, name) if name else None
+        if not isinstance(target, Pod):
+            raise KitError(f"whatif pressure: {text!r}: POD=AMOUNT is expected, what a pod of the node uses")
+        return target.key, _quantity(amount, "whatif pressure").value()
+
     def _known(self, node: str) -> Node:
         found = next((one for one in self.cluster.api.store.list(Node, copy=False) if one.name == node), None)
         if found is None:
@@ -246,7 +245,7 @@ class _Trial:
 
     def gaps(self, concerned: set[str]) -> list[Gap]:
         """Return the gaps of the pods that are concerned or wait, each once."""
-        found: dict[Gap, None] = {}
+        found = dict.fromkeys(self.asked_gaps)
         for pod in self.dump.pods:
             if pod.key in concerned or not pod.spec.node_name:
                 found |= dict.fromkeys(gaps_of(self.dump, pod))
@@ -254,7 +253,7 @@ class _Trial:
 
     def effects(self) -> list[Effect]:
         """Compare the pods with those before; a new pod of the same owner takes the place of one that is gone."""
-        now = self._pods()
+        now = self.pods()
         preempted = {
             (e.involved_object.namespace, e.involved_object.name): e.message
             for e in self.cluster.list("Event")
@@ -264,12 +263,17 @@ class _Trial:
         for uid, pod in now.items():
             if uid not in self._before:
                 new.setdefault(self._owner(pod), []).append(pod)
-        found = list(self.resized)
+        found, evicted = list(self.fates), dict[str, Effect]()
         for uid, pod in self._before.items():
             if pod.status.phase in TERMINAL_PHASES:
                 continue
             later = now.get(uid)
             leaving = later is not None and later.metadata.deletion_timestamp is not None
+            if uid in self.evicted:
+                places = new.get(self._owner(pod), [])
+                to = places.pop(0).spec.node_name if places else ""
+                evicted[uid] = Effect(pod.key, "evicted", pod.spec.node_name, to, self.evicted[uid])
+                continue
             if later is not None and not (leaving and pod.metadata.deletion_timestamp is None):
                 found += self._same(pod, later)
                 continue
@@ -285,7 +289,7 @@ class _Trial:
             found.append(_moved(pod, places.pop(0), why))
         for pods in new.values():
             found += [_added(pod) for pod in pods]
-        return found
+        return [*(evicted[uid] for uid in self.evicted if uid in evicted), *found]
 
     def _owner(self, pod: Pod) -> tuple[str, str, str]:
         above = root_of(self.dump, pod)
@@ -338,15 +342,19 @@ def _amounts(texts: Sequence[str]) -> dict[str, Quantity]:
     found = {}
     for text in texts:
         name, equals, amount = text.partition("=")
-        try:
-            found[name] = Quantity(amount)
-        except QuantityError as error:
-            raise KitError(f"whatif resize: {text!r}: {error}") from error
+        found[name] = _quantity(amount, f"whatif resize: {text!r}")
         if not equals:
             raise KitError(f"whatif resize: cpu=AMOUNT or memory=AMOUNT is expected, got {text!r}")
     if not found:
         raise KitError("whatif resize: cpu=AMOUNT or memory=AMOUNT is expected")
     return found
+
+
+def _quantity(text: str, what: str) -> Quantity:
+    try:
+        return Quantity(text)
+    except QuantityError as error:
+        raise KitError(f"{what}: {error}") from error
 
 
 def _own_release(dump: Dump) -> Release:
@@ -367,12 +375,18 @@ QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
     "apply": (_Trial.apply, 1, 1, "apply FILE"),
     "upgrade": (_Trial.upgrade, 1, 1, "upgrade RELEASE"),
     "resize": (_Trial.resize, 2, 9, "resize POD cpu=AMOUNT memory=AMOUNT: the requests of its first container"),
+    "pressure": (
+        _Trial.pressure,
+        2,
+        20,
+        "pressure NODE memory|memory=AMOUNT|disk|inodes|pids [POD=AMOUNT that it uses], pressure POD memory=AMOUNT",
+    ),
 }
 """Verb -> how it is carried out, the least and the most words after it, and how it is written."""
 
 
 def _parsed(question: str) -> tuple[Callable[..., None], list[str]]:
-    verb, *words = question.split()[:20] or [""]
+    verb, *words = question.split()[:40] or [""]
     if verb not in QUESTIONS:
         raise KitError(f"whatif: {question!r} is no question; {'; '.join(one[3] for one in QUESTIONS.values())}")
     ask, least, most, usage = QUESTIONS[verb]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from kitlib.commands.dump_options import add_dump_options, is_live, read_dump, redactor, sources_of
 
 if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
@@ -29,17 +30,12 @@ def add(commands: Any) -> None:
         "pod", nargs="*", help="NAME, NAMESPACE/NAME or KIND/NAME (job/train); may be left out where one pod waits"
     )
     made.add_argument("-n", "--namespace", default="", help="of the object")
-    made.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
-    made.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
-    made.add_argument("--context", default="", help="of the kubeconfig; reads that cluster as --live does")
-    made.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
+    add_dump_options(made)
     made.add_argument("--message", metavar="TEXT", help="only read a FailedScheduling message")
     made.add_argument("--how-many", action="store_true", help="say how many more of the pod fit, and where")
-    made.add_argument("--release", help="the scheduler's release, 1.23 to 1.37 (default: the newest)")
     made.add_argument("--from", dest="before", metavar="RELEASE", help="say what changes from this release to --to")
     made.add_argument("--to", dest="after", metavar="RELEASE", help="the later release (default: the newest)")
     made.add_argument("--kubelet", metavar="FILE", help="with --from: the nodes' KubeletConfiguration")
-    made.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
     made.add_argument("--no-remedies", action="store_true", help="do not look for changes that help")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
     made.set_defaults(run=run)
@@ -53,10 +49,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from kitlib.advisor.dump import Dump
     from kitlib.advisor.message import decode
     from kitlib.advisor.printed import is_description
-    from kitlib.advisor.redact import Redactor
     from kitlib.advisor.targets import find_target
     from kitlib.api.core import Pod
     from kitlib.api.errors import KitError
@@ -64,32 +58,23 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.message is not None:
         return _message(decode(options.message), options.json)
-    if options.live or options.context:
-        from kitlib.advisor.live_cluster import read_cluster
-
-        if options.file:
-            raise KitError("--live and --file exclude each other")
-        dump = read_cluster(options.kubeconfig, context=options.context, release=options.release)
+    if is_live(options):
+        dump = read_dump(options)
     else:
-        sources = options.file or [sys.stdin]
+        sources = sources_of(options)
         text, _ = read_source(sources[0])
         if is_description(text):
             return _description(text if isinstance(text, str) else text.decode("utf-8", "replace"), options.json)
-        dump = Dump.read(*(sources if options.file else [_text(text)]), release=options.release)
+        dump = read_dump(options, sources)
     if options.before or options.after:
         return _changes(dump, options)
     target = find_target(dump, " ".join(options.pod), options.namespace)
-    hide = Redactor(dump.objects).text if options.redact else str
+    hide = redactor(options, dump)
     if options.how_many:
         if not isinstance(target, Pod):
             raise KitError(f"--how-many counts pods, {target.kind} {target.key} is none")
         return _how_many(dump, target, hide, options)
     return _explain(dump, target, hide, options)
-
-
-def _text(text: str | bytes) -> str | bytes:
-    """Return a text that is not taken for a path."""
-    return f"{text}\n" if isinstance(text, str) else text
 
 
 def _message(parts: dict[str, Any], as_json: bool) -> int:
@@ -126,7 +111,6 @@ def _changes(dump: Dump, options: argparse.Namespace) -> int:
     """Print the effects of a change of release on the objects; 1 = something changes for them."""
     from dataclasses import asdict
 
-    from kitlib.advisor.redact import Redactor
     from kitlib.api.errors import KitError
     from kitlib.api.release import Release
     from kitlib.kubelet.app.read import read_settings
@@ -136,7 +120,7 @@ def _changes(dump: Dump, options: argparse.Namespace) -> int:
     before, after = Release.of(options.before), Release.of(options.after)
     settings = read_settings(options.kubelet, release=after) if options.kubelet else None
     found = dump.changes(before, after, settings)
-    hide = Redactor(dump.objects).text if options.redact else str
+    hide = redactor(options, dump)
     concerned = [one for one in found if one.kind != "gate"]
     if options.json:
         answer = {"from": str(before), "to": str(after), "changes": [asdict(one) for one in found]}

@@ -1,0 +1,101 @@
+"""The memory and disk that pods use, as far as what was read says it: metrics-server's PodMetrics, and amounts given.
+
+    kubectl get pods.metrics.k8s.io -A -o json
+
+A pod without a figure is taken to use what it requests, and the answer names that gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.findings import Gap, data_of, group_of, items, look, text
+from kitlib.api.core import Container, Pod
+from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
+from kitlib.kubelet.qos.qos_class import is_restartable_init
+
+METRICS = "metrics.k8s.io"
+COMMAND = "kubectl get pods.metrics.k8s.io -A -o json"
+
+
+def measured(dump: Dump) -> dict[str, dict[str, int]]:
+    """Return `namespace/name` of a pod -> container -> bytes of its working set, from the PodMetrics of a dump."""
+    found: dict[str, dict[str, int]] = {}
+    for obj in dump.objects:
+        if obj.kind == "PodMetrics" and group_of(obj) == METRICS:
+            used = {
+                text(one, "name"): _bytes(look(one, "usage", "memory")) for one in items(data_of(obj), "containers")
+            }
+            found[f"{obj.namespace or 'default'}/{obj.name}"] = used
+    return found
+
+
+def stats_of(
+    pods: Iterable[Pod], known: Mapping[str, Mapping[str, int]], given: Mapping[str, int], resource: str
+) -> tuple[dict[str, PodStats], list[Gap]]:
+    """Return UID -> what each pod uses, and the gaps behind it.
+
+    Args:
+        pods: of one node.
+        known: the result of `measured`.
+        given: `namespace/name` -> amount of the resource that the question states: bytes, files or processes.
+        resource: `memory`, `disk`, `inodes` or `pids`.
+    """
+    made: dict[str, PodStats] = {}
+    guessed = 0
+    for pod in pods:
+        amount = given.get(pod.key)
+        if resource != "memory":
+            guessed += amount is None
+            made[pod.metadata.uid] = _other(pod, amount or 0, resource)
+            continue
+        used = known.get(pod.key)
+        if used is None:
+            guessed += amount is None
+            names = [one.name for one in processes_of(pod)]
+            asked = {one.name: one.resources.requests.get("memory") for one in processes_of(pod)}
+            used = {name: q.value() if (q := asked[name]) is not None else 0 for name in names}
+        if amount is not None:
+            used = with_total(pod, used, amount)
+        parts = tuple(ContainerStats(name, memory=n, rootfs=0, logs=0) for name, n in used.items())
+        made[pod.metadata.uid] = PodStats(memory=sum(used.values()), containers=parts)
+    return made, _gaps(guessed, resource)
+
+
+def processes_of(pod: Pod) -> list[Container]:
+    """Return the containers that run while a pod is Running: sidecars and ordinary containers."""
+    return [*(one for one in pod.spec.init_containers if is_restartable_init(one)), *pod.spec.containers]
+
+
+def with_total(pod: Pod, used: Mapping[str, int], total: int) -> dict[str, int]:
+    """Return a pod's use by container with its first container changed so that the sum is `total` bytes."""
+    first = pod.spec.containers[0].name if pod.spec.containers else ""
+    rest = sum(used.values()) - used.get(first, 0)
+    return {**used, first: max(0, total - rest)}
+
+
+def _other(pod: Pod, amount: int, resource: str) -> PodStats:
+    first = next(iter(pod.spec.containers), None)
+    name = first.name if first is not None else ""
+    if resource == "disk":
+        return PodStats(containers=(ContainerStats(name, rootfs=amount, logs=0),))
+    return PodStats(inodes=amount) if resource == "inodes" else PodStats(processes=amount)
+
+
+def _gaps(guessed: int, resource: str) -> list[Gap]:
+    if not guessed:
+        return []
+    if resource == "memory":
+        why = f"memory in use: {guessed} pods are taken to use what they request; {COMMAND} adds it to the dump"
+        return [Gap("PodMetrics", "", why)]
+    why = f"{resource} in use: {guessed} pods are taken to use none; write POD=AMOUNT behind the question"
+    return [Gap("Summary", "", why)]
+
+
+def _bytes(amount: object) -> int:
+    try:
+        return Quantity(str(amount or "0")).value()
+    except QuantityError:
+        return 0

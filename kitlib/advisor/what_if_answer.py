@@ -1,0 +1,170 @@
+"""The answer to a sequence of what-if questions: values, words and plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.findings import Gap
+from kitlib.api.core import TERMINAL_PHASES, Node, Pod
+from kitlib.api.podresources import pod_requests
+
+_BAD = frozenset({"pending", "gone", "stuck", "preempted", "deferred", "infeasible", "evicted", "killed"})
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The fate of one pod.
+
+    Attributes:
+        pod: `namespace/name` as it was, or of a new pod.
+        kind: `moves`, `pending`, `placed`, `gone`, `new`, `preempted`, `resized`, `deferred`, `infeasible`, `ends`,
+            `stuck`, `evicted` (by the kubelet), `killed` (by the kernel), or `stays` (after a drain).
+        before, after: its node; "" = none.
+        why: the reason.
+    """
+
+    pod: str
+    kind: str
+    before: str = ""
+    after: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        to = f"{self.before or '-'} → {self.after or '-'}"
+        return f"{self.pod}: {self.kind} ({to}){f', {self.why}' if self.why else ''}"
+
+
+@dataclass(frozen=True)
+class NodeUse:
+    """The requests on one node before and after.
+
+    Attributes:
+        name: of the node.
+        allocatable: milli-CPU and bytes by resource.
+        before, after: pod -> its requests, milli-CPU and bytes by resource.
+    """
+
+    name: str
+    allocatable: Mapping[str, int]
+    before: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    after: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The answer to a sequence of questions.
+
+    Attributes:
+        questions: as they were asked.
+        effects: what becomes of pods, the pods without effect left out.
+        refused: what was not carried out, and by which rule; () = everything was.
+        changes: differences of releases, for `upgrade`.
+        notes: facts that explain and change no effect, such as the kernel's order under memory pressure.
+        nodes: requests by node before and after.
+        gaps: fields and kinds that the answer depends on and does not take into account.
+    """
+
+    questions: tuple[str, ...]
+    effects: tuple[Effect, ...] = ()
+    refused: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    notes: tuple[str, ...] = ()
+    nodes: tuple[NodeUse, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0: all pods concerned have a node; 1: one waits or is lost, or something was refused; 3: uncertain."""
+        if self.refused or self.changes or any(one.kind in _BAD for one in self.effects):
+            return 1
+        return 3 if any(gap.decides for gap in self.gaps) else 0
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        words = {
+            "moves": "move",
+            "pending": "wait for a node",
+            "placed": "get a node",
+            "gone": "are lost",
+            "ends": "end",
+            "stuck": "wait for their end to be confirmed",
+            "new": "are new",
+            "preempted": "are preempted",
+            "evicted": "are evicted by the kubelet",
+            "killed": "lose a container to the OOM killer",
+            "resized": "are resized",
+            "deferred": "wait for their resize",
+            "infeasible": "cannot be resized on their node",
+            "stays": "stay where they are",
+        }
+        counted = [f"{n} {text}" for kind, text in words.items() if (n := sum(e.kind == kind for e in self.effects))]
+        parts = [f"pods: {', '.join(counted)}"] if counted else []
+        parts += [f"{len(self.changes)} differences of releases"] if self.changes else []
+        parts += ["; ".join(self.refused)] if self.refused else []
+        return f"{', then '.join(self.questions)}: {'; '.join(parts) or 'nothing changes for any pod'}."
+
+
+def requests_by_node(pods: Mapping[str, Pod]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return node -> pod -> its requests of CPU (milli-CPU) and memory (bytes); "" = pods without a node."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for pod in pods.values():
+        if pod.status.phase not in TERMINAL_PHASES:
+            asked = pod_requests(pod)
+            own = {"cpu": asked["cpu"].milli_value() if "cpu" in asked else 0}
+            own["memory"] = asked["memory"].value() if "memory" in asked else 0
+            found.setdefault(pod.spec.node_name, {})[pod.key] = own
+    return found
+
+
+def node_uses(
+    nodes: Iterable[Node],
+    before: Mapping[str, Mapping[str, Mapping[str, int]]],
+    after: Mapping[str, Mapping[str, Mapping[str, int]]],
+) -> tuple[NodeUse, ...]:
+    """Return the nodes of which a pod came or went, by name."""
+    made = []
+    for node in sorted(nodes, key=lambda one: one.name):
+        was, becomes = before.get(node.name, {}), after.get(node.name, {})
+        if was != becomes:
+            offered = node.status.allocatable
+            room = {"cpu": offered["cpu"].milli_value() if "cpu" in offered else 0}
+            room["memory"] = offered["memory"].value() if "memory" in offered else 0
+            made.append(NodeUse(node.name, room, was, becomes))
+    return tuple(made)
+
+
+def as_data(found: WhatIf) -> dict[str, Any]:
+    """Return an answer as plain data."""
+    return {
+        "questions": list(found.questions),
+        "sentence": found.sentence,
+        "effects": [asdict(one) for one in found.effects],
+        "refused": list(found.refused),
+        "changes": list(found.changes),
+        "notes": list(found.notes),
+        "nodes": [asdict(one) for one in found.nodes],
+        "notModelled": [asdict(gap) for gap in found.gaps],
+    }
+
+
+def in_text(dump: Dump, found: WhatIf) -> str:
+    """Return an answer in words: a sentence, a table of pods, and what else there is to say."""
+    lines = [found.sentence]
+    rows = [("POD", "BECOMES", "FROM", "TO", "WHY")]
+    rows += [(one.pod, one.kind, one.before or "-", one.after or "-", one.why) for one in found.effects]
+    if len(rows) > 1:
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        cells = ["  ".join([*(row[i].ljust(widths[i]) for i in range(4)), row[4]]).rstrip() for row in rows]
+        lines += ["", *cells]
+    for more in (found.notes, found.changes):
+        if more:
+            lines += ["", *more]
+    if found.gaps:
+        lines += ["", f"Not taken into account: {'; '.join(map(str, found.gaps))}."]
+    if dump.unknown_release_text:
+        lines += ["", f"A newer release: {dump.unknown_release_text}."]
+    return "\n".join(lines)

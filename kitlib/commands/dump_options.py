@@ -1,0 +1,73 @@
+"""Options of the commands that answer questions about a cluster: what kubectl printed, or a cluster that runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kitlib.advisor.dump import Dump
+    from kitlib.api.serialize import Source
+
+
+def add_dump_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where the objects of a cluster are read, and how an answer is printed."""
+    parser.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
+    parser.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
+    parser.add_argument("--context", default="", help="of the kubeconfig; reads that cluster as --live does")
+    parser.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
+    parser.add_argument("--release", help="the release to follow, 1.23 to 1.37 (default: the newest)")
+    parser.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
+
+
+def is_live(options: argparse.Namespace) -> bool:
+    """Return whether a running cluster is read.
+
+    Raises:
+        KitError: a file is given too.
+    """
+    from kitlib.api.errors import KitError
+
+    live = bool(options.live or options.context)
+    if live and options.file:
+        raise KitError("--live and --file exclude each other")
+    return live
+
+
+def sources_of(options: argparse.Namespace) -> list[Source]:
+    """Return the files, or the text of standard input, which can be read only once."""
+    from kitlib.api.serialize import read_source
+
+    if options.file:
+        return list(options.file)
+    text, _ = read_source(sys.stdin)
+    return [f"{text}\n" if isinstance(text, str) else text]  # with a line break: text is not taken for a path
+
+
+def read_dump(options: argparse.Namespace, sources: list[Source] | None = None) -> Dump:
+    """Return the cluster that the options name.
+
+    Args:
+        options: with the members that `add_dump_options` makes.
+        sources: the result of `sources_of` where it has been asked for already.
+
+    Raises:
+        KitError: bad input, or a cluster that does not answer.
+    """
+    from kitlib.advisor.dump import Dump
+    from kitlib.advisor.live_cluster import read_cluster
+
+    if is_live(options):
+        return read_cluster(options.kubeconfig, context=options.context, release=options.release)
+    return Dump.read(*(sources if sources is not None else sources_of(options)), release=options.release)
+
+
+def redactor(options: argparse.Namespace, dump: Dump) -> Callable[[str], str]:
+    """Return the function that every printed text passes through."""
+    if not options.redact:
+        return str
+    from kitlib.advisor.redact import Redactor
+
+    return Redactor(dump.objects).text
