@@ -198,6 +198,23 @@ def type_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
     return first
 
 
+class Members(dict[str, Any]):
+    """A JSON object in which a key stands twice; its items are the last ones, `pairs` are all members in order."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def strict_errors(data: Any, hint: Any) -> list[str]:
+    """What strict decoding finds, in the order of the text: unknown fields, and those that stand twice in `Members`.
+
+    Source: sigs.k8s.io/json internal/golang/encoding/json (decodeState.object, objectInterface, saveStrictError).
+    """
+    found = dict.fromkeys(f'{what} field "{field_path(path)}"' for what, path in _strict(data, hint, ()))
+    return list(found)[:_MAX_STRICT_ERRORS]
+
+
 def strict_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
     """All fields that the type does not have, in one message; None where there are none."""
     unknown = list(_unknown(data, type_, ()))
@@ -238,21 +255,30 @@ def _alternatives(hint: Any) -> list[Any]:
 
 
 def _unknown(data: Any, hint: Any, path: Path) -> Iterator[Path]:
+    return (place for what, place in _strict(data, hint, path) if what == "unknown")
+
+
+def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
+    """Unknown and duplicate fields; below an unknown field nothing is looked at."""
     for one in _alternatives(hint):
         origin, arguments = typing.get_origin(one), typing.get_args(one)
-        if isinstance(one, type) and issubclass(one, KubeStruct) and isinstance(data, dict):
-            fields = _fields(one)
-            for key, value in data.items():
-                if key not in fields:
-                    yield (*path, str(key))
-                elif value is not None:
-                    yield from _unknown(value, fields[key], (*path, str(key)))
-        elif origin is list and isinstance(data, list):
+        struct = isinstance(one, type) and issubclass(one, KubeStruct)
+        if isinstance(data, dict) and (struct or origin is dict or one is Any):
+            fields, seen = _fields(one) if struct else None, set()
+            for key, value in data.pairs if isinstance(data, Members) else data.items():
+                place = (*path, str(key))
+                if fields is not None and key not in fields:
+                    yield "unknown", place
+                    continue
+                if key in seen:
+                    yield "duplicate", place
+                seen.add(key)
+                if value is not None:
+                    below = fields[key] if fields is not None else arguments[1] if origin is dict else Any
+                    yield from _strict(value, below, place)
+        elif isinstance(data, list) and (origin is list or one is Any):
             for i, value in enumerate(data):
-                yield from _unknown(value, arguments[0], (*path, i))
-        elif origin is dict and isinstance(data, dict):
-            for key, value in data.items():
-                yield from _unknown(value, arguments[1], (*path, str(key)))
+                yield from _strict(value, arguments[0] if origin is list else Any, (*path, i))
 
 
 def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ...]) -> Iterator[Problem]:

@@ -1,7 +1,8 @@
 """YAML as plain data, event by event on a stack of our own.
 
 Nesting cannot exhaust the interpreter's stack, aliases and merge keys are counted by what they expand to, a key stands
-once, a tag beyond the JSON types is refused.
+once, a tag beyond the JSON types is refused. The API server's decoder takes the last value of a key that stands twice:
+`yaml_documents(…, repeated=[])` does so and lists such keys.
 
 Source: sigs.k8s.io/yaml (YAMLToJSONStrict: duplicate keys, keys become strings); YAML 1.1 types as PyYAML reads them.
 """
@@ -25,6 +26,7 @@ from kitlib.api.boundary import (
     shortened,
 )
 from kitlib.api.errors import ManifestError
+from kitlib.api.go_values import go_quote
 
 _MERGE = "tag:yaml.org,2002:merge"
 _CORE = {f"tag:yaml.org,2002:{name}": name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
@@ -51,19 +53,25 @@ class _Open:
         value: what it holds so far.
         key: of a mapping, when its value is awaited.
         merged: what `<<` brought.
+        line: of a mapping's value, where its key stands twice; 0 where it does not.
     """
 
-    __slots__ = ("anchor", "awaits", "height", "key", "merged", "size", "value")
+    __slots__ = ("anchor", "awaits", "height", "key", "line", "merged", "size", "value")
 
     def __init__(self, value: list[Any] | dict[str, Any], anchor: str | None) -> None:
         self.value, self.anchor = value, anchor
-        self.key, self.awaits = "", False
+        self.key, self.awaits, self.line = "", False, 0
         self.merged: list[dict[str, Any]] = []
         self.size, self.height = 1, 0
 
 
-def yaml_documents(text: str | bytes, file: str = "") -> Iterator[Any]:
+def yaml_documents(text: str | bytes, file: str = "", repeated: list[str] | None = None) -> Iterator[Any]:
     """The documents of a YAML text as plain data; None for an empty one.
+
+    Args:
+        text: YAML.
+        file: for messages.
+        repeated: receives a line in go-yaml's words for each key that stands twice; None = such a key is refused.
 
     Raises:
         ManifestError: with the document's number, line and column, and the path of the field.
@@ -80,7 +88,7 @@ def yaml_documents(text: str | bytes, file: str = "") -> Iterator[Any]:
                 continue
             number += 1
             parser.get_event()  # the document's start
-            reader = _Reader(file, number, count)
+            reader = _Reader(file, number, count, repeated)
             yield reader.document(parser)
             count = reader.count
             parser.get_event()  # its end
@@ -138,10 +146,11 @@ class _Reader:
     Args:
         file, number: for messages.
         count: values of the documents before.
+        repeated: receives keys that stand twice; None = they are refused.
     """
 
-    def __init__(self, file: str, number: int, count: int) -> None:
-        self._file, self._number = file, number
+    def __init__(self, file: str, number: int, count: int, repeated: list[str] | None = None) -> None:
+        self._file, self._number, self._repeated = file, number, repeated
         self._anchors: dict[str, _Built] = {}
         self._open: list[_Open] = []
         self.count = count + 1
@@ -153,6 +162,8 @@ class _Reader:
         while True:
             event = parser.get_event()
             kind = type(event)
+            if self._open and self._open[-1].line < 0:
+                self._open[-1].line = event.start_mark.line + 1
             if kind is yaml.ScalarEvent:
                 made = _Built(self._scalar(event))
                 self._remember(event.anchor, made)
@@ -228,6 +239,9 @@ class _Reader:
                 top.merged += self._merged(made.value, event)
             else:
                 top.value[top.key] = made.value
+                if top.line and self._repeated is not None:  # go-yaml tells it after it has read the value
+                    self._repeated.append(f"line {top.line}: key {go_quote(top.key)} already set in map")
+                    top.line = 0
 
     def _key(self, value: Any, event: Any) -> str:
         """Keys become text. Source: sigs.k8s.io/yaml convertToJSONableObject."""
@@ -241,7 +255,9 @@ class _Reader:
             raise self._wrong("a key must be a text, a number or a truth value", event)
         if len(value) > MAX_KEY:
             raise self._wrong(f"a key of {len(value)} characters, at most {MAX_KEY} are read", event)
-        if value in self._open[-1].value:
+        if value in self._open[-1].value and self._repeated is not None:
+            self._open[-1].line = -1  # the value's, which begins with the next event
+        elif value in self._open[-1].value:
             raise self._wrong(f"key {shortened(value)} already set in map", event)
         return value
 

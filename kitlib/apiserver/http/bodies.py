@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from kitlib.api.boundary import MAX_DEPTH, MAX_DIGITS, SURROGATE, bracket_depth
+from kitlib.api.decoding import Members
 from kitlib.api.errors import ManifestError
 from kitlib.api.go_json import syntax_error
 from kitlib.apiserver.http.request import MAX_BODY, Request
@@ -30,7 +31,24 @@ _MAP = "map[string]interface {}"
 _OPERATION = ("op", "path", "from")
 
 
-def object_body(request: Request, kind: str = "", *, custom: bool = False) -> dict[str, Any]:
+class Body(NamedTuple):
+    """The object that a request sends.
+
+    Attributes:
+        data: the object; of a field that stands twice the last value.
+        repeated: of a YAML text, a line in go-yaml's words for each key that stands twice.
+    """
+
+    data: dict[str, Any]
+    repeated: tuple[str, ...] = ()
+
+
+def object_body(request: Request, kind: str = "") -> dict[str, Any]:
+    """As `read_object`, without the keys that stand twice."""
+    return read_object(request, kind).data
+
+
+def read_object(request: Request, kind: str = "", *, custom: bool = False) -> Body:
     """The object that a request sends: JSON, YAML where the content type says so, or a known protobuf message.
 
     Args:
@@ -44,8 +62,12 @@ def object_body(request: Request, kind: str = "", *, custom: bool = False) -> di
     if request.content_type == "application/vnd.kubernetes.protobuf":
         from kitlib.apiserver.http.protobuf import decode_object
 
-        return decode_object(request.body)
-    data, problem = _yaml(request.body) if _is_yaml(request) else _json(request.body)
+        return Body(decode_object(request.body))
+    repeated: tuple[str, ...] = ()
+    if _is_yaml(request):
+        data, repeated, problem = _yaml(request.body)
+    else:
+        data, problem = _json(request.body)
     if problem and not _is_yaml(request):
         problem = f"couldn't get version/kind; json parse error: {problem}"
     problem = problem or _first_look(data)
@@ -54,7 +76,7 @@ def object_body(request: Request, kind: str = "", *, custom: bool = False) -> di
     if problem:
         summary = f"the object provided is unrecognized (must be of type {kind}): {problem} ({_summary(request.body)})"
         raise StatusError(400, summary if kind else problem)
-    return data or {}
+    return Body(data or {}, repeated)
 
 
 def patch_document(request: Request) -> dict[str, Any] | list[Any]:
@@ -78,21 +100,21 @@ def patch_document(request: Request) -> dict[str, Any] | list[Any]:
     return data
 
 
-def apply_document(request: Request) -> dict[str, Any]:
+def apply_document(request: Request) -> Body:
     """The configuration that is applied from the server's side: YAML, of which JSON is a part.
 
     Raises:
         StatusError: 413 or 400.
     """
     _check_size(request)
-    data, problem = _yaml(request.body)
+    data, repeated, problem = _yaml(request.body)
     if problem:
         problem = f"error converting YAML to JSON: {problem}"
     elif wrong := _wrong_kind(data, dict, _MAP):
         problem = f"error unmarshaling JSON: while decoding JSON: {wrong}"
     if problem:
         raise StatusError(400, f"error decoding patch: {problem}")
-    return data or {}
+    return Body(data or {}, repeated)
 
 
 def _check_size(request: Request) -> None:
@@ -200,14 +222,38 @@ def _as_text(value: Any) -> Any:
     return value
 
 
-def _yaml(body: bytes) -> tuple[Any, str]:
-    """The data of the first document of a YAML text, or the words of the reader."""
+def _yaml(body: bytes) -> tuple[Any, tuple[str, ...], str]:
+    """The data of the first document of a YAML text, its keys that stand twice, and the words of the reader."""
     from kitlib.api.serialize import load_data
+    from kitlib.api.yaml_reader import yaml_documents
 
     try:
-        return load_data(body), ""
+        return load_data(body), (), ""
+    except ManifestError:  # it takes no key twice, the server does
+        pass
+    repeated: list[str] = []
+    try:
+        return next(yaml_documents(body, repeated=repeated), None), tuple(repeated), ""
     except ManifestError as error:
-        return None, _yaml_problem(body) or f"yaml: {error}"
+        return None, (), _yaml_problem(body) or f"yaml: {error}"
+
+
+def with_repeated_members(body: bytes) -> Any:
+    """The data of a JSON text, with `Members` for objects in which a key stands twice; None where none does."""
+    found = False
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        one = dict(pairs)
+        if len(one) == len(pairs):
+            return one
+        found = True
+        return Members(pairs)
+
+    if bracket_depth(body) > MAX_DEPTH:
+        return None
+    data = json.loads(body.decode("utf-8", "replace"), object_pairs_hook=made, parse_int=str, parse_float=str)
+    return data if found else None
 
 
 def _yaml_problem(body: bytes) -> str:

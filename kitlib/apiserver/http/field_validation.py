@@ -1,20 +1,37 @@
-"""Strict decoding: fields that a kind does not have are refused, warned of, or ignored, as the client asks.
+"""Strict decoding: unknown and duplicate fields are refused, warned of, or ignored, as the client asks.
 
-Source: apiserver handlers/create.go (fieldValidation), apimachinery runtime.NewStrictDecodingError; KEP-2885.
+Source: apiserver handlers/create.go, patch.go (applyJSPatch, strategicPatchObject, applyPatcher), rest.go
+(fieldValidation, parseYAMLWarnings), apimachinery runtime.NewStrictDecodingError; KEP-2885.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-from kitlib.api.decoding import cannot_be_handled, unknown_fields
+import msgspec
+
+from kitlib.api.decoding import cannot_be_handled, strict_errors, unknown_fields
 from kitlib.api.errors import ManifestError
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.serialize import from_dict, type_of
+from kitlib.api.typed_patch import problems
 from kitlib.apiserver.admission.custom.fields import prune
+from kitlib.apiserver.http.bodies import Body, patch_document, with_repeated_members
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.status import StatusError
+
+_YAML_ERRORS = "yaml: unmarshal errors:\n  "
+
+
+class _Operation(KubeStruct):
+    """An operation of a JSON patch. Source: handlers/patch.go jsonPatchOp."""
+
+    op: str = ""
+    path: str = ""
+    from_: str = msgspec.field(name="from", default="")
+    value: Any = None
 
 
 def decode(served: APIResource, data: dict[str, Any], request: Request, warnings: list[str]) -> Any:
@@ -34,9 +51,8 @@ def decode(served: APIResource, data: dict[str, Any], request: Request, warnings
         made = from_dict(data, strict=mode == "Strict")
     except ManifestError as error:
         raise StatusError(400, error.problem) from error
-    wanted = type_of(served.group_version, served.kind)
-    if mode == "Warn" and wanted is not KubeObject:
-        warnings += [f'unknown field "{path}"' for path in unknown_fields(data, wanted)]
+    if mode == "Warn":
+        warnings += [f'unknown field "{path}"' for path in _unknown(served, data)]
     return made
 
 
@@ -51,10 +67,115 @@ def prune_custom(served: APIResource, data: dict[str, Any], request: Request, wa
     mode = _mode(request)
     unknown = [f'unknown field "{path}"' for path in prune(data, served.schema)]
     if unknown and mode == "Strict":
-        problem = f"strict decoding error: {', '.join(unknown)}"
-        raise StatusError(400, cannot_be_handled(served.group_version, served.kind, problem))
+        raise refused(served, unknown)
     if mode == "Warn":
         warnings += unknown
+
+
+def check_repeated(served: APIResource, body: Body, request: Request, warnings: list[str]) -> None:
+    """Refuse a body in which a field stands twice, or warn of it.
+
+    Raises:
+        StatusError: 400 under Strict, which names unknown fields too; 400 first for a value of the wrong type.
+    """
+    mode = _mode(request)
+    if mode == "Ignore" or request.content_type == "application/vnd.kubernetes.protobuf":
+        return
+    if body.repeated:
+        found = list(body.repeated) if mode == "Warn" else [_YAML_ERRORS + "\n  ".join(body.repeated)]
+    else:
+        members = None if _is_yaml(request) else with_repeated_members(request.body)
+        if members is None:
+            return
+        wanted = type_of(served.group_version, served.kind)
+        found = strict_errors(members, Any if wanted is KubeObject else wanted)
+    if mode == "Warn":
+        warnings += found
+        return
+    data = {"apiVersion": served.group_version, "kind": served.kind, **body.data}
+    if served.schema is None:
+        decode(served, data, request._replace(query={**request.query, "fieldValidation": ["Ignore"]}), [])
+    known = set(found)
+    found += [one for one in _unknown_words(served, data) if one not in known]
+    raise refused(served, found)
+
+
+def patch_errors(served: APIResource, changed: dict[str, Any], request: Request, warnings: list[str]) -> list[str]:
+    """The strict errors of a JSON, merge or strategic patch; none where the patch itself has none.
+
+    Args:
+        served: the patched resource.
+        changed: the object after the patch, whose unknown fields are told with them.
+        request: the patch.
+        warnings: where those of Warn are added.
+    """
+    mode = _mode(request)
+    if mode == "Ignore":
+        return []
+    if "json-patch" in request.content_type:
+        data = with_repeated_members(request.body) or patch_document(request)
+        found = [f"json patch {one}" for one in strict_errors(data, list[_Operation])]
+    else:
+        found = strict_errors(with_repeated_members(request.body), Any)
+    if mode == "Warn":
+        warnings += found
+        return []
+    return [*found, *_unknown_words(served, changed)] if found else []
+
+
+def check_applied(body: Body, request: Request, warnings: list[str]) -> None:
+    """Refuse a configuration with a key that stands twice, or warn of it.
+
+    Raises:
+        StatusError: 400 under Strict.
+    """
+    mode = _mode(request)
+    if not body.repeated or mode == "Ignore":
+        return
+    if mode == "Strict":
+        listed = _YAML_ERRORS + "\n  ".join(body.repeated)
+        raise StatusError(400, f"error strict decoding YAML: error converting YAML to JSON: {listed}")
+    warnings += body.repeated
+
+
+def check_typed(served: APIResource, body: Body) -> None:
+    """Refuse a configuration that does not fit the schema of its kind, whatever `fieldValidation` says.
+
+    Source: apimachinery managedfields/internal/structuredmerge.go Apply, whose error has no code: 500 without a reason.
+    """
+    wrong = problems({**body.data, "apiVersion": served.group_version, "kind": served.kind}, served.schema)
+    if wrong:
+        meta = body.data.get("metadata") or {}
+        kind = f"{served.group}/{served.version}, Kind={served.kind}"
+        place = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {kind}"
+        made = StatusError(500, f"failed to create typed patch object ({place}): {wrong}")
+        made.reason = ""
+        raise made
+
+
+def _unknown(served: APIResource, data: dict[str, Any]) -> list[str]:
+    if served.schema is not None:
+        return prune(deepcopy(data), served.schema)
+    wanted = type_of(served.group_version, served.kind)
+    return [] if wanted is KubeObject else unknown_fields(data, wanted)
+
+
+def _unknown_words(served: APIResource, data: dict[str, Any]) -> list[str]:
+    return [f'unknown field "{path}"' for path in _unknown(served, data)]
+
+
+def refused(served: APIResource, errors: list[str]) -> StatusError:
+    """The refusal of a body; its cause has the decoder's words alone, which the refusal of a patch repeats."""
+    problem = f"strict decoding error: {', '.join(errors)}"
+    made = StatusError(400, cannot_be_handled(served.group_version, served.kind, problem))
+    cause = ManifestError(problem)
+    cause.cause = problem
+    made.__cause__ = cause
+    return made
+
+
+def _is_yaml(request: Request) -> bool:
+    return request.content_type == "application/yaml"
 
 
 def _mode(request: Request) -> str:

@@ -23,9 +23,18 @@ from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.custom.fields import fill
 from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
 from kitlib.apiserver.admission.updating import check_preconditions as check_changes
-from kitlib.apiserver.http.bodies import apply_document, object_body
+from kitlib.apiserver.http.bodies import apply_document, object_body, read_object
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
-from kitlib.apiserver.http.field_validation import decode, prune_custom
+from kitlib.apiserver.http.event_versions import EVENTS, event_of
+from kitlib.apiserver.http.field_validation import (
+    check_applied,
+    check_repeated,
+    check_typed,
+    decode,
+    patch_errors,
+    prune_custom,
+    refused,
+)
 from kitlib.apiserver.http.managed_fields import Managers
 from kitlib.apiserver.http.patches import PATCH_TYPES, patched, undecodable
 from kitlib.apiserver.http.request import MAX_BODY, Request, mapping
@@ -38,7 +47,6 @@ from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.validation.warnings import warnings_of
 
 Object = dict[str, Any]
-_EVENTS = "events.k8s.io"
 _OLD_AUTOSCALING = "autoscaling/v1"
 
 
@@ -152,7 +160,7 @@ class Rest:
         else:
             fill(data, served.schema)
         if served.plural == "events":
-            return _event_of(served.group, data)
+            return event_of(served.group, data)
         return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
 
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
@@ -197,9 +205,12 @@ class Rest:
             message = "the body of the request was in an unknown format - accepted media types include: "
             raise StatusError(415, message + ", ".join(t for t in PATCH_TYPES if "strategic" not in t))
         changed = patched(live, request)
+        strict_errors = patch_errors(served, changed, request, self.warnings)
         self._checked(served, namespace, name, changed)
-        self._complete(served, changed, request)
         try:
+            if strict_errors:
+                raise refused(served, strict_errors)
+            self._complete(served, changed, request)
             return self._replace(served, live, changed, subresource, request)
         except StatusError as error:
             if isinstance(error.__cause__, ManifestError) and error.__cause__.cause:
@@ -210,7 +221,9 @@ class Rest:
         if not request.get("fieldManager"):
             why = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
             raise StatusError(422, why, "Invalid")
-        config = self._checked(served, namespace, name, apply_document(request))
+        body = apply_document(request)
+        config = self._checked(served, namespace, name, body.data)
+        check_typed(served, body)
         prune_custom(served, config, request, self.warnings)
         config["metadata"].pop("managedFields", None)
         sent, config = config, own_fields(served, config, subresource)
@@ -223,6 +236,7 @@ class Rest:
         managers = Managers(base.get("metadata", {}).get("managedFields"), served.schema)
         version = served.group_version
         merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
+        check_applied(body, request, self.warnings)
         _filled(served, merged)
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
@@ -273,7 +287,9 @@ class Rest:
         return found or Resource(served.kind, served.group, served.plural, served.namespaced)
 
     def _body(self, served: APIResource, request: Request) -> Object:
-        return object_body(request, served.kind, custom=served.schema is not None)
+        body = read_object(request, served.kind, custom=served.schema is not None)
+        check_repeated(served, body, request, self.warnings)
+        return body.data
 
     def _checked(self, served: APIResource, namespace: str, name: str, body: Object) -> Object:
         """The body of a write: of the right kind, in the right namespace, with the right name.
@@ -303,8 +319,8 @@ class Rest:
                 why = f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
                 raise StatusError(400, why)
             meta["name"] = name
-        if served.group == _EVENTS:
-            return _event_of("", made)
+        if served.group == EVENTS:
+            return event_of("", made)
         return made
 
     def _complete(self, served: APIResource, body: Object, request: Request) -> None:
@@ -428,22 +444,3 @@ def _decode_token(text: str) -> tuple[tuple[str, str], str]:
         return (str(namespace), str(name)), str(version)
     except (ValueError, TypeError):
         raise StatusError(400, "continue key is not valid: the token cannot be decoded") from None
-
-
-def _event_of(group: str, data: Object) -> Object:
-    """An event in the form of the core group or of events.k8s.io. Source: pkg/apis/events/v1/conversion.go."""
-    renamed = {"involvedObject": "regarding", "message": "note", "reportingComponent": "reportingController"}
-    deprecated = {
-        "source": "deprecatedSource",
-        "firstTimestamp": "deprecatedFirstTimestamp",
-        "lastTimestamp": "deprecatedLastTimestamp",
-        "count": "deprecatedCount",
-    }
-    names = {**renamed, **deprecated}
-    if group != _EVENTS:
-        names = {new: old for old, new in names.items()}
-    made = {names.get(field, field): value for field, value in data.items()}
-    if group != _EVENTS:
-        made["apiVersion"] = "v1"
-        made.setdefault("type", "Normal")
-    return made

@@ -63,10 +63,18 @@ def test_a_changed_custom_object_has_its_defaults(things: Any, method: str) -> N
 def test_an_applied_custom_object_has_its_defaults(things: Any) -> None:
     headers = {"content_type": "application/apply-patch+yaml"}
     url = f"{THINGS}/x?fieldManager=me&fieldValidation="
-    code, made = things("PATCH", f"{url}Ignore", thing(a="y", b=1), **headers)
+    code, made = things("PATCH", f"{url}Ignore", thing(a="y"), **headers)
     assert (code, made.get("spec")) == (201, {"a": "y", "size": 3})
     assert list(made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]) == ["f:a"]
-    assert things("PATCH", f"{url}Strict", thing(b=1), **headers)[0] == 400
+
+
+@pytest.mark.parametrize("mode", ["Strict", "Warn", "Ignore"])
+def test_an_applied_configuration_must_fit_its_schema_in_every_mode(things: Any, mode: str) -> None:
+    url = f"{THINGS}/x?fieldManager=me&fieldValidation={mode}"
+    code, status = things("PATCH", url, thing(b=1), content_type="application/apply-patch+yaml")
+    assert (code, status.get("reason")) == (500, None)
+    typed = "failed to create typed patch object (/x; example.com/v1, Kind=Thing)"
+    assert status["message"] == f"{typed}: .spec.b: field not declared in schema"
 
 
 def test_a_default_that_is_new_is_read_of_objects_stored_before(things: Any) -> None:
