@@ -23,7 +23,7 @@ class Attributes(NamedTuple):
     path: str = ""
 
 
-class Decision(NamedTuple):
+class AuthorizationDecision(NamedTuple):
     """Whether something is allowed, and why: which binding says so."""
 
     allowed: bool

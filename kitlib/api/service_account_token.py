@@ -23,7 +23,7 @@ MAX_TOKEN = 16 * 1024
 """Characters of a token that is looked into."""
 
 
-class Subject(NamedTuple):
+class TokenSubject(NamedTuple):
     """Whose a token is and what it is bound to.
 
     Attributes:
@@ -41,16 +41,16 @@ class Subject(NamedTuple):
     secret: str = ""
 
 
-class Claims(NamedTuple):
+class TokenClaims(NamedTuple):
     """What a verified token says."""
 
-    subject: Subject
+    subject: TokenSubject
     audiences: tuple[str, ...]
 
 
 def issue(
     key: bytes,
-    subject: Subject,
+    subject: TokenSubject,
     now: datetime,
     seconds: int,
     audiences: Sequence[str] = (ISSUER,),
@@ -89,7 +89,7 @@ def issue(
     return _signed(key, claims)
 
 
-def issue_legacy(key: bytes, subject: Subject) -> str:
+def issue_legacy(key: bytes, subject: TokenSubject) -> str:
     """A token for a Secret to hold: for everybody, and as long as the Secret is there. Source: LegacyClaims."""
     claims = {
         "iss": LEGACY_ISSUER,
@@ -107,7 +107,7 @@ def _signed(key: bytes, claims: Mapping[str, Any]) -> str:
     return f"{text}.{_signature(key, text)}"
 
 
-def verify(key: bytes, token: str, now: datetime) -> Claims | None:
+def verify(key: bytes, token: str, now: datetime) -> TokenClaims | None:
     """The claims of a token that this key has signed and that holds now; None for any other."""
     text, _, signature = token.rpartition(".")
     if len(token) > MAX_TOKEN or text.count(".") != 1 or not token.isascii():
@@ -119,14 +119,14 @@ def verify(key: bytes, token: str, now: datetime) -> Claims | None:
         if header.get("alg") == "HS256" and claims["iss"] == LEGACY_ISSUER:
             fields = ("namespace", "service-account.name", "service-account.uid", "secret.name")
             namespace, name, uid, secret = (str(claims[f"{_LEGACY}/{field}"]) for field in fields)
-            return Claims(Subject(namespace, name, uid, secret=secret), (ISSUER,))
+            return TokenClaims(TokenSubject(namespace, name, uid, secret=secret), (ISSUER,))
         bound = claims["kubernetes.io"]
         account, pod = bound["serviceaccount"], bound.get("pod")
         holds = claims["nbf"] <= now.timestamp() < claims["exp"]
         if header.get("alg") != "HS256" or claims["iss"] != ISSUER or not holds:
             return None
-        whose = Subject(bound["namespace"], account["name"], account["uid"], pod and (pod["name"], pod["uid"]))
-        return Claims(whose, tuple(claims["aud"]))
+        whose = TokenSubject(bound["namespace"], account["name"], account["uid"], pod and (pod["name"], pod["uid"]))
+        return TokenClaims(whose, tuple(claims["aud"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 

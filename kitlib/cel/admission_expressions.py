@@ -78,7 +78,7 @@ Source: celconfig.PerCallLimit, a million.
 
 
 @dataclass
-class Environment:
+class PolicyEnvironment:
     """What the expressions of one policy may name, in the order in which its variables are declared.
 
     Attributes:

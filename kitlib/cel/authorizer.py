@@ -24,11 +24,11 @@ COST = 70_000
 
 ServiceAccount = tuple[str, str]
 """A namespace and a name."""
-Decide = Callable[[Attributes, ServiceAccount | None], authorization.Decision]
+Decide = Callable[[Attributes, ServiceAccount | None], authorization.AuthorizationDecision]
 """The answer, about a service account or, without one, about the user who writes."""
 
 
-class Authorizer(Mapping[str, Any]):
+class AuthorizerValue(Mapping[str, Any]):
     """Answers questions.
 
     Args:
@@ -89,22 +89,22 @@ class ResourceCheck(_Check):
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionValue:
     """What was answered."""
 
     type_name: ClassVar[str] = DECISION
-    answer: authorization.Decision
+    answer: authorization.AuthorizationDecision
 
 
-def _path(authorizer: Authorizer, path: str) -> _Check:
+def _path(authorizer: AuthorizerValue, path: str) -> _Check:
     if not path:
         raise EvaluationError("path must not be empty")
     return authorizer.ask(PathCheck, Attributes(path=path))
 
 
-def _checked(check: _Check, verb: str) -> Decision:
+def _checked(check: _Check, verb: str) -> DecisionValue:
     charge(COST)
-    return Decision(check.decide(check.about._replace(verb=verb), check.account))
+    return DecisionValue(check.decide(check.about._replace(verb=verb), check.account))
 
 
 def _narrows(kind: str, field: str) -> list[Overload]:
@@ -125,7 +125,7 @@ METHODS: dict[str, list[Overload]] = {
         Overload(
             (AUTHORIZER, STRING, STRING),
             AUTHORIZER,
-            lambda one, namespace, name: Authorizer(one.decide, one.request, (namespace, name)),
+            lambda one, namespace, name: AuthorizerValue(one.decide, one.request, (namespace, name)),
         )
     ],
     "resource": _narrows(GROUP_CHECK, "resource"),

@@ -18,7 +18,7 @@ from kitlib.cel.messages import Resolver, escaped_key, made_message, no_messages
 from kitlib.cel.operators import Run
 from kitlib.cel.optionals import MACROS as OPTIONAL_MACROS
 from kitlib.cel.optionals import is_optional_function, optional_function, optional_macro
-from kitlib.cel.parser import CompileError, Node, wrong
+from kitlib.cel.parser import CompileError, ExpressionNode, wrong
 from kitlib.cel.types import EMPTY, base
 
 DEVICE, DOMAINS, CAPACITIES, AMOUNTS = (
@@ -59,7 +59,7 @@ class Compiler:
         self.text, self.objects, self.messages = text, objects, messages
         self._mixed = 0  # calls around this part whose lists may hold values of several types
 
-    def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def compiled(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         """The type of a part (`dyn` where it is not known) and what computes it."""
         found: tuple[str, Run] = getattr(self, f"_{node.kind}")(node, scope)
         return found
@@ -67,19 +67,19 @@ class Compiler:
     def shown(self, kind: str) -> str:
         return shown(kind)
 
-    def wrong(self, node: Node, problem: str) -> CompileError:
+    def wrong(self, node: ExpressionNode, problem: str) -> CompileError:
         return wrong(self.text, node.at, problem)
 
-    def no_overload(self, node: Node, name: str, kinds: Sequence[str], method: bool = False) -> CompileError:
+    def no_overload(self, node: ExpressionNode, name: str, kinds: Sequence[str], method: bool = False) -> CompileError:
         texts = [shown(kind) for kind in kinds]
         taken = f"{texts[0]}.({', '.join(texts[1:])})" if method else f"({', '.join(texts)})"
         return self.wrong(node, f"found no matching overload for '{name}' applied to '{taken}'")
 
-    def _literal(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _literal(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         value = node.value
         return lib.type_of(value), lambda _: value
 
-    def _name(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _name(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         name = node.value
         if name not in scope:
             if name in lib.TYPES:
@@ -87,13 +87,13 @@ class Compiler:
             raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
         return scope[name], lambda names: names[name]
 
-    def _select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _select(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
         name = node.value
         gives = self._selected(node, kind)
         return gives, lambda names: ops.field(inner(names), name)
 
-    def _selected(self, node: Node, kind: str) -> str:
+    def _selected(self, node: ExpressionNode, kind: str) -> str:
         fields = self.objects.get(kind)
         if fields is not None:
             if node.value not in fields:
@@ -106,13 +106,13 @@ class Compiler:
             raise self.wrong(node, f"type '{shown(kind)}' does not support field selection")
         return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.held(kind))
 
-    def _optional_select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _optional_select(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
         self._selected(node, kind)
         name = node.value
         return OPTIONAL, lambda names: ops.optional(inner(names), name)
 
-    def _index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _index(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
         key_kind, key = self.compiled(node.parts[1], scope)
         keys = {LIST: lib.INT, DOMAINS: STRING, CAPACITIES: STRING, AMOUNTS: STRING}
@@ -123,23 +123,23 @@ class Compiler:
         gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.held(kind))
         return gives, lambda names: ops.field(inner(names), key(names))
 
-    def _optional_index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _optional_index(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         _, inner = self.compiled(node.parts[0], scope)
         _, key = self.compiled(node.parts[1], scope)
         return OPTIONAL, lambda names: ops.optional(inner(names), key(names))
 
-    def _list(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _list(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         made = [self.part(part, scope, "list element") for part in node.parts]
         parts = [run for _, run in made]
         self._check_one_type(node.parts, [kind for kind, _ in made])
         gives = types.list_of([kind for kind, _ in made])
         return gives, lambda names: [one for part in parts if (one := part(names)) is not ops.MISSING]
 
-    def _map(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _map(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         made = []
         for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
             if key.kind == "optional":
-                key, value = key.parts[0], Node("optional", None, (value,), value.at)
+                key, value = key.parts[0], ExpressionNode("optional", None, (value,), value.at)
             made.append((*self.compiled(key, scope), *self.part(value, scope, "map entry")))
         pairs = [(key, value) for _, key, _, value in made]
         self._check_one_type(node.parts[::2], [one[0] for one in made])
@@ -151,14 +151,14 @@ class Compiler:
 
         return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
 
-    def _check_one_type(self, nodes: Sequence[Node], kinds: Sequence[str]) -> None:
+    def _check_one_type(self, nodes: Sequence[ExpressionNode], kinds: Sequence[str]) -> None:
         """A literal's parts have one type, as far as it is known. Source: cel.ValidateHomogeneousAggregateLiterals."""
         for node, kind in zip(nodes, kinds, strict=True):
             null = (kinds[0] == lib.NULL) != (kind == lib.NULL) and ANY not in (kinds[0], kind)
             if not self._mixed and (null or not types.fit(kinds[0], kind)):
                 raise self.wrong(node, f"expected type '{shown(kinds[0])}' but found '{shown(kind)}'")
 
-    def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
+    def part(self, node: ExpressionNode, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
         """A part of a list, a map or a message, which gives ops.MISSING where it is optional and not there.
 
         Source: checker checkCreateList, checkCreateMap, checkCreateStruct.
@@ -170,16 +170,16 @@ class Compiler:
             raise self.wrong(node, f"expected type 'optional_type({shown(kind)})' but found '{shown(kind)}'")
         return ANY, lambda names: ops.held(run(names), named)
 
-    def _message(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _message(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         return made_message(self, node, scope)
 
-    def _choice(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _choice(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         (asked, condition), (one, yes), (other, no) = (self.compiled(part, scope) for part in node.parts)
         if asked not in (BOOL, ANY) or not types.fit(one, other):
             raise self.no_overload(node, "_?_:_", (asked, one, other))
         return types.joined(one, other), lambda names: yes(names) if ops.truth(condition(names)) else no(names)
 
-    def _unary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _unary(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
         if kind not in ((ANY, BOOL) if node.value == "!" else (ANY, *lib.SIGNED)):
             raise self.no_overload(node, f"{node.value}_", (kind,))
@@ -187,7 +187,7 @@ class Compiler:
             return BOOL, lambda names: not ops.truth(inner(names))
         return kind, lambda names: ops.negated(inner(names))
 
-    def _binary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _binary(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         (one, left), (other, right) = (self.compiled(part, scope) for part in node.parts)
         operator, known = node.value, ANY not in (one, other)
         if operator in ("&&", "||"):
@@ -216,20 +216,20 @@ class Compiler:
         gives = types.joined(one, other) if known else _left_over(operator, one, other)
         return gives, lambda names: ops.arithmetic(operator, left(names), right(names))
 
-    def _call(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _call(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         if node.value == "has":
             return self._has(node, scope)
         return self._called(node, FUNCTIONS, scope, False)
 
-    def _method(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _method(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         receiver, name = node.parts[0], node.value
-        if receiver == Node("name", "cel", at=receiver.at) and name == "bind" and len(node.parts) == 4:
+        if receiver == ExpressionNode("name", "cel", at=receiver.at) and name == "bind" and len(node.parts) == 4:
             return self._bind(node, scope)
         if is_optional_function(node):
             return optional_function(self, node, scope)
         if name in OPTIONAL_MACROS and len(node.parts) == 3:
             return optional_macro(self, node, scope)
-        if receiver == Node("name", "jsonpatch", at=receiver.at) and name == "escapeKey":
+        if receiver == ExpressionNode("name", "jsonpatch", at=receiver.at) and name == "escapeKey":
             return escaped_key(self, node, scope)
         if is_comprehension(node):
             return comprehension(self, node, scope)
@@ -237,11 +237,11 @@ class Compiler:
             return self._macro(node, scope)
         qualified = f"{receiver.value}.{name}"
         if receiver.kind == "name" and receiver.value not in scope and qualified in FUNCTIONS:
-            return self._called(Node("call", qualified, node.parts[1:], node.at), FUNCTIONS, scope, False)
+            return self._called(ExpressionNode("call", qualified, node.parts[1:], node.at), FUNCTIONS, scope, False)
         return self._called(node, METHODS, scope, True)
 
     def _called(
-        self, node: Node, table: Mapping[str, list[Overload]], scope: Mapping[str, str], method: bool
+        self, node: ExpressionNode, table: Mapping[str, list[Overload]], scope: Mapping[str, str], method: bool
     ) -> tuple[str, Run]:
         name = node.value
         overloads = table.get(name)
@@ -268,7 +268,7 @@ class Compiler:
 
         return gives.pop() if len(gives) == 1 else ANY, call
 
-    def _check_literal(self, node: Node, name: str, method: bool) -> None:
+    def _check_literal(self, node: ExpressionNode, name: str, method: bool) -> None:
         """Texts of times and patterns that stand in the expression are looked at before it runs.
 
         Source: cel-go cel/validator.go (ValidateDurationLiterals, ValidateTimestampLiterals, ValidateRegexLiterals).
@@ -281,7 +281,7 @@ class Compiler:
             except EvaluationError:
                 raise self.wrong(given, f"invalid {name} argument") from None
 
-    def _has(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _has(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         if len(node.parts) != 1 or node.parts[0].kind != "select":
             raise self.wrong(node, "invalid argument to has() macro")
         asked = node.parts[0]
@@ -289,7 +289,7 @@ class Compiler:
         self._selected(asked, kind)
         return BOOL, lambda names: ops.optional(inner(names), asked.value).there
 
-    def _bind(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _bind(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         name = node.parts[1].value
         if node.parts[1].kind != "name":
             raise self.wrong(node, "cel.bind() variable names must be simple identifiers")
@@ -297,7 +297,7 @@ class Compiler:
         gives, inner = self.compiled(node.parts[3], {**scope, name: kind})
         return gives, lambda names: inner({**names, name: value(names)})
 
-    def _macro(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+    def _macro(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
         """`list.all(x, …)` and its kin; of a map the keys are gone through."""
         over, listed = self.compiled(node.parts[0], scope)
         name, which = node.parts[1].value, node.value

@@ -14,21 +14,21 @@ from kitlib.cel import library as lib
 from kitlib.cel import operators as ops
 from kitlib.cel import types
 from kitlib.cel.library import ANY, BOOL, INT, LIST, MAP, EvaluationError
-from kitlib.cel.messages import Compiler
+from kitlib.cel.messages import MessageCompiler
 from kitlib.cel.operators import Run
-from kitlib.cel.parser import Node
+from kitlib.cel.parser import ExpressionNode
 
 _QUESTIONS = ("all", "exists", "existsOne", "exists_one")
 _TRANSFORMS = ("transformList", "transformMap", "transformMapEntry")
 
 
-def is_comprehension(node: Node) -> bool:
+def is_comprehension(node: ExpressionNode) -> bool:
     """Whether a call is a macro with two variables."""
     count = len(node.parts)
     return (node.value in _QUESTIONS and count == 4) or (node.value in _TRANSFORMS and count in (4, 5))
 
 
-def comprehension(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+def comprehension(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
     for part in node.parts[1:3]:
         if part.kind != "name":
             raise compiler.wrong(part, "argument must be a simple name")

@@ -18,7 +18,7 @@ from kitlib.cel import library as lib
 from kitlib.cel import operators as ops
 from kitlib.cel.library import ANY, STRING, EvaluationError, Maybe
 from kitlib.cel.operators import Run
-from kitlib.cel.parser import CompileError, Node
+from kitlib.cel.parser import CompileError, ExpressionNode
 
 OBJECT, JSON_PATCH = "Object", "JSONPatch"
 _TEXTS, _VALUE = ("op", "path", "from"), "value"
@@ -55,19 +55,21 @@ def patch_types(name: str) -> MessageType | None:
     return MessageType(name) if known else None
 
 
-class Compiler(Protocol):
+class MessageCompiler(Protocol):
     """What turns the parts of an expression into functions: cel_compiler's."""
 
     messages: Resolver
 
-    def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]: ...
-    def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]: ...
-    def wrong(self, node: Node, problem: str) -> CompileError: ...
+    def compiled(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]: ...
+    def part(self, node: ExpressionNode, scope: Mapping[str, str], named: str) -> tuple[str, Run]: ...
+    def wrong(self, node: ExpressionNode, problem: str) -> CompileError: ...
     def shown(self, kind: str) -> str: ...
-    def no_overload(self, node: Node, name: str, kinds: Sequence[str], method: bool = False) -> CompileError: ...
+    def no_overload(
+        self, node: ExpressionNode, name: str, kinds: Sequence[str], method: bool = False
+    ) -> CompileError: ...
 
 
-class Message(Mapping[str, Any]):
+class MessageValue(Mapping[str, Any]):
     """A value of a named type. A field that is not set is null, of a JSONPatch the empty text.
 
     Attributes:
@@ -91,13 +93,13 @@ class Message(Mapping[str, Any]):
         return len(self.fields)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Message) and other.type_name == self.type_name
+        same = isinstance(other, MessageValue) and other.type_name == self.type_name
         return same and lib.equal(dict(self.fields), dict(other.fields))  # type: ignore[attr-defined]
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def made_message(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+def made_message(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
     """A message literal: its type and what computes it. Source: checkCreateStruct."""
     type_ = compiler.messages(node.value)
     if type_ is None:
@@ -117,7 +119,7 @@ def made_message(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tu
         found = {name: value for name, run in fields if (value := run(names)) is not ops.MISSING}
         if type_.name == JSON_PATCH:
             _check_patch(found)
-        return Message(type_.name, found)
+        return MessageValue(type_.name, found)
 
     return type_.name, made
 
@@ -132,7 +134,7 @@ def _check_patch(fields: Mapping[str, Any]) -> None:
             raise EvaluationError(f"unexpected JSONPatchType field: {name}")
 
 
-def escaped_key(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+def escaped_key(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
     """`jsonpatch.escapeKey("k8s.io/a~b")`: a key as a step of a path. Source: library/jsonpatch.go."""
     if compiler.messages(JSON_PATCH) is None:
         raise compiler.wrong(node.parts[0], "undeclared reference to 'jsonpatch' (in container '')")
@@ -160,7 +162,7 @@ def mismatches(value: Any, path: str = "") -> list[str]:
         return [one for item in value for one in mismatches(item, path)]
     if isinstance(value, dict):
         return [one for item in value.values() for one in mismatches(item, path)]
-    if not isinstance(value, Message):
+    if not isinstance(value, MessageValue):
         return []
     wanted = path or value.type_name
     found = []
@@ -178,7 +180,7 @@ def plain(value: Any) -> Any:
 
     Source: ObjectVal.ConvertToNative, convertField; JSON has no whole numbers of more than 53 bits.
     """
-    if isinstance(value, Message):
+    if isinstance(value, MessageValue):
         return {name: plain(field) for name, field in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]

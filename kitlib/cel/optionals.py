@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitlib.cel.library import ANY, BOOL, OPTIONAL, EvaluationError, Maybe
-from kitlib.cel.messages import Compiler, Message
+from kitlib.cel.messages import MessageCompiler, MessageValue
 from kitlib.cel.operators import Run
-from kitlib.cel.parser import Node
+from kitlib.cel.parser import ExpressionNode
 
 _ARGUMENTS = {"of": 1, "none": 0, "ofNonZeroValue": 1}
 MACROS = ("optMap", "optFlatMap")
 
 
-def is_optional_function(node: Node) -> bool:
+def is_optional_function(node: ExpressionNode) -> bool:
     """Whether a call is one of `optional`'s functions."""
     receiver = node.parts[0]
     return receiver.kind == "name" and receiver.value == "optional" and node.value in _ARGUMENTS
 
 
-def optional_function(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+def optional_function(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
     made = [compiler.compiled(part, scope) for part in node.parts[1:]]
     if len(made) != _ARGUMENTS[node.value]:
         raise compiler.no_overload(node, f"optional.{node.value}", [kind for kind, _ in made])
@@ -40,7 +40,7 @@ def optional_function(compiler: Compiler, node: Node, scope: Mapping[str, str]) 
     return OPTIONAL, of_non_zero
 
 
-def optional_macro(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+def optional_macro(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
     """`value.optMap(x, …)`: what the expression gives for what is held; of `optFlatMap` it is optional itself.
 
     Source: optMap, optFlatMap, which expand to a choice by hasValue().
@@ -72,6 +72,6 @@ def optional_macro(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> 
 
 
 def _is_zero(value: Any) -> bool:
-    if isinstance(value, Message):
+    if isinstance(value, MessageValue):
         return not value.fields
     return value is None or (isinstance(value, bool | int | float | str | list | dict) and not value)

@@ -37,7 +37,7 @@ class CompileError(KitError):
 
 
 @dataclass(frozen=True)
-class Node:
+class ExpressionNode:
     """A part of an expression.
 
     Attributes:
@@ -50,11 +50,11 @@ class Node:
 
     kind: str
     value: Any = None
-    parts: tuple[Node, ...] = field(default=())
+    parts: tuple[ExpressionNode, ...] = field(default=())
     at: int = 0
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> ExpressionNode:
     """The tree of an expression.
 
     Raises:
@@ -95,7 +95,7 @@ class _Parser:
             at = found.end()
         self.tokens.append(("end", "<EOF>", len(text)))
 
-    def whole(self) -> Node:
+    def whole(self) -> ExpressionNode:
         made = self.expression()
         if self.tokens[self.place][0] != "end":
             raise self.unexpected()
@@ -117,15 +117,15 @@ class _Parser:
         if not self.take(mark):
             raise self.unexpected()
 
-    def expression(self) -> Node:
+    def expression(self) -> ExpressionNode:
         made, at = self.level(0), self.tokens[self.place][2]
         if not self.take("?"):
             return made
         yes = self.level(0)
         self.need(":")
-        return Node("choice", "?:", (made, yes, self.expression()), at)
+        return ExpressionNode("choice", "?:", (made, yes, self.expression()), at)
 
-    def level(self, number: int) -> Node:
+    def level(self, number: int) -> ExpressionNode:
         if number == len(_LEVELS):
             return self.unary()
         made = self.level(number + 1)
@@ -134,14 +134,14 @@ class _Parser:
             operator = self.take(*_LEVELS[number])
             if not operator:
                 return made
-            made = Node("binary", operator, (made, self.level(number + 1)), at)
+            made = ExpressionNode("binary", operator, (made, self.level(number + 1)), at)
 
-    def unary(self) -> Node:
+    def unary(self) -> ExpressionNode:
         at = self.tokens[self.place][2]
         operator = self.take("!", "-")
-        return Node("unary", operator, (self.unary(),), at) if operator else self.member()
+        return ExpressionNode("unary", operator, (self.unary(),), at) if operator else self.member()
 
-    def member(self) -> Node:
+    def member(self) -> ExpressionNode:
         made = self.primary()
         while True:
             at = self.tokens[self.place][2]
@@ -149,7 +149,7 @@ class _Parser:
             if not mark:
                 return made
             if mark in ("[", "[?"):
-                made = Node("optional_index" if "?" in mark else "index", None, (made, self.expression()), at)
+                made = ExpressionNode("optional_index" if "?" in mark else "index", None, (made, self.expression()), at)
                 self.need("]")
                 continue
             kind, name, _ = self.tokens[self.place]
@@ -157,12 +157,12 @@ class _Parser:
                 raise self.unexpected()
             self.place += 1
             if mark == "." and self.take("("):
-                made = Node("method", name, (made, *self.listed(")")), at)
+                made = ExpressionNode("method", name, (made, *self.listed(")")), at)
             else:
-                made = Node("optional_select" if "?" in mark else "select", name, (made,), at)
+                made = ExpressionNode("optional_select" if "?" in mark else "select", name, (made,), at)
 
-    def listed(self, end: str) -> list[Node]:
-        found: list[Node] = []
+    def listed(self, end: str) -> list[ExpressionNode]:
+        found: list[ExpressionNode] = []
         while not self.take(end):
             found.append(self.expression())
             if not self.take(","):
@@ -170,21 +170,21 @@ class _Parser:
                 break
         return found
 
-    def elements(self, optional: bool) -> list[Node]:
+    def elements(self, optional: bool) -> list[ExpressionNode]:
         """Of a list, of which each may be marked as optional; the mark of the first is read with the bracket."""
-        found: list[Node] = []
+        found: list[ExpressionNode] = []
         while optional or not self.take("]"):
             optional = optional or bool(self.take("?"))
             at = self.tokens[self.place][2]
             made = self.expression()
-            found.append(Node("optional", None, (made,), at) if optional else made)
+            found.append(ExpressionNode("optional", None, (made,), at) if optional else made)
             optional = False
             if not self.take(","):
                 self.need("]")
                 break
         return found
 
-    def primary(self) -> Node:
+    def primary(self) -> ExpressionNode:
         kind, shown, at = self.tokens[self.place]
         if kind == "mark":
             if self.take("("):
@@ -193,7 +193,7 @@ class _Parser:
                 return made
             opening = self.take("[", "[?")
             if opening:
-                return Node("list", None, tuple(self.elements("?" in opening)), at)
+                return ExpressionNode("list", None, tuple(self.elements("?" in opening)), at)
             if self.take("{"):
                 return self.mapping(at)
             raise self.unexpected(_OPERAND)
@@ -201,20 +201,24 @@ class _Parser:
             raise self.unexpected(_OPERAND)
         self.place += 1
         if kind == "int":
-            return Node("literal", int(shown, 0) if "x" in shown else int(shown), at=at)
+            return ExpressionNode("literal", int(shown, 0) if "x" in shown else int(shown), at=at)
         if kind == "uint":
-            return Node("literal", unsigned_in_range(int(shown[:-1], 0 if "x" in shown else 10)), at=at)
+            return ExpressionNode("literal", unsigned_in_range(int(shown[:-1], 0 if "x" in shown else 10)), at=at)
         if kind == "float":
-            return Node("literal", float(shown), at=at)
+            return ExpressionNode("literal", float(shown), at=at)
         if kind == "text":
-            return Node("literal", _text(shown), at=at)
+            return ExpressionNode("literal", _text(shown), at=at)
         if kind == "name" and shown in _CONSTANTS:
-            return Node("literal", _CONSTANTS[shown], at=at)
+            return ExpressionNode("literal", _CONSTANTS[shown], at=at)
         if kind == "name" and shown not in _RESERVED:
             type_name = self.message_type(shown)
             if type_name:
                 return self.message(type_name)
-            return Node("call", shown, tuple(self.listed(")")), at) if self.take("(") else Node("name", shown, at=at)
+            return (
+                ExpressionNode("call", shown, tuple(self.listed(")")), at)
+                if self.take("(")
+                else ExpressionNode("name", shown, at=at)
+            )
         self.place -= 1
         raise self.unexpected()
 
@@ -229,11 +233,11 @@ class _Parser:
         self.place = place
         return ".".join(names)
 
-    def message(self, type_name: str) -> Node:
+    def message(self, type_name: str) -> ExpressionNode:
         """`Type{field: value, ?field: optional}`. Its place is the brace's, a field's the colon's, as in cel-go."""
         at = self.tokens[self.place][2]
         self.need("{")
-        parts: list[Node] = []
+        parts: list[ExpressionNode] = []
         while not self.take("}"):
             optional = self.take("?")
             kind, name, _ = self.tokens[self.place]
@@ -243,24 +247,28 @@ class _Parser:
             colon = self.tokens[self.place][2]
             self.need(":")
             value = self.expression()
-            parts.append(Node("field", name, (Node("optional", None, (value,), colon) if optional else value,), colon))
+            parts.append(
+                ExpressionNode(
+                    "field", name, (ExpressionNode("optional", None, (value,), colon) if optional else value,), colon
+                )
+            )
             if not self.take(","):
                 self.need("}")
                 break
-        return Node("message", type_name, tuple(parts), at)
+        return ExpressionNode("message", type_name, tuple(parts), at)
 
-    def mapping(self, at: int) -> Node:
-        parts: list[Node] = []
+    def mapping(self, at: int) -> ExpressionNode:
+        parts: list[ExpressionNode] = []
         while not self.take("}"):
             optional, key_at = self.take("?"), self.tokens[self.place][2]
             key = self.expression()
-            parts.append(Node("optional", None, (key,), key_at) if optional else key)
+            parts.append(ExpressionNode("optional", None, (key,), key_at) if optional else key)
             self.need(":")
             parts.append(self.expression())
             if not self.take(","):
                 self.need("}")
                 break
-        return Node("map", None, tuple(parts), at)
+        return ExpressionNode("map", None, tuple(parts), at)
 
 
 def _text(shown: str) -> str | bytes:

@@ -12,7 +12,7 @@ from kitlib.api.rbac import ClusterRole, PolicyRule
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 
 class ClusterRoleAggregationController(Controller):
@@ -23,7 +23,7 @@ class ClusterRoleAggregationController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"ClusterRole": self._on_role}
 
-    def _on_role(self, change: Change) -> None:
+    def _on_role(self, change: Delta) -> None:
         """Any change may concern any of them. Source: enqueue."""
         for role in self.informers.of_namespace("ClusterRole", ""):
             if isinstance(role, ClusterRole) and role.aggregation_rule is not None:

@@ -20,12 +20,12 @@ from kitlib.apiserver.admission.requester import requested_by, service_account
 from kitlib.apiserver.admission.webhook_calls import Attempts, Pending
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.kinds import resource
-from kitlib.controllers.informers import Change, Informers, controller_of
+from kitlib.controllers.informers import Delta, Informers, controller_of
 from kitlib.controllers.workqueue import WorkQueue
 
 Key = tuple[str, ...]
 """Namespace and name; a controller of several kinds puts the kind in front."""
-Handler = Callable[[Change], None]
+Handler = Callable[[Delta], None]
 ANY_KIND = "*"
 """Watches the objects of every kind, custom ones included, that the controller does not name."""
 log = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ class Controller(ABC):
         """Process this object."""
         self.queue.add(key_of(obj))
 
-    def enqueue_controllers(self, change: Change, kind: str) -> None:
+    def enqueue_controllers(self, change: Delta, kind: str) -> None:
         """Process the object of a kind that controls the changed one, and the one that did so before."""
         for obj in (change.old, change.new):
             reference = controller_of(obj) if obj is not None else None

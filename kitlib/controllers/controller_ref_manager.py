@@ -15,7 +15,7 @@ from kitlib.api.selectors import LabelSelectorMatcher, format_label_selector
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.controllers.controller import Controller
 from kitlib.controllers.controller_utils import owner_reference
-from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.informers import Delta, controller_of
 
 
 def selector_of(owner: Any) -> LabelSelectorMatcher:
@@ -36,7 +36,7 @@ def selector_text(owner: Any) -> str:
     )
 
 
-def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
+def enqueue_orphan(controller: Controller, change: Delta, kind: str) -> None:
     """An object without a controller concerns all of a kind whose selector fits it, if it is new or was changed so.
 
     Args:

@@ -19,7 +19,7 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.controller_utils import is_namespace_terminating, owner_reference, rfc3339
-from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.job import condition_of, is_finished
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -57,11 +57,11 @@ class CronJobController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"CronJob": self._on_cron_job, "Job": self._on_job}
 
-    def _on_cron_job(self, change: Change) -> None:
+    def _on_cron_job(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_job(self, change: Change) -> None:
+    def _on_job(self, change: Delta) -> None:
         self.enqueue_controllers(change, "CronJob")
 
     def sync(self, key: Key) -> None:

@@ -21,7 +21,7 @@ from kitlib.apiserver.admission.custom.strategy import CLEANUP
 from kitlib.apiserver.admission.requester import API_SERVER
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.controllers.controller import Controller, Handler, Key, Manager
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 _KIND = "CustomResourceDefinition"
 POLL_SECONDS = 5.0
@@ -40,7 +40,7 @@ class CustomResourceDefinitionController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {_KIND: self._on_definition}
 
-    def _on_definition(self, change: Change) -> None:
+    def _on_definition(self, change: Delta) -> None:
         """The names of one that is gone are free for the others of its group."""
         if change.type != "DELETED":
             self.queue.add(("", change.new.name))

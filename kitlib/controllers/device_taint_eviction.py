@@ -18,7 +18,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.device_taints import NO_EXECUTE, Evictions, results, tainted
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.controllers.tainteviction import mark_disruption_target
 
 STATUS_PERIOD = 10.0
@@ -50,7 +50,7 @@ class DeviceTaintEvictionController(Controller):
             found["DeviceTaintRule"] = self._on_rule
         return found
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         old, new = change.old, change.new
         if not isinstance(new, Pod) or not new.spec.resource_claims:
             return
@@ -63,12 +63,12 @@ class DeviceTaintEvictionController(Controller):
         ):
             self.queue.add(("Pod", new.namespace, new.name))
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         for claim in (change.old, change.new):
             if isinstance(claim, ResourceClaim):
                 self._enqueue_users(claim)
 
-    def _on_slice(self, change: Change) -> None:
+    def _on_slice(self, change: Delta) -> None:
         if not isinstance(change.new, ResourceSlice):
             return
         before = tainted(change.old) if isinstance(change.old, ResourceSlice) else []
@@ -81,7 +81,7 @@ class DeviceTaintEvictionController(Controller):
             if any((result.driver, result.pool) == pool for result in results(claim)):
                 self._enqueue_users(claim)
 
-    def _on_rule(self, change: Change) -> None:
+    def _on_rule(self, change: Delta) -> None:
         old, new = change.old, change.new
         if not isinstance(new, DeviceTaintRule):
             return

@@ -26,7 +26,7 @@ from kitlib.apiserver.store.store import Store
 NO_EXECUTE = "NoExecute"
 
 
-class Eviction(NamedTuple):
+class DeviceTaintEviction(NamedTuple):
     """When a pod must go, and the UIDs of the rules that want it."""
 
     when: datetime
@@ -45,11 +45,11 @@ class Evictions:
     def __init__(self, store: Store, now: Callable[[], datetime], obeys_rules: bool) -> None:
         self._store, self._now, self._obeys_rules = store, now, obeys_rules
 
-    def eviction_of(self, pod: Pod, rules: Iterable[DeviceTaintRule]) -> Eviction | None:
+    def eviction_of(self, pod: Pod, rules: Iterable[DeviceTaintRule]) -> DeviceTaintEviction | None:
         """The earliest time at which a taint on a device of the pod is tolerated no longer. Source: podEvictionTime."""
         if not pod.spec.node_name:
             return None
-        found: Eviction | None = None
+        found: DeviceTaintEviction | None = None
         for wanted in pod.spec.resource_claims:
             try:
                 name, owned = claim_name(pod, wanted)
@@ -65,7 +65,9 @@ class Evictions:
                         continue
                     uids = frozenset({rule.metadata.uid} if rule is not None else ())
                     found = (
-                        Eviction(when, uids) if found is None else Eviction(min(found.when, when), found.rules | uids)
+                        DeviceTaintEviction(when, uids)
+                        if found is None
+                        else DeviceTaintEviction(min(found.when, when), found.rules | uids)
                     )
         return found
 

@@ -27,7 +27,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.controller_utils import from_rfc3339, is_ready, scaled_value
-from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.informers import Delta, controller_of
 
 DELETION_TIMEOUT = 120.0
 """Seconds within which a pod whose eviction was allowed must be gone; then the disruption counts as undone."""
@@ -52,11 +52,11 @@ class DisruptionController(Controller):
         own = dict.fromkeys(_SCALABLE, self._on_owner)
         return {**own, "PodDisruptionBudget": self._on_budget, "Pod": self._on_pod}
 
-    def _on_budget(self, change: Change) -> None:
+    def _on_budget(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: addPod, updatePod, deletePod, getPdbForPod."""
         pod = change.new
         if not self.informers.has_any("PodDisruptionBudget", pod.namespace) or not isinstance(pod, Pod):
@@ -69,7 +69,7 @@ class DisruptionController(Controller):
             message += f'Chose "{found[0].name}" arbitrarily.'
             self.event(pod, "Warning", "MultiplePodDisruptionBudgets", message)
 
-    def _on_owner(self, change: Change) -> None:
+    def _on_owner(self, change: Delta) -> None:
         """Another size of a workload is another number of expected pods; upstream sees it with its pods."""
         old, new = change.old, change.new
         if old is None or getattr(old.spec, "replicas", None) == getattr(new.spec, "replicas", None):  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ from kitlib.api.core import (
 from kitlib.api.meta import ObjectMeta
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, key_of
 from kitlib.controllers.controller_utils import condition_of, is_ready, rfc3339
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 ENDPOINTS_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 HEADLESS = "service.kubernetes.io/headless"
@@ -88,10 +88,10 @@ class ServiceController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Service": self._on_service, "Pod": self._on_pod}
 
-    def _on_service(self, change: Change) -> None:
+    def _on_service(self, change: Delta) -> None:
         self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: GetPodServiceMemberships."""
         pod = change.new
         if not self.informers.has_any("Service", pod.namespace):

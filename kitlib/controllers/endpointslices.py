@@ -40,7 +40,7 @@ from kitlib.controllers.endpoints import (
     without_headless,
 )
 from kitlib.controllers.endpointslice_packing import Changes
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
@@ -195,10 +195,10 @@ class EndpointSliceMirroringController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Endpoints": self._on_object, "Service": self._on_object, "EndpointSlice": self._on_slice}
 
-    def _on_object(self, change: Change) -> None:
+    def _on_object(self, change: Delta) -> None:
         self.enqueue(change.new)
 
-    def _on_slice(self, change: Change) -> None:
+    def _on_slice(self, change: Delta) -> None:
         """A mirrored slice that was changed or deleted by others is put right."""
         labels = change.new.metadata.labels
         if labels.get(MANAGED_BY) == self.name and SERVICE_NAME in labels:

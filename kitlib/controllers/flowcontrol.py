@@ -13,7 +13,7 @@ from kitlib.api.meta import Condition, with_condition
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.requester import API_SERVER
 from kitlib.controllers.controller import Controller, Handler, Key, Manager
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 DANGLING = "Dangling"
 
@@ -30,11 +30,11 @@ class FlowControlController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"FlowSchema": self._on_schema, "PriorityLevelConfiguration": self._on_level}
 
-    def _on_schema(self, change: Change) -> None:
+    def _on_schema(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_level(self, change: Change) -> None:
+    def _on_level(self, change: Delta) -> None:
         if change.type != "MODIFIED":
             for schema in self.informers.of_namespace("FlowSchema", ""):
                 self.enqueue(schema)

@@ -14,7 +14,7 @@ from kitlib.api.meta import KubeObject, OwnerReference
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.deletion import FOREGROUND, ORPHAN
 from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key, Manager
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 _DEFINITION = "CustomResourceDefinition"
 
@@ -32,14 +32,14 @@ class GarbageCollector(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {ANY_KIND: self._on_object, _DEFINITION: self._on_definition}
 
-    def _on_definition(self, change: Change) -> None:
+    def _on_definition(self, change: Delta) -> None:
         """Look at dependents again when a kind appears: its owners can now be looked up. Source: monitors resync."""
         self._on_object(change)
         for uid in self._unresolved:
             self.queue.add((uid,))
         self._unresolved.clear()
 
-    def _on_object(self, change: Change) -> None:
+    def _on_object(self, change: Delta) -> None:
         """Source: processGraphChanges."""
         meta = change.new.metadata
         if change.type == "DELETED":

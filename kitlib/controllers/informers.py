@@ -18,7 +18,7 @@ UID = str
 NOT_INDEXED = frozenset({"Event"})
 
 
-class Change(NamedTuple):
+class Delta(NamedTuple):
     """One change: `ADDED`, `MODIFIED` or `DELETED`, the object before it (None where it is new) and as it is now."""
 
     type: str
@@ -60,7 +60,7 @@ class Informers:
                     self.existing.append(obj)
                     self.apply(WatchEvent("ADDED", obj))
 
-    def apply(self, event: WatchEvent) -> Change:
+    def apply(self, event: WatchEvent) -> Delta:
         """Keep a change; returns it with the object as it was before."""
         obj = event.object
         uid = obj.metadata.uid
@@ -70,7 +70,7 @@ class Informers:
         if event.type != "DELETED":
             self._objects[uid] = obj
             self._keep(uid, obj)
-        return Change(event.type, old, obj)
+        return Delta(event.type, old, obj)
 
     def _keep(self, uid: UID, obj: KubeObject) -> None:
         meta, kind = obj.metadata, watched_kind(obj)

@@ -20,7 +20,7 @@ from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key, Usages
 from kitlib.controllers.descriptors import CONTROLLERS, ControllerDescriptor
-from kitlib.controllers.informers import NOT_INDEXED, Change, Informers
+from kitlib.controllers.informers import NOT_INDEXED, Delta, Informers
 from kitlib.controllers.workqueue import WorkQueue
 
 MAX_ROUNDS = 500
@@ -48,7 +48,7 @@ class ControllerManager:
         self.metrics: Callable[[], Usages] = dict
         self.is_restless = False
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
-        self._guard: Guard[Change] = Guard("controller-manager", self._failed)
+        self._guard: Guard[Delta] = Guard("controller-manager", self._failed)
         self._descriptors = tuple(descriptors)
         self._running: list[Controller | None] = [None] * len(self._descriptors)
         self._watching: list[Mapping[str, Handler]] = [{} for _ in self._descriptors]
@@ -64,7 +64,7 @@ class ControllerManager:
         for obj in existing:
             self._start_wanted(watched_kind(obj), obj)
         for obj in existing:
-            self._notify(Change("ADDED", None, obj))
+            self._notify(Delta("ADDED", None, obj))
         self._unsubscribe: Callable[[], None] = api.store.subscribe(self._on_change)
 
     def _on_change(self, event: WatchEvent) -> None:
@@ -72,7 +72,7 @@ class ControllerManager:
         if kind not in NOT_INDEXED:
             for place in self._start_wanted(kind, event.object):
                 for obj in self.informers.objects():  # as they were before this change
-                    self._call(self._watching[place], Change("ADDED", None, obj))
+                    self._call(self._watching[place], Delta("ADDED", None, obj))
             self._notify(self.informers.apply(event))
 
     def _start_wanted(self, kind: str, obj: KubeObject) -> list[int]:
@@ -97,7 +97,7 @@ class ControllerManager:
                 waiting.remove(place)
         return controller
 
-    def _notify(self, change: Change) -> None:
+    def _notify(self, change: Delta) -> None:
         kind = watched_kind(change.new)
         handlers = self._handlers.get(kind)
         if handlers is None:
@@ -106,18 +106,18 @@ class ControllerManager:
         for handler in handlers:
             self._hand(handler, change)
 
-    def _call(self, watching: Mapping[str, Handler], change: Change) -> None:
+    def _call(self, watching: Mapping[str, Handler], change: Delta) -> None:
         handler = _handler(watching, watched_kind(change.new))
         if handler is not None:
             self._hand(handler, change)
 
-    def _hand(self, handler: Handler, change: Change) -> None:
+    def _hand(self, handler: Handler, change: Delta) -> None:
         try:
             handler(change)
         except Exception as error:
             self._guard.caught(change, error)
 
-    def _failed(self, change: Change, error: Exception) -> None:
+    def _failed(self, change: Delta, error: Exception) -> None:
         """Record a defect in the work on one change on the object, unless the object is an event."""
         self.errors.append(("controller-manager", (change.new.namespace, change.new.name), error))
         if watched_kind(change.new) not in NOT_INDEXED:
@@ -130,7 +130,7 @@ class ControllerManager:
         if running is None:
             running = self._start(place)
             for obj in self.informers.objects():
-                self._call(self._watching[place], Change("ADDED", None, obj))
+                self._call(self._watching[place], Delta("ADDED", None, obj))
         return running
 
     def is_due(self) -> bool:

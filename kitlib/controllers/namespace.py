@@ -18,7 +18,7 @@ from kitlib.api.errors import NotFound
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.controller_utils import condition
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 GRACE_PERIOD = 5.0
 """Seconds in which others hear of the deletion. Source: namespaceDeletionGracePeriod."""
@@ -34,7 +34,7 @@ class NamespaceController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Namespace": self._on_namespace}
 
-    def _on_namespace(self, change: Change) -> None:
+    def _on_namespace(self, change: Delta) -> None:
         """Source: enqueueNamespace."""
         if change.type != "DELETED" and change.new.metadata.deletion_timestamp is not None:
             self.queue.add_after(("", change.new.name), GRACE_PERIOD)

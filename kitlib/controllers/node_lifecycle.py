@@ -20,7 +20,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
 from kitlib.controllers.controller import Controller, Handler, Key, Manager
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.controllers.node_health import NODE_MONITOR_PERIOD, NodeHealthMap, ready_condition_of
 from kitlib.controllers.node_zones import Zones
 from kitlib.kubelet.loop.node_conditions import PRESSURES, pressure_condition, ready_condition, status_message
@@ -65,7 +65,7 @@ class NodeLifecycleController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}
 
-    def _on_node(self, change: Change) -> None:
+    def _on_node(self, change: Delta) -> None:
         self.queue.add(("", change.new.name))
 
     def _classify(self, name: str, node: Node | None) -> None:

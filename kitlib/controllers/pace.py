@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 QPS, BURST = 20.0, 30.0
 SHORT_LIFE = 1.0
@@ -40,7 +40,7 @@ class Pace:
         self._why: dict[Key, str] = {}
         self._told: set[tuple[Key, str]] = set()
 
-    def note(self, change: Change, key: Key) -> None:
+    def note(self, change: Delta, key: Key) -> None:
         """Count a pod that has ended, or is gone, within a second of its creation.
 
         Args:

@@ -22,7 +22,7 @@ from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.store import age
 from kitlib.controllers.controller import Controller, Handler, Key, key_of
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 QUARANTINE = 40.0
 """Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
@@ -44,7 +44,7 @@ class PodGCController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node, "Pod": self._on_pod}
 
-    def _on_node(self, change: Change) -> None:
+    def _on_node(self, change: Delta) -> None:
         node = change.new
         if change.type == "DELETED":
             for pod in self.informers.pods_on(node.name):
@@ -53,7 +53,7 @@ class PodGCController(Controller):
             for pod in self.informers.pods_on(node.name):
                 self.enqueue(pod)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         pod = change.new
         if change.type == "DELETED" or not isinstance(pod, Pod):
             return

@@ -32,7 +32,7 @@ from kitlib.controllers.controller_utils import (
     slow_start_batch,
     status_data,
 )
-from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.pace import Pace
 from kitlib.controllers.pods_to_delete import ranked_for_deletion
 
@@ -56,11 +56,11 @@ class ReplicaSetController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {self.kind.__name__: self._on_set, "Pod": self._on_pod}
 
-    def _on_set(self, change: Change) -> None:
+    def _on_set(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: addPod, updatePod, deletePod."""
         reference = controller_of(change.new)
         if reference is not None and reference.kind == self.kind.__name__:

@@ -29,7 +29,7 @@ from kitlib.api.meta import ObjectMeta, OwnerReference
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 """The annotation that says for which entry of the pod a claim was made. Source: podResourceClaimAnnotation."""
@@ -46,7 +46,7 @@ class ResourceClaimController(Controller):
             return {}
         return {"Pod": self._on_pod, "ResourceClaim": self._on_claim}
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: enqueuePod."""
         for pod in (change.old, change.new):
             if isinstance(pod, Pod) and _has_claims(pod):
@@ -62,7 +62,7 @@ class ResourceClaimController(Controller):
                 if isinstance(claim, ResourceClaim) and any(user.uid == uid for user in claim.status.reserved_for):
                     self.queue.add(("ResourceClaim", claim.namespace, claim.name))
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         """Source: onResourceClaimAddOrUpdate, onResourceClaimDelete."""
         claim = change.new
         if change.type != "DELETED":

@@ -12,7 +12,7 @@ from kitlib.api.core import ResourceQuota
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission import quota
 from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 
 class ResourceQuotaController(Controller):
@@ -23,12 +23,12 @@ class ResourceQuotaController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {ANY_KIND: self._on_object, "ResourceQuota": self._on_quota}
 
-    def _on_quota(self, change: Change) -> None:
+    def _on_quota(self, change: Delta) -> None:
         self._on_object(change)
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_object(self, change: Change) -> None:
+    def _on_object(self, change: Delta) -> None:
         namespace = change.new.namespace
         if namespace and self.informers.has_any("ResourceQuota", namespace):
             for one in self.informers.of_namespace("ResourceQuota", namespace):

@@ -15,7 +15,7 @@ from kitlib.api.core import ConfigMap, Namespace
 from kitlib.api.meta import ObjectMeta
 from kitlib.apiserver.admission.service_account import AUTHENTICATION, CLIENT_CA, ROOT_CA, SYSTEM
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 _DESCRIPTION = "kubernetes.io/description"
 DESCRIPTION = (
@@ -35,11 +35,11 @@ class RootCACertificatePublisher(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Namespace": self._on_namespace, "ConfigMap": self._on_config_map}
 
-    def _on_namespace(self, change: Change) -> None:
+    def _on_namespace(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.queue.add(("", change.new.name))
 
-    def _on_config_map(self, change: Change) -> None:
+    def _on_config_map(self, change: Delta) -> None:
         if change.new.name == ROOT_CA:
             self.queue.add(("", change.new.namespace))
         elif (change.new.namespace, change.new.name) == (SYSTEM, AUTHENTICATION):

@@ -11,7 +11,7 @@ from typing import ClassVar
 from kitlib.api.core import Namespace, ServiceAccount
 from kitlib.api.meta import ObjectMeta
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 DEFAULT = "default"
 
@@ -24,11 +24,11 @@ class ServiceAccountsController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Namespace": self._on_namespace, "ServiceAccount": self._on_account}
 
-    def _on_namespace(self, change: Change) -> None:
+    def _on_namespace(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.queue.add(("", change.new.name))
 
-    def _on_account(self, change: Change) -> None:
+    def _on_account(self, change: Delta) -> None:
         if change.type == "DELETED" and change.new.name == DEFAULT:
             self.queue.add(("", change.new.namespace))
 

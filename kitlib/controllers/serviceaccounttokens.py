@@ -13,10 +13,10 @@ from typing import ClassVar
 
 from kitlib.api.core import ConfigMap, Secret, ServiceAccount
 from kitlib.api.serialize import deepcopy
-from kitlib.api.service_account_token import Subject, issue_legacy
+from kitlib.api.service_account_token import TokenSubject, issue_legacy
 from kitlib.apiserver.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 TYPE = "kubernetes.io/service-account-token"
 NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
@@ -31,20 +31,20 @@ class TokensController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Secret": self._on_secret, "ServiceAccount": self._on_account, "ConfigMap": self._on_config_map}
 
-    def _on_secret(self, change: Change) -> None:
+    def _on_secret(self, change: Delta) -> None:
         if change.type != "DELETED" and isinstance(change.new, Secret) and change.new.type == TYPE:
             self.enqueue(change.new)
 
-    def _on_account(self, change: Change) -> None:
+    def _on_account(self, change: Delta) -> None:
         for secret in self.informers.of_namespace("Secret", change.new.namespace):
             if isinstance(secret, Secret) and secret.metadata.annotations.get(NAME) == change.new.name:
-                self._on_secret(Change("MODIFIED", None, secret))
+                self._on_secret(Delta("MODIFIED", None, secret))
 
-    def _on_config_map(self, change: Change) -> None:
+    def _on_config_map(self, change: Delta) -> None:
         """The cluster is served from now on, or with another certificate."""
         if (change.new.namespace, change.new.name) == (SYSTEM, AUTHENTICATION):
             for secret in self.api.store.list(Secret, copy=False):
-                self._on_secret(Change("MODIFIED", None, secret))
+                self._on_secret(Delta("MODIFIED", None, secret))
 
     def sync(self, key: Key) -> None:
         """Source: syncSecret."""
@@ -63,7 +63,7 @@ class TokensController(Controller):
         changed.data["ca.crt"] = published.data.get(CLIENT_CA, "").encode()
         changed.data["namespace"] = changed.data.get("namespace") or secret.namespace.encode()
         if not changed.data.get("token"):
-            whose = Subject(secret.namespace, account.name, account.metadata.uid, secret=secret.name)
+            whose = TokenSubject(secret.namespace, account.name, account.metadata.uid, secret=secret.name)
             changed.data["token"] = issue_legacy(self.api.token_key, whose).encode()
         changed.metadata.annotations |= {NAME: account.name, UID: account.metadata.uid}
         if changed != secret:

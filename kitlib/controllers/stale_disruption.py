@@ -13,7 +13,7 @@ from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.kubelet.loop.status import DISRUPTION_TARGET
 
 STALE_AFTER = 120.0
@@ -30,7 +30,7 @@ class StaleDisruptionController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Pod": self._on_pod}
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         if change.type != "DELETED" and isinstance(change.new, Pod) and announced(change.new) is not None:
             self.enqueue(change.new)
 

@@ -17,7 +17,7 @@ from kitlib.api.release import Release
 from kitlib.api.selectors import tolerates
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 
 class TaintEvictionController(Controller):
@@ -33,14 +33,14 @@ class TaintEvictionController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node, "Pod": self._on_pod}
 
-    def _on_node(self, change: Change) -> None:
+    def _on_node(self, change: Delta) -> None:
         old, new = change.old, change.new
         before = no_execute(old) if isinstance(old, Node) else []
         after = no_execute(new) if isinstance(new, Node) and change.type != "DELETED" else []
         if before != after:
             self.queue.add(("Node", new.name))
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         old, new = change.old, change.new
         if not isinstance(new, Pod):
             return

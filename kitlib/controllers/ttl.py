@@ -13,7 +13,7 @@ from typing import ClassVar
 from kitlib.api.core import Node
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Manager
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 ANNOTATION = "node.alpha.kubernetes.io/ttl"
 BOUNDARIES = (
@@ -39,7 +39,7 @@ class TTLController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}
 
-    def _on_node(self, change: Change) -> None:
+    def _on_node(self, change: Delta) -> None:
         """Source: addNode, updateNode, deleteNode."""
         if change.type == "ADDED":
             self._nodes += 1

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kitlib.api.batch import Job
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.controllers.job import condition_of, is_finished
 
 
@@ -22,7 +22,7 @@ class TTLAfterFinishedController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Job": self._on_job}
 
-    def _on_job(self, change: Change) -> None:
+    def _on_job(self, change: Delta) -> None:
         job = change.new
         if change.type != "DELETED" and isinstance(job, Job) and _has_ttl(job):
             self.enqueue(job)

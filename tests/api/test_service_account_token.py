@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kitlib.api.service_account_token import ISSUER, Subject, issue, issue_legacy, verify
+from kitlib.api.service_account_token import ISSUER, TokenSubject, issue, issue_legacy, verify
 
 KEY = b"k" * 32
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-WHOSE = Subject("default", "bot", "u1", ("web", "p1"), "node-1")
+WHOSE = TokenSubject("default", "bot", "u1", ("web", "p1"), "node-1")
 
 
 def parts(token: str) -> list[dict[str, object]]:
@@ -51,7 +51,7 @@ def test_it_is_believed_while_it_holds() -> None:
 
 def test_a_secrets_token_has_the_older_claims_and_no_end() -> None:
     """Source: LegacyClaims."""
-    whose = Subject("default", "bot", "u1", secret="bot-token")
+    whose = TokenSubject("default", "bot", "u1", secret="bot-token")
     token = issue_legacy(KEY, whose)
     prefix = "kubernetes.io/serviceaccount"
     assert parts(token)[1] == {

@@ -6,7 +6,7 @@ import pytest
 
 from kitlib.api.admissionregistration import MatchCondition
 from kitlib.apiserver.validation.webhooks import validate_match_conditions
-from kitlib.cel.admission_expressions import Environment
+from kitlib.cel.admission_expressions import PolicyEnvironment
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,6 @@ from kitlib.cel.admission_expressions import Environment
     ],
 )
 def test_conditions_are_compiled(expression: str, words: str) -> None:
-    found = validate_match_conditions([MatchCondition(name="a", expression=expression)], "f", Environment())
+    found = validate_match_conditions([MatchCondition(name="a", expression=expression)], "f", PolicyEnvironment())
     assert [error.field for error in found] == (["f[0].expression"] if words else [])
     assert all(words in error.body for error in found)

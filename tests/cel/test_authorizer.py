@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.authorization import Attributes, Decision
+from kitlib.api.authorization import Attributes, AuthorizationDecision
 from kitlib.api.errors import KitError
-from kitlib.cel.admission_expressions import OBJECTS, Environment
-from kitlib.cel.authorizer import AUTHORIZER, Authorizer, ServiceAccount
+from kitlib.cel.admission_expressions import OBJECTS, PolicyEnvironment
+from kitlib.cel.authorizer import AUTHORIZER, AuthorizerValue, ServiceAccount
 from kitlib.cel.expression import compile_expression
 from kitlib.cel.parser import CompileError
 
@@ -21,12 +21,12 @@ def asked(text: str, max_cost: int = 200_000) -> Any:
     """The answer of an expression, and the questions that it asked; only reading is allowed."""
     questions: list[Asked] = []
 
-    def decide(about: Attributes, account: ServiceAccount | None) -> Decision:
+    def decide(about: Attributes, account: ServiceAccount | None) -> AuthorizationDecision:
         questions.append((about, account))
-        return Decision(about.verb == "get", "because" if about.verb == "get" else "")
+        return AuthorizationDecision(about.verb == "get", "because" if about.verb == "get" else "")
 
     made = compile_expression(text, {"authorizer": AUTHORIZER}, OBJECTS, max_length=1000)
-    return made.evaluate({"authorizer": Authorizer(decide, WRITE)}, max_cost), questions
+    return made.evaluate({"authorizer": AuthorizerValue(decide, WRITE)}, max_cost), questions
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_what_cannot_be_asked(text: str, words: str) -> None:
 
 def test_messages_may_not_ask() -> None:
     with pytest.raises(CompileError, match="undeclared reference to 'authorizer'"):
-        Environment().compile("authorizer.path('/').check('get').reason()", authorizer=False)
+        PolicyEnvironment().compile("authorizer.path('/').check('get').reason()", authorizer=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.cel.admission_expressions import MAX_COST, Environment
+from kitlib.cel.admission_expressions import MAX_COST, PolicyEnvironment
 from kitlib.cel.library import EvaluationError
 from kitlib.cel.parser import CompileError
 
@@ -15,7 +15,7 @@ OBJECT = {"labels": {"a": "x", "b": "y"}, "list": [3, 1], "text": "x"}
 
 def evaluated(text: str) -> Any:
     names = {"object": OBJECT, "oldObject": None, "request": {}, "namespaceObject": None}
-    return Environment().compile(text).evaluate(names, MAX_COST)
+    return PolicyEnvironment().compile(text).evaluate(names, MAX_COST)
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_what_cannot_be_computed(text: str, words: str) -> None:
 )
 def test_what_does_not_go_together(text: str, words: str) -> None:
     with pytest.raises(CompileError) as error:
-        Environment().compile(text)
+        PolicyEnvironment().compile(text)
     assert words in str(error.value)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.cel.admission_expressions import MAX_COST, Environment
+from kitlib.cel.admission_expressions import MAX_COST, PolicyEnvironment
 from kitlib.cel.expression import Expression
 from kitlib.cel.library import EvaluationError
 from kitlib.cel.messages import mismatches, plain
@@ -19,7 +19,7 @@ NAMES = {"object": {"spec": {"replicas": 3, "big": 2**60}}, "oldObject": None, "
 
 
 def compiled(text: str, *kinds: str) -> Expression:
-    return Environment().compile(text, *kinds, patches=True)
+    return PolicyEnvironment().compile(text, *kinds, patches=True)
 
 
 def evaluated(text: str) -> Any:
@@ -165,4 +165,4 @@ def test_a_key_that_is_no_text_is_no_json() -> None:
 def test_other_expressions_make_no_values_of_named_types() -> None:
     for text in ("Object{}", "jsonpatch.escapeKey('a')"):
         with pytest.raises(CompileError, match="undeclared reference"):
-            Environment().compile(text)
+            PolicyEnvironment().compile(text)

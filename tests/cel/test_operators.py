@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.cel.admission_expressions import MAX_COST, Environment
+from kitlib.cel.admission_expressions import MAX_COST, PolicyEnvironment
 from kitlib.cel.library import EvaluationError
 
 OBJECT = {"list": [1], "map": {"a": 1}, "int": 2, "float": 1.5, "text": "x"}
@@ -14,7 +14,7 @@ OBJECT = {"list": [1], "map": {"a": 1}, "int": 2, "float": 1.5, "text": "x"}
 
 def evaluated(text: str) -> Any:
     names = {"object": OBJECT, "oldObject": None, "request": {}, "namespaceObject": None}
-    return Environment().compile(text).evaluate(names, MAX_COST)
+    return PolicyEnvironment().compile(text).evaluate(names, MAX_COST)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kitlib.cel.admission_expressions import MAX_COST, Environment
+from kitlib.cel.admission_expressions import MAX_COST, PolicyEnvironment
 from kitlib.cel.library import EvaluationError
 
 
 def evaluated(text: str) -> Any:
     names = {"object": {"a": 3, "zero": 0, "text": ""}, "oldObject": None, "request": {}, "namespaceObject": None}
-    return Environment().compile(text).evaluate(names, MAX_COST)
+    return PolicyEnvironment().compile(text).evaluate(names, MAX_COST)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kitlib.cel.admission_expressions import Environment
+from kitlib.cel.admission_expressions import PolicyEnvironment
 from kitlib.cel.parser import CompileError
 
 
 def compiled(text: str) -> str:
-    return Environment().compile(text).kind
+    return PolicyEnvironment().compile(text).kind
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kitlib.controllers.job.pods import (
     new_pod,
     parse_indexes,
 )
-from kitlib.controllers.job.progress import Progress
+from kitlib.controllers.job.progress import JobProgress
 from tests.controllers.builders import conditions, hollow, pod, told
 
 
@@ -292,7 +292,7 @@ def test_failed_indexes_count_before_the_success_policy(completed, failed, reaso
     made = from_dict(
         {"apiVersion": "batch/v1", "kind": "Job", "spec": {**spec, "successPolicy": {"rules": [rule]}}}, Job
     )
-    found = Progress(len(completed), len(failed), completed=completed, failed_indexes=failed).verdict(
+    found = JobProgress(len(completed), len(failed), completed=completed, failed_indexes=failed).verdict(
         made, datetime(2026, 1, 5, tzinfo=UTC)
     )
     assert (found and found.reason) == reason

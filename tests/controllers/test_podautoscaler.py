@@ -11,7 +11,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
-from kitlib.controllers.podautoscaler.behavior import Event, History, limit, stabilize
+from kitlib.controllers.podautoscaler.behavior import ScaleEvent, ScaleHistory, limit, stabilize
 from kitlib.controllers.podautoscaler.replica_calculator import resource_replicas
 from tests.controllers.builders import conditions, hollow, told, workload
 
@@ -86,7 +86,7 @@ def test_why_there_is_no_recommendation(pods, measured, message):
     ],
 )
 def test_the_highest_recommendation_of_five_minutes_holds(current, desired, ago, recommended, found, reason):
-    history = History(recommendations=[Event(NOW - timedelta(seconds=ago), recommended)])
+    history = ScaleHistory(recommendations=[ScaleEvent(NOW - timedelta(seconds=ago), recommended)])
     replicas, note = stabilize(autoscaler(), history, current, desired, NOW)
     assert (replicas, note.reason) == (found, reason)
 
@@ -125,12 +125,12 @@ def test_the_highest_recommendation_of_five_minutes_holds(current, desired, ago,
     ],
 )
 def test_policies_limit_how_fast_replicas_change(behavior, current, desired, found, reason):
-    replicas, note = limit(autoscaler(**behavior), History(), current, desired, NOW)
+    replicas, note = limit(autoscaler(**behavior), ScaleHistory(), current, desired, NOW)
     assert (replicas, note.reason) == (found, reason)
 
 
 def test_changes_of_the_period_count():
-    history = History(up=[Event(NOW - timedelta(seconds=5), 4)])
+    history = ScaleHistory(up=[ScaleEvent(NOW - timedelta(seconds=5), 4)])
     assert limit(autoscaler(), history, 6, 50, NOW)[0] == 6, "the four pods of this period are there already"
 
 

@@ -33,7 +33,7 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Attributes:
+class AdmissionAttributes:
     """A write.
 
     Attributes:
@@ -106,12 +106,12 @@ def attributes_of(
     *,
     dry_run: bool = False,
     parent: KubeObject | None = None,
-) -> Attributes:
+) -> AdmissionAttributes:
     """Return a write of an object or of a subresource, which `scale` shows as a Scale.
 
     Args:
         store: knows the resources of custom kinds.
-        new, old, subresource, dry_run: see `Attributes`.
+        new, old, subresource, dry_run: see `AdmissionAttributes`.
         parent: the pod that a Binding or an Eviction is sent to.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
@@ -124,5 +124,7 @@ def attributes_of(
         from kitlib.api.scale import is_scalable, scale_of
 
         if is_scalable(new):
-            return Attributes(operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
-    return Attributes(operation, resource, new, old, subresource, dry_run, parent)
+            return AdmissionAttributes(
+                operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new
+            )
+    return AdmissionAttributes(operation, resource, new, old, subresource, dry_run, parent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from kitlib.api.authorization import Attributes, Decision
+from kitlib.api.authorization import Attributes, AuthorizationDecision
 from kitlib.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject
 from kitlib.apiserver.admission.requester import MASTERS
 from kitlib.apiserver.store.store import Store
@@ -34,7 +34,7 @@ class Asking(Protocol):
         ...
 
 
-class Authorizer:
+class RBACAuthorizer:
     """Answers who may do what.
 
     Args:
@@ -48,21 +48,21 @@ class Authorizer:
         """Whether a user may do something."""
         return self.decide(user, about).allowed
 
-    def decide(self, user: Asking, about: Attributes) -> Decision:
+    def decide(self, user: Asking, about: Attributes) -> AuthorizationDecision:
         """Whether a user may do something, and which binding says so."""
         if MASTERS in user.groups:
-            return Decision(True)
+            return AuthorizationDecision(True)
         if about.path:
             path = about.path.rstrip("/") or "/"
             reads = about.verb in ("get", "head")
             if reads and any(path == one or path.startswith(f"{one}/") for one in _OPEN_PATHS):
-                return Decision(True)
+                return AuthorizationDecision(True)
         elif about.resource in _SELF_REVIEWS and about.verb == "create":
-            return Decision(True)
+            return AuthorizationDecision(True)
         for binding, subject, rules in self._granted(user, about.namespace):
             if any(rule_allows(rule, about) for rule in rules):
-                return Decision(True, f"RBAC: allowed by {_described(binding, subject)}")
-        return Decision(False)
+                return AuthorizationDecision(True, f"RBAC: allowed by {_described(binding, subject)}")
+        return AuthorizationDecision(False)
 
     def rules(self, user: Asking, namespace: str = "") -> Iterator[PolicyRule]:
         """The rules that hold for a user in a namespace, those for the whole cluster first."""

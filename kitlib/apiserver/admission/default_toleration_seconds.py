@@ -6,7 +6,7 @@ Source: plugin/pkg/admission/defaulttolerationseconds.
 from __future__ import annotations
 
 from kitlib.api.core import Pod, Toleration
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 _SECONDS = 300
@@ -16,7 +16,7 @@ _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 class DefaultTolerationSecondsPlugin(AdmissionPlugin):
     """Adds tolerations to new pods that do not mention these taints."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod = about.new
         assert isinstance(pod, Pod)
         for key in _TAINTS:

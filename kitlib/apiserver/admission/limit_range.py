@@ -14,7 +14,7 @@ from kitlib.api.core import LimitRange, LimitRangeItem, Pod, ResourceList
 from kitlib.api.errors import Forbidden
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
-from kitlib.apiserver.admission.attributes import CREATE, Attributes
+from kitlib.apiserver.admission.attributes import CREATE, AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
@@ -111,10 +111,10 @@ def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit
 class LimitRangerPlugin(AdmissionPlugin):
     """Checks new and resized pods in namespaces with LimitRanges."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if about.operation == CREATE and isinstance(about.new, Pod):
             apply_defaults(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             check(about.new, around.store.list(LimitRange, about.new.namespace, copy=False))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from kitlib.api.core import Namespace
 from kitlib.api.errors import Forbidden
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 class NamespaceLifecyclePlugin(AdmissionPlugin):
     """Checks the namespaces of new objects."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj = about.object
         namespace = around.store.get(Namespace, obj.namespace, copy=False)
         if namespace.metadata.deletion_timestamp is not None:

@@ -13,7 +13,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.webhook_calls import WebhookCaller
 from kitlib.apiserver.store.store import Store
 
@@ -44,7 +44,7 @@ class AdmissionContext:
 class AdmissionPlugin:
     """An admission plugin; a subclass overrides one method or both."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
         """Change the object before it is validated: in place, or by returning another one.
 
         Raises:
@@ -52,14 +52,14 @@ class AdmissionPlugin:
         """
         return None
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         """Refuse the write, or warn of it.
 
         Raises:
             Forbidden, Invalid: the write is refused.
         """
 
-    def admit_again(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+    def admit_again(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
         """Change the object once more, after a later plugin changed it.
 
         Source: apiserver pkg/admission reinvocation.go.

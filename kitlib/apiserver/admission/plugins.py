@@ -18,24 +18,24 @@ from kitlib.api.core import LimitRange, Namespace, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.persistent_volume import PersistentVolume, PersistentVolumeClaim
 from kitlib.api.policy import PriorityClass
-from kitlib.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from kitlib.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
-Wanted = Callable[[Attributes, AdmissionContext], bool]
+Wanted = Callable[[AdmissionAttributes, AdmissionContext], bool]
 POD_SECURITY = "pod-security.kubernetes.io/"
 RESIZE, EPHEMERAL, SCALE = "resize", "ephemeralcontainers", "scale"
 
 
-def _is_new(about: Attributes, *types: type[KubeObject]) -> bool:
+def _is_new(about: AdmissionAttributes, *types: type[KubeObject]) -> bool:
     return about.operation == CREATE and not about.subresource and isinstance(about.new, types or KubeObject)
 
 
-def _limited(about: Attributes, around: AdmissionContext) -> bool:
+def _limited(about: AdmissionAttributes, around: AdmissionContext) -> bool:
     pod = isinstance(about.new, Pod) and (about.subresource == RESIZE or _is_new(about))
     return pod and bool(around.store.list(LimitRange, about.object.namespace, copy=False))
 
 
-def _secured(about: Attributes, around: AdmissionContext) -> bool:
+def _secured(about: AdmissionAttributes, around: AdmissionContext) -> bool:
     """Return whether a label of the namespace, stored or being written, asks for a level."""
     if about.new is None or about.subresource not in ("", SCALE, RESIZE, EPHEMERAL):
         return False
@@ -48,14 +48,14 @@ def _secured(about: Attributes, around: AdmissionContext) -> bool:
     return any(key.startswith(POD_SECURITY) for key in labels)
 
 
-def _has_runtime_class(about: Attributes, around: AdmissionContext) -> bool:
+def _has_runtime_class(about: AdmissionAttributes, around: AdmissionContext) -> bool:
     pod = about.new
     return (
         isinstance(pod, Pod) and _is_new(about) and (pod.spec.runtime_class_name is not None or bool(pod.spec.overhead))
     )
 
 
-def _counted(about: Attributes, around: AdmissionContext) -> bool:
+def _counted(about: AdmissionAttributes, around: AdmissionContext) -> bool:
     written = about.new is not None and about.subresource in ("", SCALE, RESIZE) and bool(about.object.namespace)
     return written and bool(around.store.list("ResourceQuota", about.object.namespace, copy=False))
 
@@ -134,7 +134,7 @@ def _class_of(one: PluginDescriptor) -> type[AdmissionPlugin]:
     return found
 
 
-def admit(about: Attributes, around: AdmissionContext) -> KubeObject:
+def admit(about: AdmissionAttributes, around: AdmissionContext) -> KubeObject:
     """Return the object as all plugins leave it: the same one, or another where a policy changed it.
 
     Raises:
@@ -153,11 +153,11 @@ def admit(about: Attributes, around: AdmissionContext) -> KubeObject:
     return about.object
 
 
-def _after(about: Attributes, made: KubeObject | None) -> Attributes:
+def _after(about: AdmissionAttributes, made: KubeObject | None) -> AdmissionAttributes:
     return about if made is None else replace(about, new=made)
 
 
-def validate(about: Attributes, around: AdmissionContext) -> None:
+def validate(about: AdmissionAttributes, around: AdmissionContext) -> None:
     """Let all plugins judge the write.
 
     Raises:

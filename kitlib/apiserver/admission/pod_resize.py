@@ -15,7 +15,7 @@ from kitlib.api.node_declared_features import missing, required_to_update
 from kitlib.api.podresources import is_pod_level_resources_set, pod_requests
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.validation import validate_pod_create
 from kitlib.kubelet.qos.qos_class import compute_pod_qos, is_restartable_init
@@ -229,7 +229,7 @@ def check_node(pod: Pod, node: Node | None, release: Release) -> None:
 class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
     """Checks updates and resizes of pods."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old
         if isinstance(pod, Pod) and isinstance(old, Pod) and pod.spec != old.spec:
             check_features(pod, old, around.store.find(Node, pod.spec.node_name), around.release)
@@ -238,7 +238,7 @@ class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
 class PodResizeValidatorPlugin(AdmissionPlugin):
     """Checks resizes of pods."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old
         if isinstance(pod, Pod) and isinstance(old, Pod) and pod.spec != old.spec:
             check_node(pod, around.store.find(Node, pod.spec.node_name), around.release)

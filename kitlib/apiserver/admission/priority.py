@@ -11,7 +11,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.policy import SYSTEM_PRIORITY_CLASSES, PriorityClass
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 PREEMPT_LOWER = "PreemptLowerPriority"
@@ -89,10 +89,10 @@ def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -
 class PriorityPlugin(AdmissionPlugin):
     """Admits new pods and PriorityClasses."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             admit_priority(about.new, around.store.list(PriorityClass, copy=False))
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, PriorityClass):
             check_priority_class(about.new, around.store.list(PriorityClass, copy=False))

@@ -28,7 +28,7 @@ from kitlib.api.meta import KubeObject, LabelSelector, LabelSelectorRequirement
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.kubelet.qos.qos_class import get_pod_qos
@@ -234,7 +234,7 @@ def _printed(amounts: ResourceList) -> str:
 class ResourceQuotaPlugin(AdmissionPlugin):
     """Charges objects in namespaces with quotas."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj = about.parent or about.object  # a Scale's workload
         kind = around.store.kinds.of(obj)
         around.charged += charge(obj, kind, around.store.list(ResourceQuota, obj.namespace), about.old_of(obj))

@@ -12,7 +12,7 @@ from kitlib.api.core import Pod, Toleration
 from kitlib.api.errors import Forbidden
 from kitlib.api.field_errors import shown
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
@@ -95,6 +95,6 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
 class RuntimeClassPlugin(AdmissionPlugin):
     """Admits new pods with a RuntimeClass or an overhead."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             admit_runtime_class(about.new, around.store.list(RuntimeClass, copy=False))

@@ -13,7 +13,7 @@ from kitlib.api.core import Container, Pod, ServiceAccount
 from kitlib.api.errors import Forbidden
 from kitlib.api.serialize import from_dict
 from kitlib.api.volume import Volume
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 DEFAULT = "default"
@@ -92,7 +92,7 @@ def _volume(name: str) -> Volume:
 class ServiceAccountPlugin(AdmissionPlugin):
     """Admits new pods of a served cluster."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):
             store = around.store
             admit_service_account(

@@ -6,7 +6,7 @@ Source: plugin/pkg/admission/storage/storageobjectinuseprotection.
 from __future__ import annotations
 
 from kitlib.api.persistent_volume import PersistentVolumeClaim
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.deletion import PV_PROTECTION, PVC_PROTECTION
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
@@ -14,7 +14,7 @@ from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 class StorageObjectInUseProtectionPlugin(AdmissionPlugin):
     """Adds finalizers to new volumes and claims."""
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         finalizer = PVC_PROTECTION if isinstance(about.new, PersistentVolumeClaim) else PV_PROTECTION
         meta = about.object.metadata
         if finalizer not in meta.finalizers:

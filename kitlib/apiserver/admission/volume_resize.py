@@ -10,7 +10,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.persistent_volume import PersistentVolumeClaim, class_name
 from kitlib.api.resource import Quantity
 from kitlib.api.storage import StorageClass
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.store.store import Store
 
@@ -41,5 +41,5 @@ def _size(claim: PersistentVolumeClaim) -> Quantity:
 class PersistentVolumeClaimResizePlugin(AdmissionPlugin):
     """Checks changed claims."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         check(about.object, about.old, around.store)

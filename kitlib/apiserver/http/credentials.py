@@ -16,14 +16,14 @@ from urllib.parse import urlsplit
 VALID_DAYS = 30
 
 
-class Certificate(NamedTuple):
+class ServingCertificate(NamedTuple):
     """A self-signed certificate and its key, as PEM."""
 
     certificate: bytes
     key: bytes
 
 
-def new_certificate(host: str = "127.0.0.1") -> Certificate:
+def new_certificate(host: str = "127.0.0.1") -> ServingCertificate:
     """A certificate for one loopback address and `localhost`, signed by itself; elliptic curve P-256."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -49,10 +49,10 @@ def new_certificate(host: str = "127.0.0.1") -> Certificate:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return Certificate(made.public_bytes(serialization.Encoding.PEM), private)
+    return ServingCertificate(made.public_bytes(serialization.Encoding.PEM), private)
 
 
-def tls_context(made: Certificate) -> ssl.SSLContext:
+def tls_context(made: ServingCertificate) -> ssl.SSLContext:
     """A server's TLS context; the key touches the disk only in a file that is gone before this returns."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -64,7 +64,7 @@ def tls_context(made: Certificate) -> ssl.SSLContext:
     return context
 
 
-def kubeconfig(address: str, made: Certificate, token: str, name: str = "kitlib") -> dict[str, Any]:
+def kubeconfig(address: str, made: ServingCertificate, token: str, name: str = "kitlib") -> dict[str, Any]:
     """The kubeconfig of one cluster with one user."""
     authority = base64.b64encode(made.certificate).decode()
     return {

@@ -14,7 +14,7 @@ import msgspec
 from kitlib.api.collector import collector_paused
 from kitlib.api.errors import KitError
 from kitlib.api.prometheus import CONTENT_TYPE
-from kitlib.apiserver.admission.authorization import Authorizer
+from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.admission.requester import Requester, requested_by
 from kitlib.apiserver.http import (
     discovery,
@@ -45,7 +45,7 @@ _PARTIAL = "PartialObjectMetadata"
 _log = logging.getLogger(__name__)
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """What is sent back at once."""
 
     code: int
@@ -112,19 +112,19 @@ class Dispatcher:
         self.users = Users() if users is None else users
         self.rest = Rest(cluster)
         cluster.api.webhooks = WebhookClient()
-        self.authorizer = Authorizer(cluster.api.store)
+        self.authorizer = RBACAuthorizer(cluster.api.store)
         self.audit, self.instruments = AuditLog(), Instruments()
         self.subresources = Subresources(self.rest, self.users)
 
-    def handle(self, request: Request) -> Answer | WatchStream | LogRequest:
+    def handle(self, request: Request) -> Response | WatchStream | LogRequest:
         """The answer; a failure is one too. Nothing is raised: a defect becomes a 500 and stands in the log."""
         began = time.perf_counter()
         answer = self._answer(request)
-        if isinstance(answer, Answer):  # streams are counted when they end
+        if isinstance(answer, Response):  # streams are counted when they end
             taken = time.perf_counter() - began
             self.instruments.observe(request, self.rest.resources, answer.code, taken, len(answer.body))
         if request.method not in ("GET", "HEAD"):
-            code = answer.code if isinstance(answer, Answer) else 200
+            code = answer.code if isinstance(answer, Response) else 200
             agent = request.headers.get("user-agent", "")
             about = attributes(request)
             self.audit.record(self.cluster.now(), request.user.sender, agent, about, code, _name(answer))
@@ -145,14 +145,14 @@ class Dispatcher:
         if not allowed:
             raise StatusError(403, forbidden(user, about), "Forbidden")
 
-    def _answer(self, request: Request) -> Answer | WatchStream | LogRequest:
+    def _answer(self, request: Request) -> Response | WatchStream | LogRequest:
         self.rest.warnings.clear()
         user = request.user
         try:
             with requested_by(Requester(user.name, user.groups, user.uid)):
                 answer = self._handle(request)
             warned = tuple(dict.fromkeys(self.rest.warnings))
-            return answer._replace(warnings=warned) if isinstance(answer, Answer) and warned else answer
+            return answer._replace(warnings=warned) if isinstance(answer, Response) and warned else answer
         except StatusError as error:
             return _failure(error, request)
         except KitError as error:
@@ -161,7 +161,7 @@ class Dispatcher:
             _log.exception("%s %s", request.method, request.path)
             return _failure(StatusError(500, f"Internal error occurred: {type(error).__name__}"), request)
 
-    def _handle(self, request: Request) -> Answer | WatchStream | LogRequest:
+    def _handle(self, request: Request) -> Response | WatchStream | LogRequest:
         if not request.user.is_master:
             about = attributes(request)
             if not self.authorizer.allows(request.user, about):
@@ -197,25 +197,25 @@ class Dispatcher:
 
     # Paths that are no resources.
 
-    def _plain(self, request: Request) -> Answer | None:
+    def _plain(self, request: Request) -> Response | None:
         path, resources = request.path.rstrip("/") or "/", self.rest.resources
         well = health(request)
         if well is not None:
-            return Answer(200, well.encode(), "text/plain; charset=utf-8")
+            return Response(200, well.encode(), "text/plain; charset=utf-8")
         if path == "/metrics":
-            return Answer(200, self.instruments.exposition(self.rest).encode(), CONTENT_TYPE)
+            return Response(200, self.instruments.exposition(self.rest).encode(), CONTENT_TYPE)
         if path == "/version":
             return _json(200, discovery.version_info(str(self.cluster.release)))
         if path in ("/api", "/apis"):
             if "APIGroupDiscoveryList" in request.headers.get("accept", ""):
                 made = discovery.aggregated(resources, path == "/api")
-                return Answer(200, msgspec.json.encode(made), discovery.AGGREGATED)
+                return Response(200, msgspec.json.encode(made), discovery.AGGREGATED)
             plain = discovery.api_versions(self.address) if path == "/api" else discovery.group_list(resources)
             return _json(200, plain)
         if path == "/openapi/v2":
             if openapi_v2.PROTOBUF in request.headers.get("accept", ""):
                 # the type that was asked for cannot be a Content-Type: its "@" is not allowed there
-                return Answer(200, openapi_v2.without_definitions(), "application/octet-stream")
+                return Response(200, openapi_v2.without_definitions(), "application/octet-stream")
             return _json(200, openapi_v2.document(resources))
         if path == "/openapi/v3":
             return _json(200, openapi.index(resources))
@@ -244,7 +244,7 @@ class Dispatcher:
             return _json(200, {"paths": paths})
         return None
 
-    def _openapi(self, parts: list[str]) -> Answer:
+    def _openapi(self, parts: list[str]) -> Response:
         group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
         if parts[0] == "apis" and len(parts) == 3:
             group, version = parts[1], parts[2]
@@ -254,7 +254,7 @@ class Dispatcher:
 
     # Objects.
 
-    def _resource(self, served: APIResource, target: Target, request: Request) -> Answer | WatchStream:
+    def _resource(self, served: APIResource, target: Target, request: Request) -> Response | WatchStream:
         method, namespace, name = request.method, target.namespace, target.name
         verb = _verb(method, name)
         if verb not in served.verbs:
@@ -280,7 +280,7 @@ class Dispatcher:
             return _negotiated(200, self.rest.delete(served, namespace, name, request), request)
         return _negotiated(200, self.rest.delete_collection(served, namespace, request), request)
 
-    def _written(self, code: int, served: APIResource, obj: dict[str, Any], request: Request) -> Answer:
+    def _written(self, code: int, served: APIResource, obj: dict[str, Any], request: Request) -> Response:
         return self._shaped(served, [obj], {}, request, single=True, code=code)
 
     def _shaped(
@@ -292,7 +292,7 @@ class Dispatcher:
         *,
         single: bool = False,
         code: int = 200,
-    ) -> Answer:
+    ) -> Response:
         wanted = accepted(request.headers.get("accept", ""), custom=served.schema is not None)
         if wanted.shape == "Table":
             if single:
@@ -317,7 +317,7 @@ class Dispatcher:
             shape = lambda objects, first: objects[0]  # noqa: E731
         return WatchStream(self.rest, served, namespace, name, request, shape, protobuf=wanted.protobuf)
 
-    def _subresource(self, served: APIResource, target: Target, request: Request) -> Answer | LogRequest:
+    def _subresource(self, served: APIResource, target: Target, request: Request) -> Response | LogRequest:
         below = served.subresource(target.subresource)
         if below is None or not target.name:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
@@ -325,15 +325,15 @@ class Dispatcher:
             if request.method not in ("GET", "HEAD"):
                 raise StatusError(405, "the server does not allow this method on the requested resource")
             self.rest.get(served, "", target.name)
-            return Answer(200, *node_proxy.answer(self.cluster, target.name, target.rest))
+            return Response(200, *node_proxy.answer(self.cluster, target.name, target.rest))
         code, body = self.subresources.handle(served, below, target, request)
         if isinstance(body, LogRequest):
             return body
         if isinstance(body, bytes):
-            return Answer(code, body, "text/plain; charset=utf-8")
+            return Response(code, body, "text/plain; charset=utf-8")
         return _negotiated(code, body, request)
 
-    def _metrics(self, served: APIResource, target: Target, request: Request) -> Answer:
+    def _metrics(self, served: APIResource, target: Target, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             raise StatusError(
                 405, "the server does not allow this method on the requested resource", "MethodNotAllowed"
@@ -346,7 +346,7 @@ class Dispatcher:
 
 def _name(answer: object) -> str:
     """The name that the server has chosen for a new object."""
-    if isinstance(answer, Answer) and answer.code == 201:
+    if isinstance(answer, Response) and answer.code == 201:
         try:
             return str(msgspec.json.decode(answer.body)["metadata"]["name"])
         except (msgspec.DecodeError, KeyError, TypeError):
@@ -366,7 +366,7 @@ def _partial(obj: dict[str, Any]) -> dict[str, Any]:
     return {"kind": _PARTIAL, "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
 
 
-def _failure(error: StatusError, request: Request) -> Answer:
+def _failure(error: StatusError, request: Request) -> Response:
     """Return a failure; a client that accepts only protobuf receives JSON. Source: responsewriters.ErrorNegotiated."""
     try:
         return _negotiated(error.code, error.body(), request)
@@ -374,16 +374,16 @@ def _failure(error: StatusError, request: Request) -> Answer:
         return _json(error.code, error.body())
 
 
-def _json(code: int, body: Any) -> Answer:
-    return Answer(code, msgspec.json.encode(body))
+def _json(code: int, body: Any) -> Response:
+    return Response(code, msgspec.json.encode(body))
 
 
-def _encoded(code: int, obj: dict[str, Any], *, protobuf: bool) -> Answer:
+def _encoded(code: int, obj: dict[str, Any], *, protobuf: bool) -> Response:
     if protobuf and is_known(str(obj["apiVersion"]), str(obj["kind"])):
-        return Answer(code, encode_object(obj), PROTOBUF)
+        return Response(code, encode_object(obj), PROTOBUF)
     return _json(code, obj)
 
 
-def _negotiated(code: int, obj: dict[str, Any], request: Request) -> Answer:
+def _negotiated(code: int, obj: dict[str, Any], request: Request) -> Response:
     """Return an object that has no other shape: a Status, a review, the answer of a subresource."""
     return _encoded(code, obj, protobuf=accepted(request.headers.get("accept", "")).protobuf)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from kitlib.api.authorization import Attributes
-from kitlib.apiserver.admission.authorization import Authorizer
+from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.http.rbac import forbidden
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import AUTHENTICATED, User, service_account
@@ -20,7 +20,7 @@ _ANONYMOUS, _UNAUTHENTICATED = "system:anonymous", "system:unauthenticated"
 _ACCOUNT = "system:serviceaccount:"
 
 
-def acting_user(user: User, headers: Iterable[tuple[str, str]], authorizer: Authorizer) -> User:
+def acting_user(user: User, headers: Iterable[tuple[str, str]], authorizer: RBACAuthorizer) -> User:
     """The user as whom a request is answered: the one that its headers name, else the one who asks.
 
     Args:

@@ -104,7 +104,7 @@ class PortForwardHandler(PodStream):
             elif frame.kind == spdy.GOAWAY:
                 self.close(1000)
 
-    async def _open_stream(self, frame: spdy.Frame) -> None:
+    async def _open_stream(self, frame: spdy.SPDYFrame) -> None:
         port, kind = spdy.port_of(frame.headers.get("port", "")), frame.headers.get("streamtype", "")
         request = frame.headers.get("requestid", "")
         one = self._connections.get(request) or _Connection(request, port)
@@ -152,7 +152,7 @@ class PortForwardHandler(PodStream):
             self.send(self._framer.data(one.data, b"", last=True))
             await self._forget(one)
 
-    async def _data(self, frame: spdy.Frame) -> None:
+    async def _data(self, frame: spdy.SPDYFrame) -> None:
         one = self._of_stream.get(frame.stream)
         if one is None or frame.stream != one.data:
             return

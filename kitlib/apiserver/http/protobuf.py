@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from kitlib.api.go_durations import NANOSECONDS, go_string, nanoseconds
-from kitlib.apiserver.http.protobuf_schema import Field, fields_of, message_of
+from kitlib.apiserver.http.protobuf_schema import FieldDescriptor, fields_of, message_of
 from kitlib.apiserver.http.status import StatusError
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -125,7 +125,7 @@ def _text(value: int | bytes) -> str:
 
 
 @cache
-def _by_number(message: str) -> dict[int, Field]:
+def _by_number(message: str) -> dict[int, FieldDescriptor]:
     return {one.number: one for one in fields_of(message)}
 
 
@@ -261,7 +261,7 @@ def _chunk(number: int, data: bytes) -> bytes:
 
 
 @cache
-def _by_name(message: str) -> tuple[dict[str, Field], tuple[tuple[Field, frozenset[str]], ...]]:
+def _by_name(message: str) -> tuple[dict[str, FieldDescriptor], tuple[tuple[FieldDescriptor, frozenset[str]], ...]]:
     """Return the fields by their names in JSON, and the inlined messages with the names that belong to them."""
     plain = {one.name: one for one in fields_of(message) if one.shape != "^"}
     inlined = tuple((one, _names(one.kind)) for one in fields_of(message) if one.shape == "^")

@@ -35,7 +35,7 @@ _MORE_GROUPS = (
 """Built-in groups whose kinds are not stored, or stored as those of another group."""
 
 
-class Field(NamedTuple):
+class FieldDescriptor(NamedTuple):
     """A field of a message.
 
     Attributes:
@@ -69,7 +69,7 @@ def _lines() -> dict[str, str]:
 
 
 @cache
-def fields_of(message: str) -> tuple[Field, ...]:
+def fields_of(message: str) -> tuple[FieldDescriptor, ...]:
     """Return the fields of a message."""
     package = message.rpartition(".")[0]
     found = []
@@ -78,7 +78,9 @@ def fields_of(message: str) -> tuple[Field, ...]:
         assert match is not None, part
         name, number, kind, shape, pointer = match.groups()
         plain = len(kind) == 1 or kind in SPECIAL or "." in kind
-        found.append(Field(name, int(number), kind if plain else f"{package}.{kind}", shape or "", bool(pointer)))
+        found.append(
+            FieldDescriptor(name, int(number), kind if plain else f"{package}.{kind}", shape or "", bool(pointer))
+        )
     return tuple(found)
 
 

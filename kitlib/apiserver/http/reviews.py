@@ -9,7 +9,7 @@ from typing import Any
 
 from kitlib.api.authorization import Attributes
 from kitlib.api.serialize import to_dict
-from kitlib.apiserver.admission.authorization import Authorizer
+from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.http.bodies import object_body
 from kitlib.apiserver.http.discovery import reviews
 from kitlib.apiserver.http.request import Request, Target, mapping
@@ -19,7 +19,7 @@ from kitlib.apiserver.http.users import User, Users
 _ATTRIBUTES = ("verb", "group", "resource", "subresource")
 
 
-def answer(target: Target, request: Request, authorizer: Authorizer, users: Users) -> dict[str, Any] | None:
+def answer(target: Target, request: Request, authorizer: RBACAuthorizer, users: Users) -> dict[str, Any] | None:
     """The review with its status; None where the path names no review.
 
     Args:
@@ -40,7 +40,7 @@ def answer(target: Target, request: Request, authorizer: Authorizer, users: User
 
 
 def _status(
-    kind: str, body: dict[str, Any], target: Target, request: Request, authorizer: Authorizer, users: Users
+    kind: str, body: dict[str, Any], target: Target, request: Request, authorizer: RBACAuthorizer, users: Users
 ) -> dict[str, Any]:
     spec = mapping(body, "spec")
     if kind == "SelfSubjectReview":
@@ -70,7 +70,7 @@ def _info(user: User) -> dict[str, Any]:
     return {**made, "uid": user.uid} if user.uid else made
 
 
-def _rules(user: User, namespace: str, authorizer: Authorizer) -> dict[str, Any]:
+def _rules(user: User, namespace: str, authorizer: RBACAuthorizer) -> dict[str, Any]:
     if user.is_master:
         every = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
         paths = {"verbs": ["*"], "nonResourceURLs": ["*"]}

@@ -28,7 +28,7 @@ from kitlib.apiserver.http import port_forward, streams
 from kitlib.apiserver.http.audit import AuditLog
 from kitlib.apiserver.http.connections import Server
 from kitlib.apiserver.http.credentials import add_user, kubeconfig, new_certificate, tls_context, write_kubeconfig
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.impersonation import acting_user
 from kitlib.apiserver.http.logs import LogRequest
 from kitlib.apiserver.http.request import MAX_BODY, Request
@@ -300,7 +300,7 @@ class _Handler(RequestHandler):
         answer = await self._answer(request)
         with self._service.lock:
             resources = self._service.dispatcher.rest.resources
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, Response):
             with self._service.dispatcher.instruments.long_running(request, resources):
                 await (self._stream(answer) if isinstance(answer, WatchStream) else self._send_log(answer))
             return

@@ -47,7 +47,7 @@ class SpdyError(Exception):
     """What came is no SPDY, or asks too much."""
 
 
-class Frame(NamedTuple):
+class SPDYFrame(NamedTuple):
     """What came.
 
     Attributes:
@@ -73,7 +73,7 @@ class Framer:
         self._inflate = zlib.decompressobj(zdict=DICTIONARY)
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
-    def feed(self, piece: bytes) -> list[Frame]:
+    def feed(self, piece: bytes) -> list[SPDYFrame]:
         """The frames that are whole now.
 
         Raises:
@@ -91,14 +91,14 @@ class Framer:
             body = bytes(self._rest[8 : 8 + size])
             del self._rest[: 8 + size]
             if not first >> 31:
-                found.append(Frame(0, first, body, last=bool(flags & FIN)))
+                found.append(SPDYFrame(0, first, body, last=bool(flags & FIN)))
             else:
                 if first >> 16 & 0x7FFF != VERSION:
                     raise SpdyError(f"version {first >> 16 & 0x7FFF}: 3 is spoken here")
                 found.append(self._control(first & 0xFFFF, flags, body))
         return found
 
-    def _control(self, kind: int, flags: int, body: bytes) -> Frame:
+    def _control(self, kind: int, flags: int, body: bytes) -> SPDYFrame:
         least = {SYN_STREAM: 10, SYN_REPLY: 4, RST_STREAM: 4, PING: 4, GOAWAY: 4, HEADERS: 4, WINDOW_UPDATE: 4}
         if len(body) < least.get(kind, 0):
             raise SpdyError(f"a control frame of type {kind} with {len(body)} bytes")
@@ -107,7 +107,7 @@ class Framer:
             number = struct.unpack(">I", body[:4])[0]
         block = {SYN_STREAM: 10, SYN_REPLY: 4, HEADERS: 4}.get(kind)
         headers = self._headers(body[block:]) if block is not None else {}
-        return Frame(kind, number, headers=headers, last=bool(flags & FIN))
+        return SPDYFrame(kind, number, headers=headers, last=bool(flags & FIN))
 
     def _headers(self, block: bytes) -> dict[str, str]:
         try:

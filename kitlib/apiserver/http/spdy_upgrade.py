@@ -142,7 +142,7 @@ class Channels:
                 return False
         return True
 
-    async def _open(self, frame: spdy.Frame) -> bool:
+    async def _open(self, frame: spdy.SPDYFrame) -> bool:
         channel = self._wanted.get(frame.headers.get("streamtype", "").lower())
         if channel is None or channel in self._numbers or frame.stream in self._channels:
             await self._connection.send(self._framer.reset(frame.stream, _REFUSED))
@@ -151,7 +151,7 @@ class Channels:
         await self._connection.send(self._framer.reply(frame.stream))
         return True
 
-    async def _data(self, frame: spdy.Frame, hear: Hear) -> None:
+    async def _data(self, frame: spdy.SPDYFrame, hear: Hear) -> None:
         channel = self._channels[frame.stream]
         if channel == self._lines:
             self._line += frame.data

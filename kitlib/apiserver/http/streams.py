@@ -41,7 +41,7 @@ _GRANT = 32 * 1024
 """Bytes of output after which as many more are asked for."""
 
 
-class Service(Protocol):
+class StreamServer(Protocol):
     """The running API server, as streams need it.
 
     Attributes:
@@ -99,7 +99,7 @@ class PodStream(WebSocketHandler, ABC):
 
     spdy_protocol: str
 
-    def initialize(self, service: Service) -> None:
+    def initialize(self, service: StreamServer) -> None:
         self._service = service
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -250,7 +250,7 @@ class StreamHandler(PodStream):
 
     spdy_protocol = "v4.channel.k8s.io"
 
-    def initialize(self, service: Service) -> None:
+    def initialize(self, service: StreamServer) -> None:
         super().initialize(service)
         self._opened: asyncio.Future[Stream | None] = self._loop.create_future()
         self._stream: Stream | None = None

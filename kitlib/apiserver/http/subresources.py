@@ -13,7 +13,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.scale import ScalePaths, scale_of
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.api.service_account_token import Subject, issue
+from kitlib.api.service_account_token import TokenSubject, issue
 from kitlib.apiserver.admission.binding import bind
 from kitlib.apiserver.http.bodies import object_body
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
@@ -144,7 +144,7 @@ class Subresources:
         seconds = life(spec.get("expirationSeconds"))
         bound = mapping(spec, "boundObjectRef")
         pod = self._bound_pod(target, bound) if bound.get("kind") == "Pod" else None
-        whose = Subject(target.namespace, target.name, found["metadata"].get("uid", ""), pod)
+        whose = TokenSubject(target.namespace, target.name, found["metadata"].get("uid", ""), pod)
         now = self._users.clock()
         made: dict[str, Any] = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}
         made["metadata"] = {"name": target.name, "namespace": target.namespace}

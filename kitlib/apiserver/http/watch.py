@@ -19,7 +19,7 @@ from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.rest import Rest
 from kitlib.apiserver.http.status import StatusError
-from kitlib.apiserver.store.store import Gone
+from kitlib.apiserver.store.store import ResourceExpired
 
 BOOKMARK_EVERY = 60.0
 """Seconds. Source: apiserver cacher bookmarkFrequency."""
@@ -86,7 +86,7 @@ class WatchStream:
         self._seen = version
         try:
             newer = store.changes(version)
-        except Gone as error:
+        except ResourceExpired as error:
             raise StatusError(410, str(error), "Expired") from error
         first = {_key_of(e.object): e.type for e in reversed(newer) if self._concerns(e.object)}
         self._known = {_key(obj) for obj in standing} - first.keys()
@@ -135,7 +135,7 @@ class WatchStream:
                         self._take(event.type, self._rest.shared_wire(self._served, event.object))
             except StatusError as error:
                 self._error(error)
-            except Gone as error:
+            except ResourceExpired as error:
                 self._error(StatusError(410, str(error), "Expired"))
             self._seen = store.version
         now = time.monotonic()

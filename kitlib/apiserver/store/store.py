@@ -27,8 +27,8 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.apiserver.store.kinds import Kinds, Resource
 from kitlib.apiserver.store.names import Names
-from kitlib.apiserver.store.watch_events import Gone as Gone
 from kitlib.apiserver.store.watch_events import Reader as Reader
+from kitlib.apiserver.store.watch_events import ResourceExpired as ResourceExpired
 from kitlib.apiserver.store.watch_events import WatchEvent as WatchEvent
 
 T = TypeVar("T", bound=KubeObject)
@@ -69,7 +69,7 @@ class Watch:
         """What has happened since the last call.
 
         Raises:
-            Gone: where the reader was away for too long.
+            ResourceExpired: where the reader was away for too long.
         """
         if self._before_poll is not None:
             self._before_poll()
@@ -323,7 +323,7 @@ class Store:
         if since >= self.version:
             return []
         if since < self._forgotten:
-            raise Gone(f"too old resource version: {since} ({self._forgotten})")
+            raise ResourceExpired(f"too old resource version: {since} ({self._forgotten})")
         newer = []
         for event in reversed(self._history):
             if event.version <= since:

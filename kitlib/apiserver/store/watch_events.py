@@ -19,7 +19,7 @@ class WatchEvent(NamedTuple):
         return int(self.object.metadata.resource_version)
 
 
-class Gone(KitError):
+class ResourceExpired(KitError):
     """The changes since that version are no longer remembered: list again, then watch from there."""
 
 

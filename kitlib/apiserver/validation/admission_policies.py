@@ -44,7 +44,7 @@ from kitlib.apiserver.validation.webhooks import (
     validate_rule,
 )
 from kitlib.cel import library as lib
-from kitlib.cel.admission_expressions import PATCH_TYPES, Environment
+from kitlib.cel.admission_expressions import PATCH_TYPES, PolicyEnvironment
 from kitlib.cel.parser import CompileError
 
 Policy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy
@@ -90,7 +90,7 @@ def _policy(obj: Policy) -> Errors:
         found += _match_resources(spec.match_constraints, "spec.matchConstraints")
         if not spec.match_constraints.resource_rules:
             found.append(required("spec.matchConstraints.resourceRules"))
-    environment = Environment(spec.param_kind is not None)
+    environment = PolicyEnvironment(spec.param_kind is not None)
     found += validate_match_conditions(spec.match_conditions, "spec.matchConditions", environment)
     for i, variable in enumerate(spec.variables):
         found += _variable(variable, f"spec.variables[{i}]")
@@ -105,7 +105,7 @@ def _policy(obj: Policy) -> Errors:
     return found + _mutations(obj, environment)
 
 
-def _validations(obj: ValidatingAdmissionPolicy, environment: Environment) -> Errors:
+def _validations(obj: ValidatingAdmissionPolicy, environment: PolicyEnvironment) -> Errors:
     spec = obj.spec
     if not spec.validations and not spec.audit_annotations:
         return [required("spec.validations", _SOMETHING), required("spec.auditAnnotations", _SOMETHING)]
@@ -137,7 +137,7 @@ def _validations(obj: ValidatingAdmissionPolicy, environment: Environment) -> Er
     return found
 
 
-def _validation(validation: Validation, field: str, environment: Environment) -> Errors:
+def _validation(validation: Validation, field: str, environment: PolicyEnvironment) -> Errors:
     """Source: validateValidation."""
     found: Errors = []
     if not validation.expression.strip():
@@ -157,7 +157,7 @@ def _validation(validation: Validation, field: str, environment: Environment) ->
     return found + one_of(validation.reason, REASONS, f"{field}.reason")
 
 
-def _mutations(obj: MutatingAdmissionPolicy, environment: Environment) -> Errors:
+def _mutations(obj: MutatingAdmissionPolicy, environment: PolicyEnvironment) -> Errors:
     spec = obj.spec
     found: Errors = [] if spec.reinvocation_policy else [required("spec.reinvocationPolicy")]
     found += one_of(spec.reinvocation_policy or None, REINVOCATION_POLICIES, "spec.reinvocationPolicy")
@@ -168,7 +168,7 @@ def _mutations(obj: MutatingAdmissionPolicy, environment: Environment) -> Errors
     return found
 
 
-def _mutation(mutation: Mutation, field: str, environment: Environment) -> Errors:
+def _mutation(mutation: Mutation, field: str, environment: PolicyEnvironment) -> Errors:
     """Source: validateMutation."""
     kind = mutation.patch_type
     if not kind:

@@ -27,7 +27,7 @@ from kitlib.apiserver.validation.custom_resource_structural import (
 )
 from kitlib.cel import library as lib
 from kitlib.cel.expression import Expression, compile_expression
-from kitlib.cel.parser import CompileError, Node, parse
+from kitlib.cel.parser import CompileError, ExpressionNode, parse
 from kitlib.cel.times import DURATION, TIMESTAMP
 
 MAX_LENGTH = 32 * 1024
@@ -81,7 +81,7 @@ class Rule:
 
 
 @dataclass
-class Place:
+class SchemaRules:
     """A part of a schema, with the rules on it and those below it.
 
     Attributes:
@@ -91,9 +91,9 @@ class Place:
     schema: Schema
     root: bool
     rules: list[Rule] = field(default_factory=list)
-    fields: dict[str, Place] = field(default_factory=dict)
-    items: Place | None = None
-    values: Place | None = None
+    fields: dict[str, SchemaRules] = field(default_factory=dict)
+    items: SchemaRules | None = None
+    values: SchemaRules | None = None
 
     @property
     def empty(self) -> bool:
@@ -113,10 +113,10 @@ def validate_rules(schema: Schema, path: str) -> Errors:
     return found
 
 
-def compiled_rules(schema: Schema, path: str, found: Errors) -> Place:
+def compiled_rules(schema: Schema, path: str, found: Errors) -> SchemaRules:
     """The rules of a schema, by their places; what is wrong with them is added to `found`."""
     if not has_rules(schema):
-        return Place(schema, True)
+        return SchemaRules(schema, True)
     objects: Objects = {}
     _declared(schema, path, objects, root=True)
     return _place(schema, path, objects, found, "", root=True)
@@ -156,13 +156,15 @@ def _declared(schema: Schema, path: str, objects: Objects, *, root: bool = False
     return path
 
 
-def _place(schema: Schema, path: str, objects: Objects, found: Errors, apart: str, *, root: bool = False) -> Place:
+def _place(
+    schema: Schema, path: str, objects: Objects, found: Errors, apart: str, *, root: bool = False
+) -> SchemaRules:
     """The rules of a part and of those below it.
 
     Args:
         apart: the list whose items are not known again in the next version of an object.
     """
-    made = Place(schema, root)
+    made = SchemaRules(schema, root)
     kind = _declared_again(schema, path, objects)
     for i, rule in listed(schema, RULES):
         one = _compiled(rule, f"{path}.{RULES}[{i}]", kind, objects, found, apart)
@@ -211,7 +213,7 @@ def _compiled(rule: Schema, place: str, kind: str, objects: Objects, found: Erro
         if not text:
             continue
         try:
-            tree = parse(text) if len(text) <= MAX_LENGTH else Node("literal")
+            tree = parse(text) if len(text) <= MAX_LENGTH else ExpressionNode("literal")
             used = {str(part.value) for part in _nodes(tree)}
             if key == "rule":
                 transition = "oldSelf" in used
@@ -241,7 +243,7 @@ def _once(problem: str) -> str:
     return problem if problem.startswith("compilation failed: ") else f"compilation failed: {problem}"
 
 
-def _nodes(tree: Node) -> Iterator[Node]:
+def _nodes(tree: ExpressionNode) -> Iterator[ExpressionNode]:
     waiting = [tree]
     while waiting:
         one = waiting.pop()

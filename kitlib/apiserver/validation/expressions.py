@@ -6,12 +6,12 @@ Source: pkg/apis/admissionregistration/validation validateCELCondition, convertC
 from __future__ import annotations
 
 from kitlib.api.field_errors import Errors, invalid
-from kitlib.cel.admission_expressions import Environment
+from kitlib.cel.admission_expressions import PolicyEnvironment
 from kitlib.cel.parser import CompileError
 
 
 def validate_expression(
-    environment: Environment,
+    environment: PolicyEnvironment,
     text: str,
     field: str,
     *kinds: str,

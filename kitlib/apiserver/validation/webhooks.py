@@ -36,7 +36,7 @@ from kitlib.apiserver.validation.object_meta import (
 )
 from kitlib.apiserver.validation.rules import Rules
 from kitlib.apiserver.validation.webhook_clients import validate_client_config
-from kitlib.cel.admission_expressions import Environment
+from kitlib.cel.admission_expressions import PolicyEnvironment
 from kitlib.cel.library import BOOL
 
 Configuration = ValidatingWebhookConfiguration | MutatingWebhookConfiguration
@@ -90,7 +90,7 @@ def _webhook(hook: ValidatingWebhook, field: str) -> Errors:
     if isinstance(hook, MutatingWebhook):
         found += one_of(hook.reinvocation_policy, REINVOCATION_POLICIES, f"{field}.reinvocationPolicy")
     found += validate_client_config(hook.client_config, f"{field}.clientConfig")
-    return found + validate_match_conditions(hook.match_conditions, f"{field}.matchConditions", Environment())
+    return found + validate_match_conditions(hook.match_conditions, f"{field}.matchConditions", PolicyEnvironment())
 
 
 def one_of(value: str | None, supported: Sequence[str], field: str) -> Errors:
@@ -172,7 +172,9 @@ def _resources(resources: Sequence[str], field: str) -> Errors:
     return found
 
 
-def validate_match_conditions(conditions: Sequence[MatchCondition], field: str, environment: Environment) -> Errors:
+def validate_match_conditions(
+    conditions: Sequence[MatchCondition], field: str, environment: PolicyEnvironment
+) -> Errors:
     """Source: validateMatchConditions, validateMatchCondition."""
     found: Errors = []
     if len(conditions) > MAX_CONDITIONS:

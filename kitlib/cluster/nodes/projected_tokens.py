@@ -66,7 +66,7 @@ def _issue(key: bytes, pod: Pod, account: ServiceAccount, asked: TokenReference,
     from kitlib.apiserver.admission.service_account import WARN_ONLY_EXPIRATION
 
     meta = pod.metadata
-    whose = service_account_token.Subject(
+    whose = service_account_token.TokenSubject(
         pod.namespace, account.name, account.metadata.uid, (meta.name, meta.uid), pod.spec.node_name
     )
     extended = asked.seconds == WARN_ONLY_EXPIRATION and not asked.audience

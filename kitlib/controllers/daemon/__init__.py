@@ -31,7 +31,7 @@ from kitlib.controllers.controller_utils import (
 )
 from kitlib.controllers.daemon.nodes import Placement, new_pod, node_should_run, target_node
 from kitlib.controllers.daemon.update import is_updated, max_surge, rolling_update
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 BURST_REPLICAS = 250
 FAILED_PODS_BACKOFF = (1.0, 900.0)
@@ -51,16 +51,16 @@ class DaemonSetController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"DaemonSet": self._on_set, "Pod": self._on_pod, "Node": self._on_node}
 
-    def _on_set(self, change: Change) -> None:
+    def _on_set(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: addPod, updatePod, deletePod."""
         self.enqueue_controllers(change, "DaemonSet")
         enqueue_orphan(self, change, "DaemonSet")
 
-    def _on_node(self, change: Change) -> None:
+    def _on_node(self, change: Delta) -> None:
         """Labels, taints, and nodes that come or go concern all DaemonSets. Source: addNode, updateNode."""
         old, new = change.old, change.new
         modified = change.type == "MODIFIED" and isinstance(old, Node) and isinstance(new, Node)

@@ -32,7 +32,7 @@ from kitlib.controllers.deployment.util import (
     new_condition,
     set_condition,
 )
-from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.informers import Delta, controller_of
 
 
 class DeploymentController(Controller):
@@ -43,16 +43,16 @@ class DeploymentController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Deployment": self._on_deployment, "ReplicaSet": self._on_set, "Pod": self._on_pod}
 
-    def _on_deployment(self, change: Change) -> None:
+    def _on_deployment(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_set(self, change: Change) -> None:
+    def _on_set(self, change: Delta) -> None:
         """Source: addReplicaSet, updateReplicaSet, deleteReplicaSet."""
         self.enqueue_controllers(change, "Deployment")
         enqueue_orphan(self, change, "Deployment")
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """A Recreate Deployment goes on when the last old pod is gone. Source: deletePod."""
         pod = change.new
         if change.type != "DELETED" and not (isinstance(pod, Pod) and pod.status.phase in TERMINAL_PHASES):

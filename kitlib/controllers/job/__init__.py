@@ -19,8 +19,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, is_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan
 from kitlib.controllers.controller_utils import create_pod, delete_pod, is_ready, slow_start_batch
-from kitlib.controllers.informers import Change, controller_of
-from kitlib.controllers.job.backoff import Record, finished_at
+from kitlib.controllers.informers import Delta, controller_of
+from kitlib.controllers.job.backoff import BackoffRecord, finished_at
 from kitlib.controllers.job.pods import (
     FINALIZER,
     annotate_failures,
@@ -34,8 +34,8 @@ from kitlib.controllers.job.progress import (
     COMPLETIONS_REACHED,
     SUCCESS,
     TARGET,
-    Progress,
-    Verdict,
+    JobProgress,
+    TerminalCondition,
     deadline_left,
     is_valid_index,
 )
@@ -59,16 +59,16 @@ class JobController(Controller):
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
-        self._records: dict[Key, Record] = {}
+        self._records: dict[Key, BackoffRecord] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Job": self._on_job, "Pod": self._on_pod}
 
-    def _on_job(self, change: Change) -> None:
+    def _on_job(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: addPod, updatePod, deletePod; a tracked pod whose Job is gone is released."""
         self.enqueue_controllers(change, "Job")
         enqueue_orphan(self, change, "Job")
@@ -117,8 +117,8 @@ class JobController(Controller):
         status = job.status
         if status.start_time is None and not suspended:
             status.start_time = now
-        progress = Progress.of(job, pods)
-        record = self._records.get(key, Record()).followed_by(progress.new_succeeded, progress.new_failed)
+        progress = JobProgress.of(job, pods)
+        record = self._records.get(key, BackoffRecord()).followed_by(progress.new_succeeded, progress.new_failed)
         self._records[key] = record
         verdict = _standing_verdict(job) or progress.verdict(job, now)
         left = deadline_left(job, now)
@@ -146,7 +146,7 @@ class JobController(Controller):
         if failure is not None:
             raise Retry(str(failure))
 
-    def _tell_end(self, job: Job, verdict: Verdict) -> None:
+    def _tell_end(self, job: Job, verdict: TerminalCondition) -> None:
         """Source: recordJobFinished."""
         if verdict.type != SUCCESS:
             self.event(job, "Warning", verdict.reason, verdict.message)
@@ -177,7 +177,7 @@ class JobController(Controller):
                 self.api.remove_finalizer(pod, FINALIZER)
             delete_pod(self, pod, job)
 
-    def _manage(self, key: Key, job: Job, progress: Progress, record: Record) -> list[Pod]:
+    def _manage(self, key: Key, job: Job, progress: JobProgress, record: BackoffRecord) -> list[Pod]:
         """Create missing pods or delete surplus ones. Returns the active pods then. Source: manageJob."""
         active = progress.active
         surplus = self._surplus(job, progress)[:MAX_PODS_PER_SYNC]
@@ -209,13 +209,13 @@ class JobController(Controller):
         if created is not None:
             made.append(created)
 
-    def _create_indexed(self, job: Job, index: int, progress: Progress, made: list[Pod]) -> None:
+    def _create_indexed(self, job: Job, index: int, progress: JobProgress, made: list[Pod]) -> None:
         pod = new_pod(job, index)
         if job.spec.backoff_limit_per_index is not None:
             annotate_failures(pod, job, progress.awaited.get(index))
         self._create(pod, job, made)
 
-    def _without_those_that_wait(self, key: Key, indexes: list[int], progress: Progress) -> list[int]:
+    def _without_those_that_wait(self, key: Key, indexes: list[int], progress: JobProgress) -> list[int]:
         """The indexes whose back-off is over; the Job is looked at again when the first of the others' is.
 
         Source: getPodCreationInfoForIndependentIndexes, getRemainingTimePerIndex.
@@ -224,13 +224,13 @@ class JobController(Controller):
         for index in indexes:
             failed = progress.awaited.get(index)
             if failed is not None:
-                waits[index] = Record(sum(failures_of_index(failed)) + 1, finished_at(failed)).left(self.now())
+                waits[index] = BackoffRecord(sum(failures_of_index(failed)) + 1, finished_at(failed)).left(self.now())
         later = [wait for wait in waits.values() if wait > 0]
         if later:
             self.queue.add_after(key, min(later))
         return [index for index in indexes if waits.get(index, 0.0) <= 0]
 
-    def _surplus(self, job: Job, progress: Progress) -> list[Pod]:
+    def _surplus(self, job: Job, progress: JobProgress) -> list[Pod]:
         """Pods without a valid index and second pods of an index; then as many others as there are too many.
 
         Source: activePodsForRemoval, appendDuplicatedIndexPodsForRemoval.
@@ -247,7 +247,7 @@ class JobController(Controller):
         return [*wrong, *active[: max(surplus - len(wrong), 0)]]
 
 
-def _wanted(job: Job, progress: Progress) -> int:
+def _wanted(job: Job, progress: JobProgress) -> int:
     """How many pods are to be active. Source: manageJob."""
     if job.spec.suspend:
         return 0
@@ -257,9 +257,9 @@ def _wanted(job: Job, progress: Progress) -> int:
     return max(min(job.spec.completions - progress.succeeded, parallelism), 0)
 
 
-def _standing_verdict(job: Job) -> Verdict | None:
+def _standing_verdict(job: Job) -> TerminalCondition | None:
     """The end that an earlier look has found."""
     success, failure = condition_of(job, SUCCESS), condition_of(job, TARGET)
     if success is not None:
-        return Verdict(SUCCESS, success.reason, success.message)
-    return Verdict("Failed", failure.reason, failure.message) if failure is not None else None
+        return TerminalCondition(SUCCESS, success.reason, success.message)
+    return TerminalCondition("Failed", failure.reason, failure.message) if failure is not None else None

@@ -16,20 +16,20 @@ BACKOFF, MAX_BACKOFF = 10.0, 600.0
 """Seconds after the first failure, doubled with each; the longest."""
 
 
-class Record(NamedTuple):
+class BackoffRecord(NamedTuple):
     """What a Job's failures were until now: how many since the last success, and when the last was."""
 
     failures: int = 0
     last: datetime | None = None
 
-    def followed_by(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> Record:
+    def followed_by(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> BackoffRecord:
         """The record with the pods that finished since. Source: newBackoffRecord."""
         ends = sorted(map(finished_at, failed))
         if not succeeded:
-            return Record(self.failures + len(ends), ends[-1]) if ends else self
+            return BackoffRecord(self.failures + len(ends), ends[-1]) if ends else self
         success = max(map(finished_at, succeeded))
         later = list(takewhile(lambda end: end > success, reversed(ends)))
-        return Record(len(later), later[0] if later else None)
+        return BackoffRecord(len(later), later[0] if later else None)
 
     def left(self, now: datetime) -> float:
         """Seconds until a pod may be made. Source: getRemainingTimeForFailuresCount."""

@@ -32,7 +32,7 @@ NO_LIMIT = 2**31 - 1
 TARGET, SUCCESS = "FailureTarget", "SuccessCriteriaMet"
 
 
-class Verdict(NamedTuple):
+class TerminalCondition(NamedTuple):
     """The condition with which a Job ends: FailureTarget, Failed or SuccessCriteriaMet, its reason and message."""
 
     type: str
@@ -40,11 +40,11 @@ class Verdict(NamedTuple):
     message: str
 
 
-COMPLETIONS_REACHED = Verdict(SUCCESS, "CompletionsReached", "Reached expected number of succeeded pods")
+COMPLETIONS_REACHED = TerminalCondition(SUCCESS, "CompletionsReached", "Reached expected number of succeeded pods")
 
 
 @dataclass
-class Progress:
+class JobProgress:
     """The counts of one sync.
 
     Attributes:
@@ -70,7 +70,7 @@ class Progress:
     fail_message: str = ""
 
     @classmethod
-    def of(cls, job: Job, pods: Sequence[Pod]) -> Progress:
+    def of(cls, job: Job, pods: Sequence[Pod]) -> JobProgress:
         """Count the Job's pods."""
         made = cls(job.status.succeeded, job.status.failed, pods)
         made.active, made.terminating = list(filter(is_active, pods)), list(filter(is_terminating, pods))
@@ -105,16 +105,16 @@ class Progress:
             if index not in done and (known is None or _is_later(pod, known)):
                 self.awaited[index] = pod
 
-    def verdict(self, job: Job, now: datetime) -> Verdict | None:
+    def verdict(self, job: Job, now: datetime) -> TerminalCondition | None:
         """The condition with which the Job ends now; None while it goes on, or only the number of successes ends it."""
         limit = NO_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
         if self.fail_message:
-            return Verdict(TARGET, "PodFailurePolicy", self.fail_message)
+            return TerminalCondition(TARGET, "PodFailurePolicy", self.fail_message)
         if self.failed > limit or self._past_limit_on_failure(job, limit):
-            return Verdict(TARGET, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+            return TerminalCondition(TARGET, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
         left = deadline_left(job, now)
         if left is not None and left <= 0:
-            return Verdict(TARGET, "DeadlineExceeded", "Job was active longer than specified deadline")
+            return TerminalCondition(TARGET, "DeadlineExceeded", "Job was active longer than specified deadline")
         return self._verdict_of_indexes(job) if is_indexed(job) else None
 
     def _past_limit_on_failure(self, job: Job, limit: int) -> bool:
@@ -124,14 +124,14 @@ class Progress:
         count = restarts(self.pods)
         return count > 0 if limit == 0 else count >= limit
 
-    def _verdict_of_indexes(self, job: Job) -> Verdict | None:
+    def _verdict_of_indexes(self, job: Job) -> TerminalCondition | None:
         """Failed indexes count before the success policy does. Source: syncJob, matchSuccessPolicy."""
         completions, failed = job.spec.completions or 0, len(self.failed_indexes or ())
         if job.spec.max_failed_indexes is not None and failed > job.spec.max_failed_indexes:
             message = "Job has exceeded the specified maximal number of failed indexes"
-            return Verdict(TARGET, "MaxFailedIndexesExceeded", message)
+            return TerminalCondition(TARGET, "MaxFailedIndexesExceeded", message)
         if failed and failed + len(self.completed) >= completions:
-            return Verdict(TARGET, "FailedIndexes", "Job has failed indexes")
+            return TerminalCondition(TARGET, "FailedIndexes", "Job has failed indexes")
         for number, rule in enumerate(job.spec.success_policy.rules if job.spec.success_policy is not None else ()):
             among = self.completed
             if rule.succeeded_indexes is not None:
@@ -141,7 +141,7 @@ class Progress:
             else:
                 needed = rule.succeeded_count or 0
             if len(among) >= needed > 0:
-                return Verdict(SUCCESS, "SuccessPolicy", f"Matched rules at index {number}")
+                return TerminalCondition(SUCCESS, "SuccessPolicy", f"Matched rules at index {number}")
         return None
 
     def is_complete(self, job: Job, active: int) -> bool:

@@ -21,7 +21,7 @@ from kitlib.controllers.job.pods import (
     is_failure_counted,
     is_indexed,
 )
-from kitlib.controllers.job.progress import SUCCESS, TARGET, Progress, Verdict, is_valid_index
+from kitlib.controllers.job.progress import SUCCESS, TARGET, JobProgress, TerminalCondition, is_valid_index
 
 MAX_UNCOUNTED_PODS = 500
 _FINAL = {TARGET: "Failed", SUCCESS: "Complete", "Failed": "Failed"}
@@ -49,7 +49,7 @@ def ensure_condition(status: JobStatus, kind: str, value: str, reason: str, mess
     return True
 
 
-def track(api: APIServer, job: Job, progress: Progress, verdict: Verdict | None, now: datetime) -> bool:
+def track(api: APIServer, job: Job, progress: JobProgress, verdict: TerminalCondition | None, now: datetime) -> bool:
     """Write the Job's status, release the pods that it counts, and count them.
 
     Args:
@@ -88,7 +88,7 @@ def track(api: APIServer, job: Job, progress: Progress, verdict: Verdict | None,
 
 
 def _collect(
-    job: Job, progress: Progress, verdict: Verdict | None, uncounted: UncountedTerminatedPods
+    job: Job, progress: JobProgress, verdict: TerminalCondition | None, uncounted: UncountedTerminatedPods
 ) -> tuple[list[Pod], bool]:
     """The pods that may go, and whether these are all; those that count are noted.
 
@@ -118,7 +118,7 @@ def _collect(
     return released, True
 
 
-def _may_go(job: Job, pod: Pod, progress: Progress, verdict: Verdict | None, *, failed: bool) -> bool:
+def _may_go(job: Job, pod: Pod, progress: JobProgress, verdict: TerminalCondition | None, *, failed: bool) -> bool:
     """Whether a pod's finalizer may be removed. Source: canRemoveFinalizer."""
     if job.metadata.deletion_timestamp is not None or verdict is not None or pod.status.phase == "Succeeded":
         return True

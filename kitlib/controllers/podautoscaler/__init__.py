@@ -31,17 +31,17 @@ from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.controller_ref_manager import selector_of, selector_text
 from kitlib.controllers.controller_utils import status_data
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.controllers.podautoscaler.behavior import (
-    Event,
-    History,
     Note,
+    ScaleEvent,
+    ScaleHistory,
     limit,
     note_scaling,
     rules_of,
     stabilize,
 )
-from kitlib.controllers.podautoscaler.replica_calculator import Recommendation, Tolerance, resource_replicas
+from kitlib.controllers.podautoscaler.replica_calculator import ReplicaRecommendation, Tolerance, resource_replicas
 from kitlib.controllers.replicaset import replicas_of
 
 SYNC_PERIOD = 15.0
@@ -77,12 +77,12 @@ class HorizontalController(Controller):
 
     def __init__(self, manager: Any) -> None:
         super().__init__(manager)
-        self._histories: dict[str, History] = {}
+        self._histories: dict[str, ScaleHistory] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"HorizontalPodAutoscaler": self._on_hpa}
 
-    def _on_hpa(self, change: Change) -> None:
+    def _on_hpa(self, change: Delta) -> None:
         if change.type == "DELETED":
             self._histories.pop(change.new.metadata.uid, None)
         elif (
@@ -136,8 +136,8 @@ class HorizontalController(Controller):
             status.last_scale_time = self.now()
         status.desired_replicas = desired
 
-    def _history(self, hpa: HorizontalPodAutoscaler) -> History:
-        return self._histories.setdefault(hpa.metadata.uid, History())
+    def _history(self, hpa: HorizontalPodAutoscaler) -> ScaleHistory:
+        return self._histories.setdefault(hpa.metadata.uid, ScaleHistory())
 
     def _desired(
         self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
@@ -160,7 +160,7 @@ class HorizontalController(Controller):
         reason = f"{metric} above target" if wanted > current else "All metrics below target"
         history, now = self._history(hpa), self.now()
         if not history.recommendations:
-            history.recommendations.append(Event(now, current))
+            history.recommendations.append(ScaleEvent(now, current))
         stabilized, note = stabilize(hpa, history, current, wanted, now)
         self._put(status, "AbleToScale", note)
         desired, note = limit(hpa, history, current, stabilized, now)
@@ -271,7 +271,7 @@ class HorizontalController(Controller):
         container: str,
         pods: list[Pod],
         current: int,
-    ) -> Recommendation:
+    ) -> ReplicaRecommendation:
         up, down = rules_of(hpa)
         default = Tolerance()
         tolerance = Tolerance(
@@ -312,7 +312,7 @@ class HorizontalController(Controller):
         )
 
 
-def _value(resource: str, found: Recommendation) -> MetricValueStatus:
+def _value(resource: str, found: ReplicaRecommendation) -> MetricValueStatus:
     average = (
         Quantity.from_milli(found.usage, "DecimalSI")
         if resource == "cpu"

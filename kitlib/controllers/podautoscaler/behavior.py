@@ -37,7 +37,7 @@ class Note(NamedTuple):
     message: str
 
 
-class Event(NamedTuple):
+class ScaleEvent(NamedTuple):
     """A change of the scale: when, and by how many replicas."""
 
     at: datetime
@@ -45,12 +45,12 @@ class Event(NamedTuple):
 
 
 @dataclass
-class History:
+class ScaleHistory:
     """What one autoscaler did and recommended."""
 
-    recommendations: list[Event] = field(default_factory=list)
-    up: list[Event] = field(default_factory=list)
-    down: list[Event] = field(default_factory=list)
+    recommendations: list[ScaleEvent] = field(default_factory=list)
+    up: list[ScaleEvent] = field(default_factory=list)
+    down: list[ScaleEvent] = field(default_factory=list)
 
 
 def rules_of(hpa: HorizontalPodAutoscaler) -> tuple[HPAScalingRules, HPAScalingRules]:
@@ -74,7 +74,7 @@ def _defaulted(rules: HPAScalingRules | None, default: HPAScalingRules) -> HPASc
 
 
 def stabilize(
-    hpa: HorizontalPodAutoscaler, history: History, current: int, desired: int, now: datetime
+    hpa: HorizontalPodAutoscaler, history: ScaleHistory, current: int, desired: int, now: datetime
 ) -> tuple[int, Note]:
     """The recommendation that holds against those of the stabilization windows."""
     up, down = rules_of(hpa)
@@ -89,7 +89,7 @@ def stabilize(
             highest = max(highest, one.replicas)
         if age < max(windows):
             kept.append(one)
-    history.recommendations = [*kept, Event(now, desired)]
+    history.recommendations = [*kept, ScaleEvent(now, desired)]
     found = max(lowest, current)
     found = min(found, highest) if found > highest else found
     if found == desired:
@@ -102,7 +102,7 @@ def stabilize(
 
 
 def limit(
-    hpa: HorizontalPodAutoscaler, history: History, current: int, desired: int, now: datetime
+    hpa: HorizontalPodAutoscaler, history: ScaleHistory, current: int, desired: int, now: datetime
 ) -> tuple[int, Note]:
     """The replicas that policies, minimum and maximum allow."""
     up, down = rules_of(hpa)
@@ -127,17 +127,17 @@ def limit(
     return desired, Note("False", "DesiredWithinRange", "the desired count is within the acceptable range")
 
 
-def _since(events: Sequence[Event], seconds: int, now: datetime) -> int:
+def _since(events: Sequence[ScaleEvent], seconds: int, now: datetime) -> int:
     """Replicas changed within a policy's period. Source: getReplicasChangePerPeriod."""
     return sum(one.replicas for one in events if (now - one.at).total_seconds() < seconds)
 
 
-def _start(current: int, history: History, period: int, now: datetime) -> int:
+def _start(current: int, history: ScaleHistory, period: int, now: datetime) -> int:
     """Replicas at the beginning of a policy's period."""
     return current - _since(history.up, period, now) + _since(history.down, period, now)
 
 
-def scale_up_limit(current: int, history: History, rules: HPAScalingRules, now: datetime) -> int:
+def scale_up_limit(current: int, history: ScaleHistory, rules: HPAScalingRules, now: datetime) -> int:
     """The most replicas that the policies allow now."""
     if rules.select_policy == "Disabled":
         return current
@@ -149,7 +149,7 @@ def scale_up_limit(current: int, history: History, rules: HPAScalingRules, now: 
     return min(limits) if rules.select_policy == "Min" else max(limits)
 
 
-def scale_down_limit(current: int, history: History, rules: HPAScalingRules, now: datetime) -> int:
+def scale_down_limit(current: int, history: ScaleHistory, rules: HPAScalingRules, now: datetime) -> int:
     """The fewest replicas that the policies allow now."""
     if rules.select_policy == "Disabled":
         return current
@@ -161,11 +161,11 @@ def scale_down_limit(current: int, history: History, rules: HPAScalingRules, now
     return max(limits) if rules.select_policy == "Min" else min(limits)
 
 
-def note_scaling(hpa: HorizontalPodAutoscaler, history: History, before: int, after: int, now: datetime) -> None:
+def note_scaling(hpa: HorizontalPodAutoscaler, history: ScaleHistory, before: int, after: int, now: datetime) -> None:
     """Remember a change of the scale for the policies. Source: storeScaleEvent."""
     up, down = rules_of(hpa)
     for events, rules, change in ((history.up, up, after - before), (history.down, down, before - after)):
         longest = max((policy.period_seconds for policy in rules.policies or ()), default=0)
         events[:] = [one for one in events if (now - one.at).total_seconds() < longest]
         if change > 0:
-            events.append(Event(now, change))
+            events.append(ScaleEvent(now, change))

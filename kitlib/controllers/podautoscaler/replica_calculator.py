@@ -42,7 +42,7 @@ class Tolerance(NamedTuple):
 DEFAULT_TOLERANCE = Tolerance()
 
 
-class Recommendation(NamedTuple):
+class ReplicaRecommendation(NamedTuple):
     """`replicas`: asked for. `utilization`: percent of the requests, None for a target value. `usage`: milli-units."""
 
     replicas: int
@@ -70,7 +70,7 @@ def resource_replicas(
     average: int | None = None,
     container: str = "",
     tolerance: Tolerance = DEFAULT_TOLERANCE,
-) -> Recommendation:
+) -> ReplicaRecommendation:
     """The replicas for a resource metric.
 
     Args:
@@ -169,38 +169,38 @@ def _by_utilization(
     requests: Mapping[str, int],
     target: int,
     tolerance: Tolerance,
-) -> Recommendation:
+) -> ReplicaRecommendation:
     """Source: GetResourceReplicas."""
     ratio, percent, usage = _ratio(metrics, requests, target)
     grows_with_unready = bool(groups.unready) and ratio > 1
     if not grows_with_unready and not groups.missing:
         replicas = current if tolerance.holds(ratio) else math.ceil(ratio * groups.ready)
-        return Recommendation(replicas, percent, usage)
+        return ReplicaRecommendation(replicas, percent, usage)
     fallback = max(100, target)
     for name in groups.missing:
         metrics[name] = requests[name] * fallback // 100 if ratio < 1 else 0
     if grows_with_unready:
         metrics |= dict.fromkeys(groups.unready, 0)
     again, _, _ = _ratio(metrics, requests, target)
-    return Recommendation(_settle(current, ratio, again, len(metrics), tolerance), percent, usage)
+    return ReplicaRecommendation(_settle(current, ratio, again, len(metrics), tolerance), percent, usage)
 
 
 def _by_average(
     current: int, groups: Groups, metrics: dict[str, int], target: int, tolerance: Tolerance
-) -> Recommendation:
+) -> ReplicaRecommendation:
     """Source: calcPlainMetricReplicas."""
     usage = sum(metrics.values()) // len(metrics)
     ratio = usage / target
     grows_with_unready = bool(groups.unready) and ratio > 1
     if not grows_with_unready and not groups.missing:
         replicas = current if tolerance.holds(ratio) else math.ceil(ratio * groups.ready)
-        return Recommendation(replicas, None, usage)
+        return ReplicaRecommendation(replicas, None, usage)
     for name in groups.missing:
         metrics[name] = target if ratio < 1 else 0
     if grows_with_unready:
         metrics |= dict.fromkeys(groups.unready, 0)
     again = sum(metrics.values()) // len(metrics) / target
-    return Recommendation(_settle(current, ratio, again, len(metrics), tolerance), None, usage)
+    return ReplicaRecommendation(_settle(current, ratio, again, len(metrics), tolerance), None, usage)
 
 
 def _settle(current: int, ratio: float, again: float, pods: int, tolerance: Tolerance) -> int:

@@ -19,7 +19,7 @@ from kitlib.controllers import history
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, key_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.controllers.controller_utils import set_status
-from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.pace import Pace
 from kitlib.controllers.statefulset.control import StatefulSetControl, status_of
 from kitlib.controllers.statefulset.utils import ordinal_of, revision_of
@@ -48,11 +48,11 @@ class StatefulSetController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"StatefulSet": self._on_set, "Pod": self._on_pod, "PersistentVolumeClaim": self._on_claim}
 
-    def _on_set(self, change: Change) -> None:
+    def _on_set(self, change: Delta) -> None:
         if change.type != "DELETED":
             self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Source: addPod, updatePod, deletePod."""
         reference = controller_of(change.new)
         if reference is not None and reference.kind == "StatefulSet":
@@ -60,7 +60,7 @@ class StatefulSetController(Controller):
         self.enqueue_controllers(change, "StatefulSet")
         enqueue_orphan(self, change, "StatefulSet")
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         """A pod that waits for a stale claim goes on when it is gone."""
         if change.type == "DELETED":
             for owner in self.informers.of_namespace("StatefulSet", change.new.namespace):

@@ -14,7 +14,7 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.controller_utils import owner_reference
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.scheduler.framework.volumes import claim_names, is_for_pod
 
 
@@ -27,12 +27,12 @@ class EphemeralVolumeController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"Pod": self._on_pod, "PersistentVolumeClaim": self._on_claim}
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         pod = change.new
         if change.type == "ADDED" and isinstance(pod, Pod) and any(v.ephemeral is not None for v in pod.spec.volumes):
             self.enqueue(pod)
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         """A claim that was deleted may be needed again."""
         if change.type == "DELETED":
             for pod in self.informers.of_namespace("Pod", change.new.namespace):

@@ -11,7 +11,7 @@ from typing import ClassVar
 from kitlib.api.core import PersistentVolume, PersistentVolumeClaim
 from kitlib.api.resource import Quantity
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 
 _NOTHING = Quantity("0")
 
@@ -25,7 +25,7 @@ class ExpandController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"PersistentVolumeClaim": self._on_claim}
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         """Source: UpdateFunc of the claims' informer."""
         old, new = change.old, change.new
         if not isinstance(old, PersistentVolumeClaim) or not isinstance(new, PersistentVolumeClaim):

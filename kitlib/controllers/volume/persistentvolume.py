@@ -16,7 +16,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
 from kitlib.apiserver.store.store import age
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.controllers.volume.provisioner import PROVISIONER, provision
 from kitlib.scheduler.framework.volumes import (
     BIND_COMPLETED,
@@ -62,14 +62,14 @@ class PersistentVolumeController(Controller):
             "Pod": self._on_pod,
         }
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         claim = change.new
         if change.type != "DELETED":
             self.queue.add(("PersistentVolumeClaim", claim.namespace, claim.name))
         if isinstance(claim, PersistentVolumeClaim) and claim.spec.volume_name:
             self.queue.add(("PersistentVolume", "", claim.spec.volume_name))
 
-    def _on_volume(self, change: Change) -> None:
+    def _on_volume(self, change: Delta) -> None:
         volume = change.new
         if not isinstance(volume, PersistentVolume):
             return
@@ -81,11 +81,11 @@ class PersistentVolumeController(Controller):
         elif change.type == "ADDED" or volume.status.phase == "Available":
             self._enqueue_unbound()
 
-    def _on_class(self, change: Change) -> None:
+    def _on_class(self, change: Delta) -> None:
         if change.type != "DELETED":
             self._enqueue_unbound()
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         """Queue the claims of a new pod, so that their events name it; upstream looks at them every 15 s."""
         pod = change.new
         if isinstance(pod, Pod) and change.type == "ADDED" and not pod.spec.node_name:

@@ -15,7 +15,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.deletion import PV_PROTECTION, PVC_PROTECTION
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.informers import Change
+from kitlib.controllers.informers import Delta
 from kitlib.scheduler.framework.volumes import claim_names, claims_used
 
 
@@ -28,11 +28,11 @@ class ClaimProtectionController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"PersistentVolumeClaim": self._on_claim, "Pod": self._on_pod}
 
-    def _on_claim(self, change: Change) -> None:
+    def _on_claim(self, change: Delta) -> None:
         if change.type != "DELETED" and _concerns(change.new, PVC_PROTECTION):
             self.enqueue(change.new)
 
-    def _on_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Delta) -> None:
         pod = change.new
         if (
             isinstance(pod, Pod)
@@ -91,7 +91,7 @@ class VolumeProtectionController(Controller):
     def handlers(self) -> Mapping[str, Handler]:
         return {"PersistentVolume": self._on_volume}
 
-    def _on_volume(self, change: Change) -> None:
+    def _on_volume(self, change: Delta) -> None:
         if change.type != "DELETED" and _concerns(change.new, PV_PROTECTION):
             self.enqueue(change.new)
 

@@ -29,7 +29,7 @@ from kitlib.node.simulated.bandwidth import CfsBandwidth
 from kitlib.node.simulated.bursts import Bursts
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.cpu_edge import CROWD, as_busy, busy_groups, is_at_the_edge, never_pauses
-from kitlib.node.simulated.cpu_group import INFINITE, Group
+from kitlib.node.simulated.cpu_group import INFINITE, TaskGroup
 from kitlib.node.simulated.cpu_sharing import EPSILON, TASK_WEIGHT, task_weight, water_fill, water_level
 from kitlib.node.simulated.pressure import Pressure
 
@@ -56,18 +56,18 @@ class Scheduler:
         self._cgroups, self._cores, self._changed = cgroups, cores, changed
         self._bursts = Bursts(rate, self._wish, done)
         self._followed: set[str] = set()
-        self._groups: dict[str, Group] = {}
-        self._dirty: set[Group] = set()
-        self._busy: dict[Group, frozenset[int]] = {}
+        self._groups: dict[str, TaskGroup] = {}
+        self._dirty: set[TaskGroup] = set()
+        self._busy: dict[TaskGroup, frozenset[int]] = {}
         self._split = False
-        self._at_the_edge: list[Group] = []
+        self._at_the_edge: list[TaskGroup] = []
 
-    def group(self, path: str) -> Group:
+    def group(self, path: str) -> TaskGroup:
         """A cgroup's figures; it is taken up where it was not known."""
         found = self._groups.get(path)
         if found is None:
             parent = None if path == "/" else self.group(path.rpartition("/")[0] or "/")
-            found = self._groups[path] = Group(path, parent, 0 if parent is None else parent.depth + 1)
+            found = self._groups[path] = TaskGroup(path, parent, 0 if parent is None else parent.depth + 1)
             found.followed = parent is not None and parent.followed
             self._read(found)
         return found
@@ -107,7 +107,7 @@ class Scheduler:
             return
         self._note(group)
 
-    def _note(self, group: Group) -> None:
+    def _note(self, group: TaskGroup) -> None:
         """Its processes want something else than before."""
         if group.tasks:
             self._busy[group] = group.cpus
@@ -126,7 +126,7 @@ class Scheduler:
             if self._bursts.ended:
                 self._leave_steady(now)
 
-    def _wish(self, group: Group, pid: int, cpus: float, held: float) -> None:
+    def _wish(self, group: TaskGroup, pid: int, cpus: float, held: float) -> None:
         """What a process that is followed would like to use just now, and what throttling keeps from it."""
         if cpus:
             group.tasks[pid] = cpus
@@ -139,7 +139,7 @@ class Scheduler:
         group.stalled = stalled
         self._note(group)
 
-    def _follow(self, group: Group, now: float, *, burst: bool) -> None:
+    def _follow(self, group: TaskGroup, now: float, *, burst: bool) -> None:
         """Follow everything below the topmost cgroup with a quota; without one, bursts only."""
         top, above = group if burst else None, group if group.path != "/" else None
         while above is not None:
@@ -181,7 +181,7 @@ class Scheduler:
                 if one.cpus:
                     self.want(one.group.path, pid, one.cpus, now)
 
-    def _below(self, path: str) -> list[Group]:
+    def _below(self, path: str) -> list[TaskGroup]:
         return [one for one in self._groups.values() if one.path == path or one.path.startswith(path + "/")]
 
     def forget(self, path: str, now: float) -> None:
@@ -222,7 +222,7 @@ class Scheduler:
         alone = not split and not self._followed and max(map(len, masks), default=0) == 1
         self._follow_ticks(root, now, list(busy_groups(root)) if alone else [])
 
-    def _read(self, group: Group) -> None:
+    def _read(self, group: TaskGroup) -> None:
         """Weight, quota and cpuset from the files."""
         cgroups, path = self._cgroups, group.path
         group.cpus = cgroups.effective_cpus(path)
@@ -246,7 +246,7 @@ class Scheduler:
         elif group.quota != INFINITE and any(one.startswith(path + "/") for one in self._followed):
             self._follow(group, group.since, burst=False)
 
-    def _read_bandwidth(self, group: Group) -> None:
+    def _read_bandwidth(self, group: TaskGroup) -> None:
         """The quota of a cgroup that is followed is used slice by slice; the division knows none."""
         quota, group.quota = group.quota, INFINITE
         if quota == INFINITE:
@@ -264,7 +264,7 @@ class Scheduler:
 
     def _measure(self, now: float) -> None:
         """What everybody wishes, from below; only above what has changed."""
-        by_depth: dict[int, set[Group]] = {}
+        by_depth: dict[int, set[TaskGroup]] = {}
         for group in self._dirty:
             by_depth.setdefault(group.depth, set()).add(group)
         self._dirty = set()
@@ -292,7 +292,7 @@ class Scheduler:
         for group in self._groups.values():
             group.stale = True
 
-    def _share(self, group: Group, amount: float, now: float) -> None:
+    def _share(self, group: TaskGroup, amount: float, now: float) -> None:
         """Divide `amount`, no more than the group's wish, among its processes and children."""
         group.settle(now)
         tasks, children = group.tasks, group.active
@@ -315,7 +315,7 @@ class Scheduler:
             group.throttle(now)
         self._press(group, idle, now)
 
-    def _share_out(self, group: Group, amount: float, now: float) -> float:
+    def _share_out(self, group: TaskGroup, amount: float, now: float) -> float:
         """The same where there are several; the share of the time in which none of them runs."""
         tasks, children = group.tasks, group.active.values()
         level = INFINITE
@@ -335,7 +335,7 @@ class Scheduler:
             idle *= max(1.0 - rate, 0.0)
         return idle
 
-    def _follow_ticks(self, root: Group, now: float, groups: list[Group]) -> None:
+    def _follow_ticks(self, root: TaskGroup, now: float, groups: list[TaskGroup]) -> None:
         """Where a cgroup on the only processor gets about its quota, see which periods are throttled."""
         before, self._at_the_edge = self._at_the_edge, []
         if len(groups) <= CROWD and all(map(never_pauses, groups)) and any(map(is_at_the_edge, groups)):
@@ -345,7 +345,7 @@ class Scheduler:
         for group in set(before) - set(self._at_the_edge):
             group.throttle(now)
 
-    def _press(self, group: Group, idle: float, now: float) -> None:
+    def _press(self, group: TaskGroup, idle: float, now: float) -> None:
         """The shares of time in which some process waits and in which all wait; `idle`: in which none below runs."""
         if group.is_throttled:
             idle = max(idle, 1.0 - group.quota / group.wanted)
@@ -358,28 +358,28 @@ class Scheduler:
         # the machine as a whole always runs another process while one waits
         group.pressure.set(now, some, 0.0 if group.parent is None else min(idle, some))
 
-    def _divide_split(self, root: Group, masks: set[frozenset[int]], now: float) -> None:
+    def _divide_split(self, root: TaskGroup, masks: set[frozenset[int]], now: float) -> None:
         """The same where cpusets differ: one set of equal processors after another."""
         atoms: dict[frozenset[frozenset[int]], int] = {}
         for cpu in range(self._cores):
             users = frozenset(mask for mask in masks if cpu in mask)
             if users:
                 atoms[users] = atoms.get(users, 0) + 1
-        got: dict[Group, float] = {}
+        got: dict[TaskGroup, float] = {}
         rates: dict[int, float] = {}
         for users, cpus in sorted(atoms.items(), key=lambda item: len(item[0])):
-            left: dict[Group, float] = {}
+            left: dict[TaskGroup, float] = {}
             self._left(root, users, got, rates, left)
             self._give(root, min(float(cpus), left.get(root, 0.0)), users, got, rates, left)
         self._settle_split(root, got, rates, now)
 
     def _left(
         self,
-        group: Group,
+        group: TaskGroup,
         users: frozenset[frozenset[int]],
-        got: dict[Group, float],
+        got: dict[TaskGroup, float],
         rates: dict[int, float],
-        left: dict[Group, float],
+        left: dict[TaskGroup, float],
     ) -> float:
         """What a group still wishes of some processors; fills `left`."""
         total = 0.0
@@ -391,12 +391,12 @@ class Scheduler:
 
     def _give(
         self,
-        group: Group,
+        group: TaskGroup,
         amount: float,
         users: frozenset[frozenset[int]],
-        got: dict[Group, float],
+        got: dict[TaskGroup, float],
         rates: dict[int, float],
-        left: dict[Group, float],
+        left: dict[TaskGroup, float],
     ) -> None:
         if amount <= EPSILON:
             return
@@ -411,7 +411,7 @@ class Scheduler:
         for child, part in zip(children, given[len(tasks) :], strict=True):
             self._give(child, part, users, got, rates, left)
 
-    def _settle_split(self, group: Group, got: dict[Group, float], rates: dict[int, float], now: float) -> None:
+    def _settle_split(self, group: TaskGroup, got: dict[TaskGroup, float], rates: dict[int, float], now: float) -> None:
         group.settle(now)
         for pid in group.tasks:
             self._changed(pid, rates.get(pid, 0.0))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kitlib.node.simulated import ticks
-from kitlib.node.simulated.cpu_group import INFINITE, Group
+from kitlib.node.simulated.cpu_group import INFINITE, TaskGroup
 from kitlib.node.simulated.cpu_sharing import task_weight, water_fill
 
 EDGE = 2 * ticks.TICK / 1e9
@@ -15,19 +15,19 @@ CROWD = 64
 """More busy cgroups than these are not followed tick by tick."""
 
 
-def busy_groups(group: Group) -> Iterator[Group]:
+def busy_groups(group: TaskGroup) -> Iterator[TaskGroup]:
     """A cgroup and those below in which a process wants to run; each before those in it, by name."""
     yield group
     for _, child in sorted(group.active.items()):
         yield from busy_groups(child)
 
 
-def never_pauses(group: Group) -> bool:
+def never_pauses(group: TaskGroup) -> bool:
     """Whether each of its processes is so many threads that run whenever they may."""
     return all(want % 1 == 0 for want in group.tasks.values())
 
 
-def as_busy(group: Group) -> ticks.Busy:
+def as_busy(group: TaskGroup) -> ticks.Busy:
     """The same cgroups as the ticks see them."""
     below = tuple(as_busy(child) for _, child in sorted(group.active.items()))
     period = round(group.period * 1e9)
@@ -35,7 +35,7 @@ def as_busy(group: Group) -> ticks.Busy:
     return ticks.Busy(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
 
 
-def is_at_the_edge(group: Group) -> bool:
+def is_at_the_edge(group: TaskGroup) -> bool:
     """Whether a cgroup would get about as much without its quota as it may have (of one processor)."""
     if group.quota == INFINITE:
         return False

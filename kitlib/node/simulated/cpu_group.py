@@ -13,7 +13,7 @@ INFINITE = float("inf")
 
 
 @dataclass(eq=False, slots=True)
-class Group:
+class TaskGroup:
     """One cgroup as the CPU scheduler sees it.
 
     Attributes:
@@ -36,14 +36,14 @@ class Group:
     """
 
     path: str
-    parent: Group | None
+    parent: TaskGroup | None
     depth: int
     weight: float = TASK_WEIGHT
     quota: float = INFINITE
     period: float = 0.1
     cpus: frozenset[int] = frozenset()
     tasks: dict[int, float] = field(default_factory=dict)
-    active: dict[str, Group] = field(default_factory=dict)
+    active: dict[str, TaskGroup] = field(default_factory=dict)
     raw: float = 0.0
     wanted: float = 0.0
     wish: float = 0.0

@@ -8,7 +8,7 @@ import pytest
 
 from kitlib.api.authorization import Attributes
 from kitlib.api.errors import KitError
-from kitlib.apiserver.admission.authorization import Authorizer
+from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.admission.requester import ADMINISTRATOR, Requester, requested_by, service_account
 from kitlib.cluster import Cluster
 
@@ -38,7 +38,7 @@ def test_a_decision_says_which_binding_it_comes_from() -> None:
             binding("RoleBinding", "some", account),
         ]
     )
-    rbac = Authorizer(cluster.api.store)
+    rbac = RBACAuthorizer(cluster.api.store)
     get = Attributes("get", resource="pods", namespace="default")
     words = 'RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "reader" to Group "developers"'
     assert rbac.decide(ADA, get) == (True, words)

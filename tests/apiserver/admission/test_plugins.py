@@ -7,7 +7,7 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.errors import Forbidden
 from kitlib.apiserver.admission import plugins
-from kitlib.apiserver.admission.attributes import Attributes, attributes_of
+from kitlib.apiserver.admission.attributes import AdmissionAttributes, attributes_of
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.cluster import Cluster
 
@@ -48,11 +48,11 @@ def test_a_contributors_plugin_sees_create_update_and_delete(monkeypatch: pytest
     seen: list[tuple[str, str]] = []
 
     class Recorder(AdmissionPlugin):
-        def admit(self, about: Attributes, around: AdmissionContext) -> None:
+        def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
             seen.append(("admit", about.operation))
             about.object.metadata.labels["recorded"] = "yes"
 
-        def validate(self, about: Attributes, around: AdmissionContext) -> None:
+        def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
             seen.append(("validate", about.operation))
             if about.operation == "DELETE" and about.object.metadata.labels.get("keep"):
                 raise Forbidden("pods", about.object.name, "it is to be kept")

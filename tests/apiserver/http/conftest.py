@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
 from kitlib.cluster import Cluster
 
@@ -27,7 +27,7 @@ def call_of(dispatcher: Dispatcher) -> Call:
         sent = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         answer = dispatcher.handle(Request(method, path, parameters, named, sent))
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, Response):
             return 200, answer
         text = answer.body
         return answer.code, json.loads(text) if answer.content_type.startswith("application/json") else text

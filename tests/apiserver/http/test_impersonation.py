@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver.admission.authorization import Authorizer
+from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.http.impersonation import acting_user
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, User
@@ -52,7 +52,7 @@ def role(name: str, resource: str, group: str = "", names: tuple[str, ...] = ())
     ids=["nobody", "a user", "a user in groups", "a service account", "nobody known"],
 )
 def test_the_administrator_may_act_as_any_user(cluster: Any, headers: Headers, name: str, groups: Any) -> None:
-    found = acting_user(ADMINISTRATOR, headers, Authorizer(cluster.api.store))
+    found = acting_user(ADMINISTRATOR, headers, RBACAuthorizer(cluster.api.store))
     assert (found.name, found.groups) == (name, groups)
     assert found.impersonated_by == ("kubernetes-admin" if headers else "")
 
@@ -71,7 +71,7 @@ def test_the_administrator_may_act_as_any_user(cluster: Any, headers: Headers, n
 )
 def test_others_may_be_whom_their_roles_name(cluster: Any, headers: Headers, words: str) -> None:
     cluster.apply(role("as-ann", "users", names=("ann",)) + role("as-dev", "groups", names=("dev",)))
-    authorizer, guest = Authorizer(cluster.api.store), User("guest")
+    authorizer, guest = RBACAuthorizer(cluster.api.store), User("guest")
     with pytest.raises(StatusError, match=words):
         acting_user(guest, headers, authorizer)
     found = acting_user(guest, [("Impersonate-User", "ann"), ("Impersonate-Group", "dev")], authorizer)

@@ -10,7 +10,7 @@ import pytest
 from kitlib.api.authorization import Attributes
 from kitlib.api.rbac import PolicyRule
 from kitlib.apiserver.admission.authorization import rule_allows
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.rbac import VIEW, VIEW_BINDING
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.users import AUTHENTICATED, User, Users, life
@@ -45,7 +45,7 @@ def test_a_rule_covers_what_it_names(rule: dict[str, Any], about: tuple[str, ...
 def ask(dispatcher: Dispatcher, user: User, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     raw = b"" if body is None else json.dumps(body).encode()
     answer = dispatcher.handle(Request(method, path, {}, {"user-agent": "kubectl/v1"}, raw, user))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Response)
     return answer.code, json.loads(answer.body)
 
 

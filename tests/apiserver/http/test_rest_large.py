@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.rest import Rest
 from kitlib.cluster import Cluster
@@ -31,7 +31,7 @@ def test_a_list_makes_again_only_what_has_changed(monkeypatch: pytest.MonkeyPatc
         def listed(**headers: str) -> int:
             made.clear()
             answer = dispatcher.handle(Request("GET", "/api/v1/pods", {}, headers))
-            assert isinstance(answer, Answer) and answer.code == 200
+            assert isinstance(answer, Response) and answer.code == 200
             return len(made)
 
         assert listed(**TABLE) == 200

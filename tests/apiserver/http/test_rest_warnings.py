@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
 
 CONTAINER = {"name": "c", "image": "x:1"}
@@ -14,7 +14,7 @@ LABEL = "pod-security.kubernetes.io/warn"
 
 def warnings_of(dispatcher: Dispatcher, url: str, body: Any) -> tuple[str, ...]:
     answer = dispatcher.handle(Request("POST", url, {}, {}, json.dumps(body).encode()))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Response)
     assert answer.code == 201, answer.body
     return answer.warnings
 
@@ -49,5 +49,5 @@ def test_a_write_of_a_status_or_a_resize_is_not_warned_of_the_write_before(clust
         headers = {"content-type": "application/strategic-merge-patch+json"}
         url = f"/api/v1/namespaces/n/pods/p/{subresource}"
         answer = dispatcher.handle(Request("PATCH", url, {}, headers, json.dumps(change).encode()))
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, Response)
         assert (answer.code, answer.warnings) == (200, ()), answer.body

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.users import ADMINISTRATOR, User, service_account
 
@@ -31,7 +31,7 @@ def test_a_signing_request_names_who_sent_it_whatever_it_says(cluster: Any, user
     dispatcher = Dispatcher(cluster)
     dispatcher.authorizer.allows = lambda user, about: True  # type: ignore[method-assign]
     answer = dispatcher.handle(Request("POST", url, {}, {}, json.dumps({**body, "spec": SPEC}).encode(), user))
-    assert isinstance(answer, Answer) and answer.code == 201, answer
+    assert isinstance(answer, Response) and answer.code == 201, answer
     spec = json.loads(answer.body)["spec"]
     assert (spec["username"], spec["groups"], spec.get("uid", "")) == (user.name, list(user.groups), user.uid)
     assert "extra" not in spec

@@ -11,7 +11,7 @@ from kitlib.api.errors import AlreadyExists, Conflict, NotFound
 from kitlib.api.meta import LabelSelector, ObjectMeta
 from kitlib.apiserver.store import store as store_module
 from kitlib.apiserver.store.kinds import UnknownKind, resource
-from kitlib.apiserver.store.store import Gone, Store
+from kitlib.apiserver.store.store import ResourceExpired, Store
 
 
 def pod(name: str, namespace: str = "default", **labels: str) -> Pod:
@@ -213,7 +213,7 @@ def test_changes_are_forgotten_five_minutes_after_they_were_made() -> None:
         clock.move(50)
     changed(store, 3)
     store.compact()
-    with pytest.raises(Gone, match=r"too old resource version: 0 \(11\)"):
+    with pytest.raises(ResourceExpired, match=r"too old resource version: 0 \(11\)"):
         store.changes(0)
     assert len(store.changes(11)) == 3 and store.changes(14) == []
 
@@ -230,7 +230,7 @@ def test_what_a_watch_has_still_to_read_is_kept_until_it_is_read_or_dropped() ->
     assert len(watch.poll()) == 5
     clock.move(3600)
     store.compact()
-    with pytest.raises(Gone):
+    with pytest.raises(ResourceExpired):
         store.changes(1)
 
 
@@ -246,5 +246,5 @@ def test_a_reader_that_never_reads_does_not_keep_changes_for_ever(monkeypatch: p
         clock.move(600)
     store.compact()
     assert store.changes(store.version) == []
-    with pytest.raises(Gone):
+    with pytest.raises(ResourceExpired):
         watch.poll()

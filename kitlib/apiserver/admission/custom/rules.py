@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from kitlib.api.field_errors import Errors, duplicate, forbidden, invalid, required
-from kitlib.apiserver.validation.custom_resource_rules import Place, Rule, compiled_rules, escaped
+from kitlib.apiserver.validation.custom_resource_rules import Rule, SchemaRules, compiled_rules, escaped
 from kitlib.apiserver.validation.custom_resource_structural import EITHER, EMBEDDED, KEYS, Schema, below, parts
 from kitlib.cel.expression import Expression
 from kitlib.cel.library import Budget, EvaluationError, Maybe
@@ -51,7 +51,7 @@ def broken_rules(schema: Schema, data: Any, old: Any = None) -> Errors:
 
 
 @lru_cache(maxsize=64)
-def _rules_of(schema: str) -> Place:
+def _rules_of(schema: str) -> SchemaRules:
     return compiled_rules(json.loads(schema), "", [])
 
 
@@ -62,7 +62,7 @@ class _Run:
         self.found: Errors = []
         self.asked, self.budget = 0, Budget(MAX_COST)
 
-    def check(self, place: Place, data: Any, old: Any, path: str) -> None:
+    def check(self, place: SchemaRules, data: Any, old: Any, path: str) -> None:
         """A value and what is below it."""
         if data is None:
             return
@@ -82,7 +82,7 @@ class _Run:
                 last = known.get(_key(place, item), _MISSING) if known else _MISSING
                 self.check(place.items, item, last, f"{path}[{i}]")
 
-    def _rules(self, place: Place, data: Any, old: Any, path: str) -> None:
+    def _rules(self, place: SchemaRules, data: Any, old: Any, path: str) -> None:
         same = old is not _MISSING and old == data
         value = cel_value(data, place.schema, root=place.root)
         last = _MISSING if old is _MISSING or old is None else cel_value(old, place.schema, root=place.root)
@@ -97,7 +97,7 @@ class _Run:
                 given = Maybe(False) if last is _MISSING else Maybe(True, last)
             self._rule(rule, {"self": value, "oldSelf": given}, place, path)
 
-    def _rule(self, rule: Rule, names: Mapping[str, Any], place: Place, path: str) -> None:
+    def _rule(self, rule: Rule, names: Mapping[str, Any], place: SchemaRules, path: str) -> None:
         detail = ""
         try:
             if self._answer(rule.asks, names) is not True:
@@ -152,13 +152,13 @@ def _named(rule: Rule) -> str:
     return str(rule.data.get("message") or rule.data.get("rule")).strip()
 
 
-def _key(place: Place, item: Any) -> str:
+def _key(place: SchemaRules, item: Any) -> str:
     if not isinstance(item, dict):
         return ""
     return json.dumps([item.get(key) for key in place.schema.get(KEYS) or ()])
 
 
-def _by_keys(place: Place, old: Any) -> dict[str, Any]:
+def _by_keys(place: SchemaRules, old: Any) -> dict[str, Any]:
     """The items that stood in a list before, by their keys; only a list of type map has some."""
     if not isinstance(old, list) or not place.schema.get(KEYS):
         return {}

@@ -14,7 +14,7 @@ from kitlib.api.errors import Forbidden, Invalid
 from kitlib.api.field_errors import Errors
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.pod_templates import template_of
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.admission.podsecurity import baseline, restricted
 from kitlib.apiserver.admission.podsecurity.levels import (
@@ -167,7 +167,7 @@ def _significant(pod: Pod, old: Pod) -> bool:
 class PodSecurityPlugin(AdmissionPlugin):
     """Checks namespaces, pods and workloads where a label asks for a level. Source: podsecurity.Plugin.Validate."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj, newest, store = about.parent or about.object, around.release.minor, around.store
         if isinstance(obj, Namespace):
             before = about.old if isinstance(about.old, Namespace) else None

@@ -23,15 +23,15 @@ from kitlib.api.core import Namespace
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.apiserver.admission.attributes import Attributes
-from kitlib.apiserver.admission.authorization import Authorizer as RBAC
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
+from kitlib.apiserver.admission.authorization import RBACAuthorizer as RBAC
 from kitlib.apiserver.admission.policy.matching import matches
 from kitlib.apiserver.admission.requester import requester, service_account
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.store import Store
 from kitlib.cel import library as lib
-from kitlib.cel.admission_expressions import MAX_COST, Environment
-from kitlib.cel.authorizer import Authorizer, ServiceAccount
+from kitlib.cel.admission_expressions import MAX_COST, PolicyEnvironment
+from kitlib.cel.authorizer import AuthorizerValue, ServiceAccount
 from kitlib.cel.expression import Expression
 from kitlib.cel.library import EvaluationError
 
@@ -70,7 +70,7 @@ class CompiledPolicy:
     """
 
     def __init__(self, spec: ValidatingAdmissionPolicySpec | MutatingAdmissionPolicySpec) -> None:
-        self.environment = Environment(spec.param_kind is not None)
+        self.environment = PolicyEnvironment(spec.param_kind is not None)
         self.conditions = [
             (one.expression, self.environment.compile(one.expression, lib.BOOL, variables=False))
             for one in spec.match_conditions
@@ -106,14 +106,14 @@ class Variables(Mapping[str, Any]):
         return len(self._expressions)
 
 
-def authorizer(store: Store, about: Attributes) -> Authorizer:
+def authorizer(store: Store, about: AdmissionAttributes) -> AuthorizerValue:
     """What expressions ask who may do what: the user who writes, if no other is meant.
 
     Source: plugin/cel condition.go.
     """
     rbac, who = RBAC(store), requester()
 
-    def decide(asked: authorization.Attributes, account: ServiceAccount | None) -> authorization.Decision:
+    def decide(asked: authorization.Attributes, account: ServiceAccount | None) -> authorization.AuthorizationDecision:
         return rbac.decide(who if account is None else service_account(*account), asked)
 
     named = about.resource
@@ -124,7 +124,7 @@ def authorizer(store: Store, about: Attributes) -> Authorizer:
         namespace=about.object.namespace,
         name=about.object.name,
     )
-    return Authorizer(decide, request)
+    return AuthorizerValue(decide, request)
 
 
 def problem(text: str, error: EvaluationError) -> str:
@@ -156,7 +156,7 @@ def conditions_met(conditions: Sequence[tuple[str, Expression]], names: Mapping[
     return True
 
 
-def is_about(policy: Policy, binding: Binding, about: Attributes, namespace: Namespace | None) -> bool:
+def is_about(policy: Policy, binding: Binding, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
     """Whether a write is one that both the policy and the binding are about."""
     constraints, more = policy.spec.match_constraints, binding.spec.match_resources
     return (
@@ -166,7 +166,7 @@ def is_about(policy: Policy, binding: Binding, about: Attributes, namespace: Nam
     )
 
 
-def params_of(store: Store, policy: Policy, binding: Binding, about: Attributes) -> list[Any]:
+def params_of(store: Store, policy: Policy, binding: Binding, about: AdmissionAttributes) -> list[Any]:
     """The objects that a binding names as parameters; one None where the policy takes none.
 
     Raises:

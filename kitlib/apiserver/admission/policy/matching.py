@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from kitlib.api.admissionregistration import MatchResources, NamedRuleWithOperations
 from kitlib.api.core import Namespace
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.apiserver.admission.attributes import Attributes
+from kitlib.apiserver.admission.attributes import AdmissionAttributes
 
 EXACT = "Exact"
 _ANY = "*"
 
 
-def matches(resources: MatchResources, about: Attributes, namespace: Namespace | None) -> bool:
+def matches(resources: MatchResources, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
     """Whether the selectors match and a rule does, and no excluding rule.
 
     Args:
@@ -33,7 +33,7 @@ def matches(resources: MatchResources, about: Attributes, namespace: Namespace |
     return not resources.resource_rules or _some(resources.resource_rules, about, exact)
 
 
-def _matches_namespace(resources: MatchResources, about: Attributes, namespace: Namespace | None) -> bool:
+def _matches_namespace(resources: MatchResources, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
     """Objects without a namespace are matched, namespaces by labels of their own. Source: MatchNamespaceSelector."""
     selector = resources.namespace_selector
     if selector is None:
@@ -43,7 +43,7 @@ def _matches_namespace(resources: MatchResources, about: Attributes, namespace: 
     return namespace is None or LabelSelectorMatcher(selector).matches(namespace.metadata.labels)
 
 
-def _matches_labels(resources: MatchResources, about: Attributes) -> bool:
+def _matches_labels(resources: MatchResources, about: AdmissionAttributes) -> bool:
     """Before or after the write. Source: MatchObjectSelector."""
     if resources.object_selector is None:
         return True
@@ -51,11 +51,11 @@ def _matches_labels(resources: MatchResources, about: Attributes) -> bool:
     return any(matcher.matches(one.metadata.labels) for one in (about.new, about.old) if one is not None)
 
 
-def _some(rules: Sequence[NamedRuleWithOperations], about: Attributes, exact: bool) -> bool:
+def _some(rules: Sequence[NamedRuleWithOperations], about: AdmissionAttributes, exact: bool) -> bool:
     return any(_matches_rule(rule, about, exact) for rule in rules)
 
 
-def _matches_rule(rule: NamedRuleWithOperations, about: Attributes, exact: bool) -> bool:
+def _matches_rule(rule: NamedRuleWithOperations, about: AdmissionAttributes, exact: bool) -> bool:
     """Source: rules.Matcher.Matches; resourceNames of matching.go."""
     resource = about.resource
     scope = "Namespaced" if resource.namespaced else "Cluster"

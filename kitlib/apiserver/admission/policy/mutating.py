@@ -25,7 +25,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import MutationDenied
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict, to_json
-from kitlib.apiserver.admission.attributes import Attributes, shown
+from kitlib.apiserver.admission.attributes import AdmissionAttributes, shown
 from kitlib.apiserver.admission.custom.objects import schema_of
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
 from kitlib.apiserver.admission.policy.invocations import (
@@ -52,7 +52,7 @@ IF_NEEDED = "IfNeeded"
 FORBIDDEN, INVALID = "Forbidden", "Invalid"
 
 
-class Compiled(CompiledPolicy):
+class CompiledMutatingPolicy(CompiledPolicy):
     """The expressions of a policy, its mutations too."""
 
     def __init__(self, spec: MutatingAdmissionPolicySpec) -> None:
@@ -65,9 +65,9 @@ class Compiled(CompiledPolicy):
 
 
 @lru_cache(maxsize=128)
-def _compiled(text: str) -> Compiled:
+def _compiled(text: str) -> CompiledMutatingPolicy:
     """The expressions of a specification, given as JSON."""
-    return Compiled(from_dict(json.loads(text), MutatingAdmissionPolicySpec))
+    return CompiledMutatingPolicy(from_dict(json.loads(text), MutatingAdmissionPolicySpec))
 
 
 class _Key(NamedTuple):
@@ -87,7 +87,7 @@ def _denied(policy: MutatingAdmissionPolicy, binding: MutatingAdmissionPolicyBin
 class _Invocation:
     policy: MutatingAdmissionPolicy
     binding: MutatingAdmissionPolicyBinding
-    compiled: Compiled
+    compiled: CompiledMutatingPolicy
     params: KubeObject | None
 
     @property
@@ -100,7 +100,7 @@ class _Invocation:
         return _denied(self.policy, self.binding)
 
 
-class Request:
+class MutationRequest:
     """One write, which goes past the policies once or twice.
 
     Attributes:
@@ -111,7 +111,7 @@ class Request:
         about: the write.
     """
 
-    def __init__(self, store: Store, about: Attributes) -> None:
+    def __init__(self, store: Store, about: AdmissionAttributes) -> None:
         self.again = False
         self._store, self._about = store, about
         self._asked: set[_Key] = set()  # those that may be asked again
@@ -179,7 +179,10 @@ class Request:
         self._asked = set()
 
     def _invocations(
-        self, bound: Sequence[MutatingAdmissionPolicyBinding], about: Attributes, failures: list[tuple[str, str]]
+        self,
+        bound: Sequence[MutatingAdmissionPolicyBinding],
+        about: AdmissionAttributes,
+        failures: list[tuple[str, str]],
     ) -> Iterator[_Invocation]:
         """Every policy with every binding and parameter that is about the write."""
         name = about.object.namespace
@@ -224,13 +227,13 @@ class MutatingAdmissionPolicyPlugin(AdmissionPlugin):
     """Applies to every write except deletions, where a policy is bound."""
 
     def __init__(self) -> None:
-        self._request: Request | None = None
+        self._request: MutationRequest | None = None
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
-        self._request = Request(around.store, about)
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
+        self._request = MutationRequest(around.store, about)
         return self._mutated(about.object, around)
 
-    def admit_again(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+    def admit_again(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
         if self._request is None:
             return self.admit(about, around)
         return self._mutated(about.object, around, second=True)

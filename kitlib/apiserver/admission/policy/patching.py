@@ -17,7 +17,7 @@ from kitlib.api.structured_merge import merge
 from kitlib.api.typed_patch import atomics, problems
 from kitlib.apiserver.store.json_patch import PatchError, UnmetTest, apply_json_patch
 from kitlib.cel.library import EvaluationError, type_of
-from kitlib.cel.messages import Message, mismatches, plain
+from kitlib.cel.messages import MessageValue, mismatches, plain
 
 Schema = Mapping[str, Any] | None
 _TYPES, _NOT_APPLIED = "type mismatch: ", "error applying patch: "
@@ -38,7 +38,7 @@ def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObje
     Raises:
         MutationError: the value does not fit the object's type, or would replace a list or map as a whole.
     """
-    if not isinstance(value, Message):
+    if not isinstance(value, MessageValue):
         raise MutationError(f"unsupported return type from ApplyConfiguration expression: {type_of(value)}")
     wrong = mismatches(value)
     if wrong:
@@ -97,14 +97,14 @@ def _unknown(data: Any, obj: KubeObject) -> set[str]:
 
 def _operation(one: Any) -> dict[str, Any]:
     """Source: evaluatePatchExpression."""
-    if not isinstance(one, Message):
+    if not isinstance(one, MessageValue):
         raise MutationError(f"{_TYPES}JSONPatchType.expression should evaluate to array of JSONPatch: {type_of(one)}")
     made = {"op": one["op"], "path": one["path"]}
     if "from" in one:
         made["from"] = one["from"]
     if "value" in one:
         value = one["value"]
-        wrong = mismatches(value) if isinstance(value, Message) else []
+        wrong = mismatches(value) if isinstance(value, MessageValue) else []
         if wrong:
             raise MutationError(_TYPES + "\n".join(wrong))
         try:

@@ -20,7 +20,7 @@ from kitlib.api.admissionregistration import (
 from kitlib.api.core import Namespace
 from kitlib.api.errors import PolicyDenied
 from kitlib.api.serialize import from_dict, to_json
-from kitlib.apiserver.admission.attributes import Attributes, shown
+from kitlib.apiserver.admission.attributes import AdmissionAttributes, shown
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
@@ -51,7 +51,7 @@ MAX_MESSAGE = 5 * 1024
 
 
 @dataclass(frozen=True)
-class Refusal:
+class PolicyRefusal:
     """Why a policy refuses a write.
 
     Attributes:
@@ -67,7 +67,7 @@ class Refusal:
     of_policy: bool = False
 
 
-class Compiled(CompiledPolicy):
+class CompiledValidatingPolicy(CompiledPolicy):
     """The expressions of a policy, its validations and audit annotations too."""
 
     def __init__(self, spec: ValidatingAdmissionPolicySpec) -> None:
@@ -87,7 +87,7 @@ class Compiled(CompiledPolicy):
             for one in spec.audit_annotations
         ]
 
-    def refusals(self, names: Mapping[str, Any], ignore_errors: bool) -> list[Refusal]:
+    def refusals(self, names: Mapping[str, Any], ignore_errors: bool) -> list[PolicyRefusal]:
         """Why the write is refused; empty where it may be done.
 
         Args:
@@ -98,22 +98,22 @@ class Compiled(CompiledPolicy):
             if not conditions_met(self.conditions, names):
                 return []
         except ConditionError as error:
-            return [] if ignore_errors else [Refusal(str(error))]
+            return [] if ignore_errors else [PolicyRefusal(str(error))]
         names = {**names, "variables": Variables(self.variables, names)}
         found = []
         for validation, expression, message in self.validations:
             try:
                 if expression.evaluate(names, MAX_COST) is not True:
-                    found.append(Refusal(_message(validation, message, names), validation.reason or ""))
+                    found.append(PolicyRefusal(_message(validation, message, names), validation.reason or ""))
             except EvaluationError as error:
                 if not ignore_errors:
-                    found.append(Refusal(problem(validation.expression, error)))
+                    found.append(PolicyRefusal(problem(validation.expression, error)))
         for text, annotation in self.annotations:
             try:
                 annotation.evaluate(names, MAX_COST)
             except EvaluationError as error:
                 if not ignore_errors:
-                    found.append(Refusal(problem(text, error), is_failure=True))
+                    found.append(PolicyRefusal(problem(text, error), is_failure=True))
         return found
 
 
@@ -130,12 +130,12 @@ def _message(validation: Validation, expression: Expression | None, names: Mappi
 
 
 @lru_cache(maxsize=128)
-def _compiled(text: str) -> Compiled:
+def _compiled(text: str) -> CompiledValidatingPolicy:
     """The expressions of a specification, given as JSON."""
-    return Compiled(from_dict(json.loads(text), ValidatingAdmissionPolicySpec))
+    return CompiledValidatingPolicy(from_dict(json.loads(text), ValidatingAdmissionPolicySpec))
 
 
-def ask(store: Store, about: Attributes) -> list[str]:
+def ask(store: Store, about: AdmissionAttributes) -> list[str]:
     """Ask every policy that is bound.
 
     Returns:
@@ -151,7 +151,7 @@ def ask(store: Store, about: Attributes) -> list[str]:
     names = None
     warnings: list[str] = []
     denied: list[str] = []
-    first = Refusal("")
+    first = PolicyRefusal("")
     for binding in sorted(bindings, key=lambda one: one.name):
         policy = store.find(ValidatingAdmissionPolicy, binding.spec.policy_name, copy=False)
         if policy is None or not is_about(policy, binding, about, namespace):
@@ -176,9 +176,9 @@ def _asked(
     store: Store,
     policy: ValidatingAdmissionPolicy,
     binding: ValidatingAdmissionPolicyBinding,
-    about: Attributes,
+    about: AdmissionAttributes,
     names: Mapping[str, Any],
-) -> list[Refusal]:
+) -> list[PolicyRefusal]:
     """What a policy says, with each of its parameters; one that cannot be asked denies unless it ignores failures."""
     ignore = policy.spec.failure_policy == IGNORE
     try:
@@ -189,13 +189,15 @@ def _asked(
             found += compiled.refusals(seen, ignore)
         return found
     except UnknownParamKind as error:
-        return [] if ignore else [Refusal(f"failed to configure policy: {error}", is_failure=True, of_policy=True)]
+        return (
+            [] if ignore else [PolicyRefusal(f"failed to configure policy: {error}", is_failure=True, of_policy=True)]
+        )
     except (ConfigurationError, CompileError) as error:
-        return [] if ignore else [Refusal(f"failed to configure binding: {error}", is_failure=True)]
+        return [] if ignore else [PolicyRefusal(f"failed to configure binding: {error}", is_failure=True)]
 
 
 class ValidatingAdmissionPolicyPlugin(AdmissionPlugin):
     """Applies to every write, where a policy is bound."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         around.warnings += ask(around.store, about)

@@ -29,7 +29,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import APIError, Forbidden, InternalError, KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.apiserver.admission.attributes import Attributes, shown
+from kitlib.apiserver.admission.attributes import AdmissionAttributes, shown
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
@@ -50,7 +50,7 @@ from kitlib.apiserver.admission.webhook_calls import (
 from kitlib.apiserver.store.json_patch import PatchError, apply_json_patch
 from kitlib.apiserver.store.store import Store
 from kitlib.cel import library as lib
-from kitlib.cel.admission_expressions import Environment
+from kitlib.cel.admission_expressions import PolicyEnvironment
 from kitlib.cel.expression import Expression
 
 NEVER_ASKED = frozenset({*EXEMPT, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
@@ -82,7 +82,7 @@ class _Hook(NamedTuple):
     hook: ValidatingWebhook
 
 
-def _hooks(store: Store, kind: type[KubeObject], about: Attributes) -> Iterator[_Hook]:
+def _hooks(store: Store, kind: type[KubeObject], about: AdmissionAttributes) -> Iterator[_Hook]:
     """Return the webhooks whose rules, selectors and conditions match a write, in order."""
     configurations = store.list(kind, copy=False)
     if not configurations or about.resource.plural in NEVER_ASKED:
@@ -95,7 +95,7 @@ def _hooks(store: Store, kind: type[KubeObject], about: Attributes) -> Iterator[
                 yield _Hook(f"{one.name}/{i}/{hook.name}", hook)
 
 
-def _is_about(hook: ValidatingWebhook, about: Attributes, namespace: Namespace | None) -> bool:
+def _is_about(hook: ValidatingWebhook, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
     rules = [
         NamedRuleWithOperations(
             operations=rule.operations,
@@ -117,10 +117,12 @@ def _is_about(hook: ValidatingWebhook, about: Attributes, namespace: Namespace |
 
 @lru_cache(maxsize=256)
 def _condition(text: str) -> Expression:
-    return Environment(False).compile(text, lib.BOOL, variables=False)
+    return PolicyEnvironment(False).compile(text, lib.BOOL, variables=False)
 
 
-def _conditions_hold(store: Store, hook: ValidatingWebhook, about: Attributes, namespace: Namespace | None) -> bool:
+def _conditions_hold(
+    store: Store, hook: ValidatingWebhook, about: AdmissionAttributes, namespace: Namespace | None
+) -> bool:
     """Source: matchconditions matcher.Match: an error counts as the failure policy says."""
     if not hook.match_conditions:
         return True
@@ -134,7 +136,7 @@ def _conditions_hold(store: Store, hook: ValidatingWebhook, about: Attributes, n
         raise Forbidden(about.resource.qualified, about.object.name, str(error)) from None
 
 
-def _call(store: Store, one: _Hook, about: Attributes) -> WebhookCall:
+def _call(store: Store, one: _Hook, about: AdmissionAttributes) -> WebhookCall:
     """Return the call that asks a webhook about a write.
 
     Raises:
@@ -196,7 +198,7 @@ def _failed(hook: ValidatingWebhook, error: WebhookError) -> None:
         raise InternalError(f'Internal error occurred: failed calling webhook "{hook.name}": {error}')
 
 
-def validate(store: Store, about: Attributes, caller: WebhookCaller | None) -> list[str]:
+def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | None) -> list[str]:
     """Ask the validating webhooks about a write.
 
     Returns:
@@ -240,7 +242,9 @@ class MutatingRequest:
     Source: mutating/dispatcher.go Dispatch; reinvocationcontext.go.
     """
 
-    def __init__(self, store: Store, about: Attributes, caller: WebhookCaller | None, warnings: list[str]) -> None:
+    def __init__(
+        self, store: Store, about: AdmissionAttributes, caller: WebhookCaller | None, warnings: list[str]
+    ) -> None:
         self.again = False
         self._caller, self._warnings = caller, warnings
         self._store, self._about = store, about
@@ -276,7 +280,7 @@ class MutatingRequest:
         """Source: RequireReinvokingPreviouslyInvokedPlugins."""
         self._due |= self._asked
 
-    def _ask(self, one: _Hook, about: Attributes) -> KubeObject | None:
+    def _ask(self, one: _Hook, about: AdmissionAttributes) -> KubeObject | None:
         hook = one.hook
         try:
             try:
@@ -306,11 +310,11 @@ class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
     def __init__(self) -> None:
         self._request: MutatingRequest | None = None
 
-    def admit(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+    def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
         self._request = MutatingRequest(around.store, about, around.caller, around.warnings)
         return before_it_is_named(about.object, around.given, self._request.mutated)
 
-    def admit_again(self, about: Attributes, around: AdmissionContext) -> KubeObject | None:
+    def admit_again(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
         if self._request is None:
             return self.admit(about, around)
         return before_it_is_named(about.object, around.given, partial(self._request.mutated, second=True))
@@ -322,5 +326,5 @@ class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
 class ValidatingAdmissionWebhookPlugin(AdmissionPlugin):
     """Calls webhooks for every write, where webhooks are configured."""
 
-    def validate(self, about: Attributes, around: AdmissionContext) -> None:
+    def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         around.warnings += validate(around.store, about, around.caller)

@@ -26,7 +26,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.apiserver.admission.requester import requested_by
-from kitlib.apiserver.store.store import Gone
+from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
 from kitlib.cluster.control_plane.options import ClusterOptions
@@ -240,7 +240,7 @@ class ControlPlane:
                 log_error(error)
 
     def _answer(self, asked: dict[str, Any]) -> None:
-        head = wire.Request()
+        head = wire.ControlPlaneRequest()
         try:
             head = wire.request(asked)
             self._clock.follow(head.at)
@@ -273,7 +273,7 @@ class ControlPlane:
         }
         try:
             delta["changes"] = [[event.type, to_dict(event.object)] for event in store.changes(since)]
-        except Gone:
+        except ResourceExpired:
             delta["objects"] = [one for kind in cluster.snapshot().values() for one in kind]
         return delta
 

@@ -40,7 +40,7 @@ MAX_LINE = 256 << 20
 """Bytes of a line of the control plane's: one answer may hold all objects of a cluster."""
 
 
-class Request(msgspec.Struct, frozen=True):
+class ControlPlaneRequest(msgspec.Struct, frozen=True):
     """What every request carries: its number and kind, and as far as the owner has followed.
 
     Attributes:
@@ -68,7 +68,7 @@ class Started(msgspec.Struct):
     error: dict[str, Any] | None = None
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ControlPlaneResponse(msgspec.Struct, frozen=True):
     """What the control plane answers to a request, and what has happened since the last one."""
 
     id: int
@@ -110,15 +110,15 @@ def passed(line: bytes) -> Passed:
     return _decoded(_passed, line)
 
 
-def request(asked: dict[str, Any]) -> Request:
+def request(asked: dict[str, Any]) -> ControlPlaneRequest:
     """What a request carries, taken out of it: what is left are the arguments of its kind.
 
     Raises:
         KitError: where it does not fit.
     """
-    head = {name: asked.pop(name) for name in Request.__struct_fields__ if name in asked}
+    head = {name: asked.pop(name) for name in ControlPlaneRequest.__struct_fields__ if name in asked}
     try:
-        return convert(head, Request)
+        return convert(head, ControlPlaneRequest)
     except (msgspec.ValidationError, RecursionError) as error:
         raise KitError(f"a request is refused: {error}") from None
 
@@ -130,7 +130,7 @@ def check_answer(message: Mapping[str, Any]) -> None:
         KitError: where it does not.
     """
     try:
-        convert(message, Answer)
+        convert(message, ControlPlaneResponse)
     except (msgspec.ValidationError, RecursionError) as error:
         raise KitError(f"the control plane's answer is refused: {error}") from None
 

@@ -9,7 +9,7 @@ import pytest
 from kitlib.api.admissionregistration import MatchResources
 from kitlib.api.core import Namespace
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from kitlib.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
 from kitlib.apiserver.admission.policy.matching import matches
 from kitlib.apiserver.store.kinds import resource_of
 
@@ -30,7 +30,7 @@ def about(rule: dict[str, Any] | None, obj: Any = POD, **given: Any) -> bool:
     operation, subresource = given.pop("operation", CREATE), given.pop("subresource", "")
     old = given.pop("old", None)
     given = {"resourceRules": [rule] if rule else [], **given}
-    attributes = Attributes(operation, resource_of(obj), obj, old, subresource)
+    attributes = AdmissionAttributes(operation, resource_of(obj), obj, old, subresource)
     return matches(from_dict(given, MatchResources), attributes, SPACE if obj.namespace else None)
 
 

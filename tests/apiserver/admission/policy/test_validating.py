@@ -220,7 +220,7 @@ def test_what_a_controller_makes_is_denied_with_an_event() -> None:
 def test_a_policy_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = cluster(policy("object.metadata.name != 'none'"), binding())
     made.apply(pod("a"))
-    monkeypatch.setattr(validating, "Compiled", None)
+    monkeypatch.setattr(validating, "CompiledValidatingPolicy", None)
     made.apply(pod("b"))
 
 

@@ -17,7 +17,7 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.release import Release
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.store.store import Gone
+from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.control_plane.container import wire
@@ -181,7 +181,7 @@ def test_a_copy_that_was_away_too_long_begins_anew() -> None:
     everything = [one for kind in cluster.snapshot().values() for one in kind]
     copy.restart(everything, cluster.api.store.version)
     assert [p.name for p in copy.list("Pod")] == ["a", "b"]
-    with pytest.raises(Gone, match="too old resource version"):
+    with pytest.raises(ResourceExpired, match="too old resource version"):
         watch.poll()
     with pytest.raises(KitError, match="copy"):
         copy.create(copy.get("Pod", "a", "default"))
