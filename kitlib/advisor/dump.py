@@ -42,7 +42,7 @@ from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.study.changes import Change, changes
+from kitlib.study.changes import ReleaseChange, changes
 
 T = TypeVar("T", bound=KubeObject)
 COMMAND = (
@@ -316,7 +316,7 @@ class Dump:
         """Return the decision about a pod under another release, its own place left out."""
         return replace(self, release=release).explain(pod)
 
-    def changes(self, before: Release, after: Release, settings: KubeletSettings | None = None) -> list[Change]:
+    def changes(self, before: Release, after: Release, settings: KubeletSettings | None = None) -> list[ReleaseChange]:
         """Return the differences for the cluster's objects between two releases; see `kitlib.study.changes`."""
         return changes(self.pods, self.nodes, self.decide, before, after, settings)
 

@@ -44,9 +44,9 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
     from kitlib.lab.files import write_whole
-    from kitlib.study.sweeps.definition import Definition
+    from kitlib.study.sweeps.definition import SweepDefinition
 
-    definition = Definition.read(options.file)
+    definition = SweepDefinition.read(options.file)
     found = definition.sweep().run(
         workers=options.workers,
         client=options.client,

@@ -50,7 +50,7 @@ TICK = 0.5
 class _ObservedRuntime(SimulatedRuntime):
     """The simulated runtime, with the memory figures of the observed machine and the ends of its containers."""
 
-    def __init__(self, replay: Replay, kernel: Kernel) -> None:
+    def __init__(self, replay: KubeletReplay, kernel: Kernel) -> None:
         super().__init__(kernel, [Image(IMAGE, 2**20)])
         self._replay = replay
         self._started: dict[str, int] = {}
@@ -89,7 +89,7 @@ class _ObservedRuntime(SimulatedRuntime):
         return found
 
 
-class Replay(Observer):
+class KubeletReplay(Observer):
     """One case. Implements `kitlib.kubelet.loop.interfaces.Reports`; keeps a timeline like the observed one.
 
     Args:

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
-from kitlib.conformance._kubelet_replay import Replay
-from kitlib.conformance.runner import Difference
+from kitlib.conformance._kubelet_replay import KubeletReplay
+from kitlib.conformance.runner import CaseDifference, KnownDifference
 from kitlib.kubelet.cm.cgroup_names import NODE_ALLOCATABLE_CGROUP
 
 FILE = "kubelet_dynamics"
@@ -37,7 +37,7 @@ _OTHERS = ("KubeAPIReadyz", "ClusterIPNotAllocated")
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
     """The digest of what the kit's node shows while the case's actions are done to it."""
-    return {"timeline": digest(Replay(case, FILES).run())}
+    return {"timeline": digest(KubeletReplay(case, FILES).run())}
 
 
 def reduce(name: str, value: Any) -> Any:
@@ -165,14 +165,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
 # What differs for other reasons than the kubelet's rules.
 
 
-class Known(NamedTuple):
-    """A difference that is not the kubelet's: why, and whether one is such."""
-
-    reason: str
-    holds: Callable[[Mapping[str, Any], Difference], bool]
-
-
-def _not_sampled(case: Mapping[str, Any], difference: Difference) -> bool:
+def _not_sampled(case: Mapping[str, Any], difference: CaseDifference) -> bool:
     """Values that stood for less than the time between two looks: the seen ones come in the same order."""
     del case
     if not difference.field.startswith("timeline.qos."):
@@ -182,9 +175,9 @@ def _not_sampled(case: Mapping[str, Any], difference: Difference) -> bool:
     return bool(all_values) and all(value in rest for value in seen) and seen[-1] == all_values[-1]
 
 
-DIFFERENCES = (Known("observation: a value stood for less than the time between two looks", _not_sampled),)
+DIFFERENCES = (KnownDifference("observation: a value stood for less than the time between two looks", _not_sampled),)
 
 
-def attribute(case: Mapping[str, Any], difference: Difference) -> str:
+def attribute(case: Mapping[str, Any], difference: CaseDifference) -> str:
     """Why a difference is none of the kubelet's; "" = it is a mistake."""
     return next((one.reason for one in DIFFERENCES if one.holds(case, difference)), "")

@@ -8,14 +8,14 @@ read like the real ones. What differs for a reason of the runtime, of the machin
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from kitlib.api.core import Pod, PodStatus
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.conformance._observed import Observer, workload_command
-from kitlib.conformance.runner import Difference
+from kitlib.conformance.runner import CaseDifference, KnownDifference
 from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.cgroup_names import Runtime, escape_systemd
@@ -196,29 +196,22 @@ class _Paths:
 # What differs for other reasons than the kubelet's rules.
 
 
-class Known(NamedTuple):
-    """A difference that is not the kubelet's: why, and whether one is such."""
-
-    reason: str
-    holds: Callable[[Mapping[str, Any], Difference], bool]
-
-
 def _limitation(case: Mapping[str, Any], words: str) -> bool:
     return any(words in text for text in case.get("limitations", ()))
 
 
-def _clamped(case: Mapping[str, Any], difference: Difference) -> bool:
+def _clamped(case: Mapping[str, Any], difference: CaseDifference) -> bool:
     if not _limitation(case, "no CAP_SYS_RESOURCE") or "omScoreAdj" not in difference.field.split(".")[0]:
         return False
     return difference.expected == "0" and int(difference.found or 0) < 0
 
 
-def _load_balance(case: Mapping[str, Any], difference: Difference) -> bool:
+def _load_balance(case: Mapping[str, Any], difference: CaseDifference) -> bool:
     static = case["kubeletConfiguration"].get("cpuManagerPolicy") == "static"
     return static and difference.field.endswith(".cpuset.sched_load_balance") and difference.expected == '"0"'
 
 
-def _no_limit_of_huge_pages(case: Mapping[str, Any], difference: Difference) -> bool:
+def _no_limit_of_huge_pages(case: Mapping[str, Any], difference: CaseDifference) -> bool:
     """Newer kernels show "no limit" of huge pages as it is, others in whole huge pages; the kit's like the others."""
     del case
     file = difference.field.rpartition("hugetlb.")[2]
@@ -231,7 +224,7 @@ def _no_limit_of_huge_pages(case: Mapping[str, Any], difference: Difference) -> 
     )
 
 
-def _rejected_counts(case: Mapping[str, Any], difference: Difference) -> bool:
+def _rejected_counts(case: Mapping[str, Any], difference: CaseDifference) -> bool:
     """The QoS cgroup of Burstable with the rejected pods counted: exactly that value."""
     if not _limitation(case, "within a minute of a pod's rejection"):
         return False
@@ -243,15 +236,15 @@ def _rejected_counts(case: Mapping[str, Any], difference: Difference) -> bool:
 
 
 DIFFERENCES = (
-    Known("machine: no CAP_SYS_RESOURCE, so scores below 0 are shown as 0", _clamped),
-    Known(
+    KnownDifference("machine: no CAP_SYS_RESOURCE, so scores below 0 are shown as 0", _clamped),
+    KnownDifference(
         "OpenShift's patch (openshift/kubernetes #1580), not Kubernetes: slices under the static policy", _load_balance
     ),
-    Known("machine: its kernel does not round the absence of a limit to huge pages", _no_limit_of_huge_pages),
-    Known("timing: a rejected static pod counts in its QoS cgroup until the next minute", _rejected_counts),
+    KnownDifference("machine: its kernel does not round the absence of a limit to huge pages", _no_limit_of_huge_pages),
+    KnownDifference("timing: a rejected static pod counts in its QoS cgroup until the next minute", _rejected_counts),
 )
 
 
-def attribute(case: Mapping[str, Any], difference: Difference) -> str:
+def attribute(case: Mapping[str, Any], difference: CaseDifference) -> str:
     """Why a difference is none of the kubelet's; "" = it is a mistake."""
     return next((one.reason for one in DIFFERENCES if one.holds(case, difference)), "")

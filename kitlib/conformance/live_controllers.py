@@ -110,7 +110,7 @@ class RecordedCluster(SimulatedCluster):
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
     """Go through a scenario."""
-    replay = Replay(case)
+    replay = ControllerReplay(case)
     return {"observed": [replay.step(step) for step in case["steps"]]}
 
 
@@ -121,7 +121,7 @@ def compare(case: dict[str, Any], field: str, expected: Any, found: Any) -> bool
     return all(comparable(left) == comparable(right) for left, right in zip(expected, found, strict=True))
 
 
-class Replay:
+class ControllerReplay:
     """One scenario on a cluster of its own."""
 
     def __init__(self, case: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kitlib.api.boundary import not_utf8
 from kitlib.api.errors import KitError
@@ -39,7 +39,7 @@ _NOT_KINDS = ("runner",)
 
 
 @dataclass(frozen=True)
-class Difference:
+class CaseDifference:
     """One field of one case that came out otherwise.
 
     Attributes:
@@ -56,6 +56,18 @@ class Difference:
 
     def __str__(self) -> str:
         return f"line {self.line}, {self.field}: expected {self.expected or 'nothing'}, found {self.found or 'nothing'}"
+
+
+class KnownDifference(NamedTuple):
+    """A difference between an observation and the kit that is not the kubelet's.
+
+    Attributes:
+        reason: what makes it: the observation, the machine or the runtime.
+        holds: tells from a case and a difference whether it is such a one.
+    """
+
+    reason: str
+    holds: Callable[[Mapping[str, Any], CaseDifference], bool]
 
 
 @dataclass
@@ -77,7 +89,7 @@ class FileResult:
     failed: int = 0
     unchecked: Counter[str] = field(default_factory=Counter)
     attributed: Counter[str] = field(default_factory=Counter)
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[CaseDifference] = field(default_factory=list)
 
     def __str__(self) -> str:
         named = ", ".join(f"{name} ({count})" for name, count in sorted(self.unchecked.items()))
@@ -210,11 +222,11 @@ def _check(
     number: int,
     unchecked: Counter[str],
     reduce: Callable[[str, Any], Any],
-) -> Iterator[Difference]:
+) -> Iterator[CaseDifference]:
     try:
         found = check(case)
     except Exception as error:  # a case that breaks the kit is a failed case, and the next one is still checked
-        yield Difference(number, "(error)", "", f"{type(error).__name__}: {error}")
+        yield CaseDifference(number, "(error)", "", f"{type(error).__name__}: {error}")
         return
     for name, expected in case.items():
         if name in inputs:
@@ -228,7 +240,7 @@ def _check(
         yield from compare_values(number, name, reduce(name, expected), reduce(name, found[name]))
     for name in found:
         if name not in case:
-            yield Difference(number, name, "", _json(found[name]))
+            yield CaseDifference(number, name, "", _json(found[name]))
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:
@@ -241,8 +253,8 @@ def _without(value: Any, names: frozenset[str]) -> Any:
 
 
 def _unexplained(
-    differences: Iterable[Difference], attribute: Callable[[Difference], str], attributed: Counter[str]
-) -> list[Difference]:
+    differences: Iterable[CaseDifference], attribute: Callable[[CaseDifference], str], attributed: Counter[str]
+) -> list[CaseDifference]:
     """The differences that are mistakes; the others are counted."""
     mistakes = []
     for one in differences:
@@ -254,15 +266,15 @@ def _unexplained(
     return mistakes
 
 
-def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterator[Difference]:
+def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterator[CaseDifference]:
     """The places where two JSON values differ; numbers and booleans are not mixed up."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key in [*expected, *(k for k in found if k not in expected)]:
             below = f"{path}.{key}"
             if key not in found:
-                yield Difference(number, below, _json(expected[key]), "")
+                yield CaseDifference(number, below, _json(expected[key]), "")
             elif key not in expected:
-                yield Difference(number, below, "", _json(found[key]))
+                yield CaseDifference(number, below, "", _json(found[key]))
             else:
                 yield from compare_values(number, below, expected[key], found[key])
     elif isinstance(expected, list) and isinstance(found, list | tuple) and len(expected) == len(found):
@@ -271,7 +283,7 @@ def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterato
     elif isinstance(found, tuple):
         yield from compare_values(number, path, expected, list(found))
     elif expected != found or isinstance(expected, bool) != isinstance(found, bool):
-        yield Difference(number, path, _json(expected), _json(found))
+        yield CaseDifference(number, path, _json(expected), _json(found))
 
 
 def _json(value: Any) -> str:

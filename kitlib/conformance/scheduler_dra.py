@@ -8,7 +8,7 @@ from kitlib.api.devices import AllocationResult
 from kitlib.api.serialize import to_dict
 from kitlib.conformance import _scheduler_fresh as fresh
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.plugins.dynamicresources.state import NAME, State
+from kitlib.scheduler.plugins.dynamicresources.state import NAME, ClaimState
 
 FILE = "scheduler_dra"
 RELEASE = "1.36"
@@ -28,7 +28,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 def allocated(decision: Decision) -> dict[str, Any] | None:
     """Node -> claim -> what it would get there; None where no claim waits for devices."""
     state = decision.filters.states.get(NAME) if decision.filters is not None else None
-    if not isinstance(state, State) or state.allocator is None:
+    if not isinstance(state, ClaimState) or state.allocator is None:
         return None
     names = [claim.name for claim in state.allocator.claims]
     return {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps.definition import Definition
+from kitlib.study.sweeps.definition import SweepDefinition
 
 FOLDER = Path(__file__).parent / "sweeps"
 
@@ -21,7 +21,7 @@ def examples() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def example(name: str) -> Definition:
+def example(name: str) -> SweepDefinition:
     """An example by its name.
 
     Raises:
@@ -29,4 +29,4 @@ def example(name: str) -> Definition:
     """
     if name not in examples():
         raise KitError(f"no sweep {name!r}; valid values: {', '.join(examples())}")
-    return Definition.read(FOLDER / f"{name}.yaml")
+    return SweepDefinition.read(FOLDER / f"{name}.yaml")

@@ -30,7 +30,7 @@ from kitlib.lab import collected, submissions
 from kitlib.lab.recheck import recheck as replay
 from kitlib.lab.remarks import SharedFile, remarks
 from kitlib.lab.score import hint_cost
-from kitlib.study.sweeps import Progress, Row, sweep
+from kitlib.study.sweeps import SweepProgress, SweepRow, sweep
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the full-width forms too."""
@@ -85,7 +85,7 @@ def read_learners(
     *,
     recheck: bool = False,
     workers: int | None = None,
-    progress: Callable[[Progress], Any] | bool = False,
+    progress: Callable[[SweepProgress], Any] | bool = False,
     key: Path | None = None,
 ) -> list[LearnerRow]:
     """One row for every progress file in `folder`, by name.
@@ -160,7 +160,7 @@ def names_are_good_faith(rows: Iterable[LearnerRow]) -> bool:
     return not any(row.owners for row in rows)
 
 
-def _learner_row(learner: str, row: Row, recheck: bool) -> LearnerRow:
+def _learner_row(learner: str, row: SweepRow, recheck: bool) -> LearnerRow:
     """A learner's row; a file at which a process ended, or its code failed, is a bad one."""
     if not row.error:
         return convert({**row.values["found"], "learner": learner}, LearnerRow)

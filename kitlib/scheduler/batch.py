@@ -67,7 +67,7 @@ class OpportunisticBatch:
         self._last: LikePods | None = None
         self._rooms: OrderedDict[Hashable, Room] = OrderedDict()
         self._changes = -1
-        self._moment: Moment | None = None
+        self._moment: BatchMoment | None = None
 
     def like(self, pod: Pod, handle: Handle) -> LikePods | None:
         """What is known of pods like this one; None for the first one, and where a plugin must see every pod.
@@ -155,13 +155,13 @@ class OpportunisticBatch:
         snapshot, moment = self._context.snapshot, self._moment
         known = (snapshot.changes, snapshot.counts)
         if moment is None or moment.known != known or snapshot.history is not moment.history:
-            moment = self._moment = Moment(replace(self._context, snapshot=snapshot.columns_only()), known)
+            moment = self._moment = BatchMoment(replace(self._context, snapshot=snapshot.columns_only()), known)
             snapshot.history = moment.history
         return LaterAnswers(moment, len(moment.history), like, pod, self._context)
 
 
 @dataclass
-class Moment:
+class BatchMoment:
     """A cluster as it stood, and what came and went since.
 
     Attributes:
@@ -192,7 +192,7 @@ class LaterAnswers:
         now: the cluster as it stands when it is asked.
     """
 
-    def __init__(self, moment: Moment, length: int, like: LikePods, pod: Pod, now: Context) -> None:
+    def __init__(self, moment: BatchMoment, length: int, like: LikePods, pod: Pod, now: Context) -> None:
         self._moment, self._length, self._pod = moment, length, pod
         self._handle, self._info = like.handle, like.info
         self._now, self._version = now, (now.snapshot.changes, now.snapshot.version)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
+from kitlib.scheduler.framework.binding import BindingProgress, bind, reserve_and_permit, unreserve
 from kitlib.scheduler.framework.framework import Framework
 from kitlib.scheduler.framework.status import Code, Status
 
@@ -20,7 +20,7 @@ class _Cycle(NamedTuple):
     """A pod's binding cycle."""
 
     profile: Framework
-    binding: Binding
+    binding: BindingProgress
     decision: Decision
 
 

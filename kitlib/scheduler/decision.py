@@ -14,7 +14,7 @@ import numpy as np
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
-from kitlib.scheduler.framework.binding import Binding
+from kitlib.scheduler.framework.binding import BindingProgress
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.fit_error import count_reasons, fit_error
 from kitlib.scheduler.framework.post_filter import PostFilterResult
@@ -25,7 +25,7 @@ MAX_MESSAGE = 1024
 """Events are cut off there. Source: schedule_one.go truncateMessage."""
 
 
-class Answers(Protocol):
+class PluginResults(Protocol):
     """What Filter and Score plugins said about all nodes; made when it is asked for, perhaps.
 
     Attributes:
@@ -68,10 +68,10 @@ class Decision:
     nodes: list[str]
     release: Release
     gate: Status | None = None
-    answers: Answers = field(default_factory=Given)
+    answers: PluginResults = field(default_factory=Given)
     post_filter: PostFilterResult | None = None
     suggested_host: str = ""
-    binding: Binding | None = None
+    binding: BindingProgress | None = None
     evaluated_nodes: int = 0
 
     @classmethod

@@ -17,7 +17,7 @@ import numpy as np
 from kitlib.api.core import Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.scheduler.decision import Decision, Given
-from kitlib.scheduler.framework.binding import Binding, reserve_and_permit
+from kitlib.scheduler.framework.binding import BindingProgress, reserve_and_permit
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.framework import Framework, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context, Nominated, Plugin, PreFilterResult
@@ -80,7 +80,7 @@ def explain(profile: Framework, pod: Pod, context: Context, nominated: Nominated
     outcome = find_nodes_that_pass_filters(framework, info, context, nominated)
     decision = Decision(pod, snapshot.names, context.release, answers=Given(outcome))
     if len(outcome.feasible):
-        decision.binding = Binding(info, snapshot.nodes[outcome.feasible[0]])
+        decision.binding = BindingProgress(info, snapshot.nodes[outcome.feasible[0]])
         reserve_and_permit(framework, decision.binding)
     else:
         decision.post_filter = run_post_filter_plugins(framework, info, context, outcome, nominated)

@@ -20,7 +20,7 @@ from kitlib.scheduler.framework.events import (
     NODE_ADD,
     NODE_DELETE,
     UNSCHEDULED_POD_DELETE,
-    Action,
+    ActionType,
     ClusterEvent,
     is_scaled_down,
     node_change_events,
@@ -96,7 +96,7 @@ class EventHandlers:
             for event in pod_change_events(new, old):
                 self.move_all(event, old, new)
         elif _held(old) != _held(new) and is_scaled_down(new, old):
-            self.move_all(ClusterEvent(ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), old, new)
+            self.move_all(ClusterEvent(ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN), old, new)
 
     def _follow_resize(self, old: Pod, new: Pod) -> None:
         """A running pod waits in the queue as long as its resize is deferred. Source: KEP-5836."""
@@ -177,13 +177,15 @@ class EventHandlers:
         if isinstance(obj, DeviceTaintRule):
             self._slices_changed(obj)
         else:
-            self.move_all(ClusterEvent(obj.kind, Action.ADD if old is None else Action.UPDATE), old, obj, obj.name)
+            self.move_all(
+                ClusterEvent(obj.kind, ActionType.ADD if old is None else ActionType.UPDATE), old, obj, obj.name
+            )
 
     def _slices_changed(self, rule: DeviceTaintRule) -> None:
         """A rule changes the slices that it is about. Source: resourceslice/tracker, which the scheduler watches."""
         for one in self._scheduler.context.claims.slices.values():
             if rule.spec.device_selector is None or rule.spec.device_selector.driver in (None, one.spec.driver):
-                self.move_all(ClusterEvent(one.kind, Action.UPDATE), one, one, one.name)
+                self.move_all(ClusterEvent(one.kind, ActionType.UPDATE), one, one, one.name)
 
     def delete_device_object(self, obj: Known) -> None:
         """A claim, a device class, a slice of devices or a rule about them is gone."""
@@ -191,7 +193,7 @@ class EventHandlers:
         if isinstance(obj, DeviceTaintRule):
             self._slices_changed(obj)
         else:
-            self.move_all(ClusterEvent(obj.kind, Action.DELETE), obj, None, obj.name)
+            self.move_all(ClusterEvent(obj.kind, ActionType.DELETE), obj, None, obj.name)
 
     def move_all(
         self, event: ClusterEvent, old: Any, new: Any, name: str = "", *, besides: str = "", sit_out: bool = False
@@ -206,7 +208,7 @@ class EventHandlers:
         moved = self._queue.move_all(event, old, new, besides=besides)
         for info in moved if sit_out else ():
             info.sits_out = True
-        if event.resource != ASSIGNED_POD or moved or event.action is Action.DELETE:
+        if event.resource != ASSIGNED_POD or moved or event.action is ActionType.DELETE:
             brought = ", ".join(info.key for info in moved)
             about = name or pod_key(new if new is not None else old)
             self._trace(event.label, about, f"may help {brought}" if brought else "helps nobody who waits")

@@ -23,7 +23,7 @@ from kitlib.scheduler.framework.post_filter import OVERRIDE
 from kitlib.scheduler.framework.status import REJECTED, Code
 from kitlib.scheduler.metrics import SchedulingMetrics
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER
-from kitlib.scheduler.queue.clock import Clock
+from kitlib.scheduler.queue.clock import QueueClock
 from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_uid
 from kitlib.scheduler.queue.scheduling_queue import MAX_IN_POOL_MS, Registrations, SchedulingQueue, max_in_pool_ms
 from kitlib.scheduler.scheduler import RESIZE_PREEMPTION, Scheduler
@@ -58,7 +58,7 @@ class SchedulingLoop:
         metrics: what it has counted.
     """
 
-    def __init__(self, scheduler: Scheduler, sink: Sink, clock: Clock) -> None:
+    def __init__(self, scheduler: Scheduler, sink: Sink, clock: QueueClock) -> None:
         self.scheduler, self._sink, self._clock = scheduler, sink, clock
         release = scheduler.release
         hints = {

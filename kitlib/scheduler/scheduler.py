@@ -23,8 +23,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.batch import OpportunisticBatch, are_batches_on
 from kitlib.scheduler.binding_cycle import BindingCycles
 from kitlib.scheduler.decision import Decision, Given
-from kitlib.scheduler.framework.binding import Binding
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.binding import BindingProgress
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.framework import commit_post_filter, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context
@@ -82,7 +82,7 @@ class Scheduler:
         nominated: Iterable[Pod] = (),
         volumes: Volumes | Iterable[object] = (),
         extenders: Sequence[Extender] = (),
-        claims: Claims | Iterable[object] = (),
+        claims: DRAManager | Iterable[object] = (),
         batching: bool = True,
     ) -> None:
         self.release = Release(release) if isinstance(release, str) else (release or Release.followed())
@@ -92,7 +92,7 @@ class Scheduler:
         self._start = 0
         self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
-        book = claims if isinstance(claims, Claims) else Claims.of(claims)
+        book = claims if isinstance(claims, DRAManager) else DRAManager.of(claims)
         book.obeys_rules = self.release.enabled("DRADeviceTaintRules")
         self.context = Context(self._snapshot, self.release, claims=book)
         self.set_objects(
@@ -352,7 +352,7 @@ class Scheduler:
             self._start = (self._start + decision.evaluated_nodes) % len(snapshot.nodes)
         if decision.suggested_host:
             info = self._assume(pod, decision, like[1] if like is not None else None)
-            decision.binding = Binding(info, snapshot.nodes[info.row])
+            decision.binding = BindingProgress(info, snapshot.nodes[info.row])
             self.bindings.begin(profile, decision)
         elif decision.post_filter is not None and decision.post_filter.effects:
             info = PodInfo(pod, self.release)

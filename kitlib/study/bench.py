@@ -30,7 +30,7 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 
 
 @dataclass(frozen=True)
-class Result:
+class BenchResult:
     """One figure.
 
     Attributes:
@@ -52,7 +52,7 @@ def run(
     runs: int = 3,
     pods: int = PODS,
     clock: Callable[[], float] = time.perf_counter,
-) -> list[Result]:
+) -> list[BenchResult]:
     """Measure.
 
     Args:
@@ -71,7 +71,7 @@ def run(
         for size in sizes:
             count = min(pods, 4 * size) if workload == "preempt" else pods
             figures = tuple(_once(workload, size, count, clock) for _ in range(runs))
-            made.append(Result(workload, size, statistics.median(figures), figures))
+            made.append(BenchResult(workload, size, statistics.median(figures), figures))
     return made
 
 

@@ -1,8 +1,8 @@
 """Differences for given objects between two releases: placements, messages, classes, cgroup values, defaults.
 
 Each pod is decided under both releases in its current state, and each node's cgroups are computed under both. Each
-difference is one `Change`, with the gates or behaviours that cause it. Gates with different defaults that change none
-of the objects are listed as well, so that unused features are not hidden.
+difference is one `ReleaseChange`, with the gates or behaviours that cause it. Gates with different defaults that change
+none of the objects are listed as well, so that unused features are not hidden.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NOT_FOLLOWED = {
 
 
 @dataclass(frozen=True)
-class Change:
+class ReleaseChange:
     """A difference between two releases.
 
     Attributes:
@@ -81,7 +81,7 @@ def changes(
     before: Release,
     after: Release,
     settings: KubeletSettings | None = None,
-) -> list[Change]:
+) -> list[ReleaseChange]:
     """Return the differences for some objects between two releases.
 
     Args:
@@ -96,7 +96,7 @@ def changes(
     found += _of_defaults(before, after, settings or KubeletSettings())
     named = {gate for change in found for gate in change.gates}
     found += [
-        Change(
+        ReleaseChange(
             "gate",
             gate.name,
             str(gate.stage(before.minor) or "unknown"),
@@ -109,22 +109,22 @@ def changes(
     return found
 
 
-def _of_pod(pod: Pod, decide: Decide, before: Release, after: Release) -> Iterator[Change]:
+def _of_pod(pod: Pod, decide: Decide, before: Release, after: Release) -> Iterator[ReleaseChange]:
     qos = [str(compute_pod_qos(pod, release)) for release in (before, after)]
     if qos[0] != qos[1]:
         why: tuple[str, ...] = ("KitEmptyPodLevelIgnored",)
-        yield Change("QoS class", f"pod {pod.key}", qos[0], qos[1], why, _sources(why))
+        yield ReleaseChange("QoS class", f"pod {pod.key}", qos[0], qos[1], why, _sources(why))
     found = compare_decisions(lambda release: decide(pod, release), before, after)
     why = tuple(found.gates) or found.together
     about = f"pod {pod.key}{' (scheduled anew)' if pod.spec.node_name else ''}"
     fit = [", ".join(decision.feasible) or "no node" for decision in (found.before, found.after)]
     if not found.same_decision:
-        yield Change("placement", about, fate(found.before), fate(found.after), why, _sources(why))
+        yield ReleaseChange("placement", about, fate(found.before), fate(found.after), why, _sources(why))
     elif fit[0] != fit[1]:
-        yield Change("nodes that fit", about, fit[0], fit[1], why, _sources(why))
+        yield ReleaseChange("nodes that fit", about, fit[0], fit[1], why, _sources(why))
     if found.before.message != found.after.message and not pod.spec.node_name:
         words = found.before.message or "no event", found.after.message or "no event"
-        yield Change("message", about, words[0], words[1], why, _sources(why))
+        yield ReleaseChange("message", about, words[0], words[1], why, _sources(why))
 
 
 def _sources(names: Iterable[str]) -> str:
@@ -134,7 +134,7 @@ def _sources(names: Iterable[str]) -> str:
 
 def _of_cgroups(
     pods: Sequence[Pod], nodes: Sequence[Node], before: Release, after: Release, settings: KubeletSettings
-) -> Iterator[Change]:
+) -> Iterator[ReleaseChange]:
     """Return files of the desired cgroup trees (cgroup v2) with another value; a pod that moves is one change."""
     differing = [gate for gate in GATES if before.enabled(gate) != after.enabled(gate)]
     for node in nodes:
@@ -145,7 +145,7 @@ def _of_cgroups(
         machine = MachineInfo.declare(max(1, cpu.milli_value() // 1000), memory.value())
         old, new = (_files(machine, settings, here, release) for release in (before, after))
         moved = _moved(here, old, new)
-        yield from (Change("cgroup", f"{node.name} pod {key}", *paths) for key, paths in moved.items())
+        yield from (ReleaseChange("cgroup", f"{node.name} pod {key}", *paths) for key, paths in moved.items())
         left = tuple(path for paths in moved.values() for path in paths)
         paths = [path for path in dict.fromkeys((*old, *new)) if not path.startswith(left)]
         paths = [path for path in paths if old.get(path) != new.get(path)]
@@ -159,7 +159,7 @@ def _of_cgroups(
             if not why and as_before.get(path) != new.get(path):
                 why = [row for row in BY_RELEASE.values() if before.default(row) != after.default(row)]
             values = old.get(path, NOT_WRITTEN), new.get(path, NOT_WRITTEN)
-            yield Change("cgroup", f"{node.name} {path}", *values, tuple(why), _sources(why))
+            yield ReleaseChange("cgroup", f"{node.name} {path}", *values, tuple(why), _sources(why))
 
 
 def _files(machine: MachineInfo, settings: KubeletSettings, pods: Sequence[Pod], release: Release) -> dict[str, str]:
@@ -179,12 +179,12 @@ def _moved(pods: Iterable[Pod], old: Iterable[str], new: Iterable[str]) -> dict[
     return found
 
 
-def _of_defaults(before: Release, after: Release, settings: KubeletSettings) -> Iterator[Change]:
+def _of_defaults(before: Release, after: Release, settings: KubeletSettings) -> Iterator[ReleaseChange]:
     given = {row for name, row in BY_RELEASE.items() if getattr(settings, name) is not None}
     for name in DEFAULTS:
         values = before.default(name), after.default(name)
         if values[0] != values[1] and name not in given:
-            yield Change("default", name, _shown(values[0]), _shown(values[1]), source=SOURCES.get(name, ""))
+            yield ReleaseChange("default", name, _shown(values[0]), _shown(values[1]), source=SOURCES.get(name, ""))
 
 
 def _shown(value: object) -> str:

@@ -28,7 +28,7 @@ class NodeDifference:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ReleaseComparison:
     """A scenario under two releases.
 
     Attributes:
@@ -69,12 +69,12 @@ class Difference:
         return f" This is {joined.join(describe(gate) for gate in named)}."
 
 
-def compare(scenario: Scenario, before: Release | str, after: Release | str) -> Difference:
+def compare(scenario: Scenario, before: Release | str, after: Release | str) -> ReleaseComparison:
     """Decide a scenario under two releases and find out which gates make the difference."""
     return compare_decisions(scenario.decide, scenario.release(before), scenario.release(after))
 
 
-def compare_decisions(decide: Decide, old: Release, new: Release) -> Difference:
+def compare_decisions(decide: Decide, old: Release, new: Release) -> ReleaseComparison:
     """Compare two releases for anything that can be decided under a release.
 
     Args:
@@ -99,7 +99,7 @@ def compare_decisions(decide: Decide, old: Release, new: Release) -> Difference:
         for name in first.nodes
         if (line := verdict(first, name)) != (other := verdict(second, name))
     ]
-    return Difference(first, second, nodes, gates, together, same)
+    return ReleaseComparison(first, second, nodes, gates, together, same)
 
 
 def _smallest(
@@ -160,7 +160,7 @@ def fate(decision: Decision) -> str:
     return "the pod stays pending"
 
 
-def _message_differs(difference: Difference) -> bool:
+def _message_differs(difference: ReleaseComparison) -> bool:
     return difference.before.message != difference.after.message
 
 

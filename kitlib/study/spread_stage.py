@@ -4,8 +4,8 @@
     state, decision = state.place()            # the next pod, where the scheduler puts it
     state.domains()                            # counts and skew of every domain
 
-A state never changes; every action gives another one, so that `History` can go back and forth between them. Counts and
-skew are those that the plugin PodTopologySpread works with.
+A state never changes; every action gives another one, so that `UndoHistory` can go back and forth between them. Counts
+and skew are those that the plugin PodTopologySpread works with.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def _standing(number: int, node: str) -> Pod:
 T = TypeVar("T")
 
 
-class History(Generic[T]):
+class UndoHistory(Generic[T]):
     """States that one can go back and forth between."""
 
     def __init__(self, first: T) -> None:

@@ -12,7 +12,7 @@ from kitlib.scheduler.framework.status import Code
 
 
 @dataclass(frozen=True)
-class Step:
+class CycleStep:
     """One thing that happened.
 
     Attributes:
@@ -31,38 +31,42 @@ class Step:
         return f"{self.point:<12} {self.plugin:<32} {self.text}"
 
 
-def steps(decision: Decision) -> list[Step]:
+def steps(decision: Decision) -> list[CycleStep]:
     """Everything that happened in a cycle, in order."""
     every = tuple(decision.nodes)
     if decision.gate is not None:
-        return [Step("PreEnqueue", decision.gate.plugin, decision.gate.message, ())]
+        return [CycleStep("PreEnqueue", decision.gate.plugin, decision.gate.message, ())]
     outcome = decision.filters
     assert outcome is not None
     if not every:  # no extension point is reached
-        return [Step("Snapshot", "", outcome.status.message, ())]
-    made: list[Step] = []
+        return [CycleStep("Snapshot", "", outcome.status.message, ())]
+    made: list[CycleStep] = []
     left = every
     for name, state in outcome.states.items():
         text = "nothing to do for this pod: left out" if state is SKIP else "looked at the pod"
         if outcome.prefilter_node_names is not None and name in outcome.prefilter_node_names[1]:
             left = tuple(node for node in left if node in outcome.prefilter_node_names[0])
             text = f"only {', '.join(sorted(outcome.prefilter_node_names[0]))} come into question"
-        made.append(Step("PreFilter", name, text, left))
+        made.append(CycleStep("PreFilter", name, text, left))
     if not outcome.status.ok:
-        return [*made, Step("PreFilter", outcome.status.plugin, outcome.status.message, ()), *_after_failure(decision)]
+        return [
+            *made,
+            CycleStep("PreFilter", outcome.status.plugin, outcome.status.message, ()),
+            *_after_failure(decision),
+        ]
     for name in outcome.plugins:
         rows, verdicts = outcome.verdicts[name]
         bad = [decision.nodes[row] for row in rows[verdicts.codes != 0]]
         left = tuple(node for node in left if node not in set(bad))
         said = "; ".join(", ".join(reasons) for reasons in verdicts.texts[1:])
         text = f"rejects {', '.join(bad)}: {said}" if bad else f"{len(rows)} nodes pass"
-        made.append(Step("Filter", name, text, left))
+        made.append(CycleStep("Filter", name, text, left))
     if not left:
         return made + _after_failure(decision)
     return made + _scoring(decision, left)
 
 
-def _after_failure(decision: Decision) -> list[Step]:
+def _after_failure(decision: Decision) -> list[CycleStep]:
     if decision.post_filter is None:
         return []
     if decision.post_filter.code is Code.Success:
@@ -70,11 +74,11 @@ def _after_failure(decision: Decision) -> list[Step]:
         text = f"nominates {decision.nominated}; {victims} must go"
     else:
         text = decision.post_filter_message or "preemption does not help; this release does not say why"
-    return [Step("PostFilter", "DefaultPreemption", text, ())]
+    return [CycleStep("PostFilter", "DefaultPreemption", text, ())]
 
 
-def _scoring(decision: Decision, left: tuple[str, ...]) -> list[Step]:
-    made: list[Step] = []
+def _scoring(decision: Decision, left: tuple[str, ...]) -> list[CycleStep]:
+    made: list[CycleStep] = []
     scores = decision.scores
     if scores is not None and len(scores.rows) > 1:
         for name, normalized in scores.normalized.items():
@@ -82,21 +86,23 @@ def _scoring(decision: Decision, left: tuple[str, ...]) -> list[Step]:
             raw = scores.raw[name]
             span = f"raw {int(raw.min())} to {int(raw.max())}, weight {scores.weights[name]}"
             text = f"{span}; best for {', '.join(top[:3])}"
-            made.append(Step("Score", name, text, left))
+            made.append(CycleStep("Score", name, text, left))
         total = int(np.max(scores.total))
-        made.append(Step("Score", "", f"highest total {total}: {', '.join(decision.best)}", tuple(decision.best)))
+        made.append(CycleStep("Score", "", f"highest total {total}: {', '.join(decision.best)}", tuple(decision.best)))
     return [*made, *_binding(decision)]
 
 
-def _binding(decision: Decision) -> list[Step]:
+def _binding(decision: Decision) -> list[CycleStep]:
     """Reserve to PostBind where the pod was to be placed; a cycle that only explains ends with the choice."""
     if decision.binding is None:
-        return [Step("Bind", "DefaultBinder", f"the pod goes to {decision.suggested_host}", (decision.suggested_host,))]
+        return [
+            CycleStep("Bind", "DefaultBinder", f"the pod goes to {decision.suggested_host}", (decision.suggested_host,))
+        ]
     node = decision.binding.node.name
     made = []
     for point, plugin, status in decision.binding.asked:
         text = f"the pod goes to {node}" if point == "Bind" and status.ok else status.message or f"agrees to {node}"
-        made.append(Step(point, plugin, text, (node,)))
+        made.append(CycleStep(point, plugin, text, (node,)))
     return made
 
 
@@ -112,16 +118,16 @@ class Stepper:
         self.position = 0
 
     @property
-    def current(self) -> Step:
+    def current(self) -> CycleStep:
         """The step that one stands at."""
         return self.steps[self.position]
 
-    def forward(self) -> Step:
+    def forward(self) -> CycleStep:
         """One step on; the last one stays the last."""
         self.position = min(self.position + 1, len(self.steps) - 1)
         return self.current
 
-    def back(self) -> Step:
+    def back(self) -> CycleStep:
         """One step back; the first one stays the first."""
         self.position = max(self.position - 1, 0)
         return self.current

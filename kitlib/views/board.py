@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kitlib.scheduler.decision import Decision
 from kitlib.study.compare import verdict
-from kitlib.study.stepper import Step
+from kitlib.study.stepper import CycleStep
 from kitlib.views.decision import MOST_NODES, shown_nodes
 
 Cell = tuple[str, str, str]
@@ -44,7 +44,7 @@ class Board:
         return f"{HELP} {len(self.rows)} nodes are shown, the best and some of every reason; {self.left_out} are not."
 
 
-def decision_board(decision: Decision, known: Sequence[Step] | None = None, most: int = MOST_NODES) -> Board:
+def decision_board(decision: Decision, known: Sequence[CycleStep] | None = None, most: int = MOST_NODES) -> Board:
     """The board of a cycle.
 
     Args:

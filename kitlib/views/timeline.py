@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.loop.timeline import TimelineEntry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COLUMNS = ["seconds", "actor", "action", "about", "detail", "source"]
 
 
-def timeline_frame(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> pd.DataFrame:
+def timeline_frame(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> pd.DataFrame:
     """One row an entry, oldest first.
 
     Args:
@@ -27,12 +27,12 @@ def timeline_frame(source: Iterable[Entry] | Any, *actors: str, about: str = "")
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def timeline_text(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> str:
+def timeline_text(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> str:
     """The same as lines of a log."""
     return "\n".join(str(entry) for entry in entries(source, *actors, about=about))
 
 
-def entries(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> list[Entry]:
+def entries(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> list[TimelineEntry]:
     """The entries of a timeline or of a node's kubelet that are asked for."""
     ask = getattr(source, "timeline", None)
     found = ask() if callable(ask) else source

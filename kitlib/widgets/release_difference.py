@@ -15,7 +15,7 @@ from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.releases import release_board
 from kitlib.cluster import Cluster
-from kitlib.study.compare import Difference, compare, describe
+from kitlib.study.compare import ReleaseComparison, compare, describe
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
 from kitlib.widgets._parts.base import KitWidget, labelled
@@ -44,7 +44,7 @@ class ReleaseDifference(KitWidget):
         self.before = labelled(ipw.Dropdown(options=RELEASES, value=Release(before).name, layout=_NARROW), "before")
         self.after = labelled(ipw.Dropdown(options=RELEASES, value=Release(after).name, layout=_NARROW), "after")
         self._told = ipw.HTML()
-        self._found: Difference | None = None
+        self._found: ReleaseComparison | None = None
         for control in (self.story, self.before, self.after):
             control.observe(self.refresh, "value")
         pair = ipw.HBox([self.before, self.after, self.button("Swap", self._swap, "the other way round", "exchange")])
@@ -53,7 +53,7 @@ class ReleaseDifference(KitWidget):
         self.refresh()
 
     @property
-    def difference(self) -> Difference:
+    def difference(self) -> ReleaseComparison:
         """What was found."""
         if self._found is None:
             self._found = compare(self._picker.scenario, self.before.value, self.after.value)
@@ -73,7 +73,7 @@ class ReleaseDifference(KitWidget):
         return release_board(found.after.nodes, shown, verdicts, sentence=found.sentence())
 
 
-def _messages(found: Difference, names: list[str]) -> str:
+def _messages(found: ReleaseComparison, names: list[str]) -> str:
     rows: list[tuple[str, Any]] = [(names[0], found.before), (names[1], found.after)]
     body = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>'
@@ -83,7 +83,7 @@ def _messages(found: Difference, names: list[str]) -> str:
     return f"<table><caption>What the event says</caption><tbody>{body}</tbody></table>"
 
 
-def _causes(found: Difference) -> str:
+def _causes(found: ReleaseComparison) -> str:
     gates = list(found.gates) or list(found.together)
     if not gates:
         return "<p>No gate makes a difference here.</p>" if found.same_decision else ""

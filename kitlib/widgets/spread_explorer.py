@@ -24,7 +24,7 @@ from kitlib.cluster.nodes.origin import COMPUTED, Origin
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE
 from kitlib.study.scenario import Scenario
-from kitlib.study.spread_stage import History, Spread
+from kitlib.study.spread_stage import Spread, UndoHistory
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.chart_picture import ChartPicture
@@ -89,7 +89,7 @@ class SpreadExplorer(KitWidget):
             first = Spread.grid(zones, nodes, release=Release.of(release))
         else:
             first = Spread.of(scenario_of(scenario), Release.of(release))
-        self.history = History(first)
+        self.history = UndoHistory(first)
         self.decision: Decision | None = None
         self._setting = False
         self._make_controls(first)

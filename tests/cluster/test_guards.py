@@ -19,7 +19,7 @@ from kitlib.controllers.manager import ControllerManager
 from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.evicting import Evicting
-from kitlib.kubelet.loop.garbage import GarbageCollector
+from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
@@ -118,7 +118,12 @@ def test_a_pod_whose_end_fails_goes_all_the_same(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("where", "method", "seconds"),
-    [(GarbageCollector, "tick", 5), (Watcher, "look", 30), (Watcher, "report_conditions", 30), (Evicting, "watch", 30)],
+    [
+        (KubeletGarbageCollector, "tick", 5),
+        (Watcher, "look", 30),
+        (Watcher, "report_conditions", 30),
+        (Evicting, "watch", 30),
+    ],
 )
 def test_a_part_of_the_kubelets_look_that_fails_leaves_the_others(
     where: Any, method: str, seconds: float, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

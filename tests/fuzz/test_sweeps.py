@@ -12,7 +12,7 @@ import yaml
 from kitlib.api.errors import KitError
 from kitlib.examples import sweeps as examples
 from kitlib.study.sweeps import Results
-from kitlib.study.sweeps.definition import Definition
+from kitlib.study.sweeps.definition import SweepDefinition
 from kitlib.study.sweeps.sweep import Sweep
 from tests.fuzz.mutate import Mutator, fuzz, part, share, small
 
@@ -56,7 +56,7 @@ def test_definitions(note: Any, tmp_path: Path) -> None:
 
     def run(text: bytes) -> None:
         path.write_bytes(text)
-        Definition.read(path).sweep()
+        SweepDefinition.read(path).sweep()
 
     note(fuzz(make, run, KitError, part(100)))
 

@@ -8,13 +8,11 @@ from collections import Counter
 from tests.rooms import KITLIB
 
 SHARED = {
-    *("Action", "Answer", "Answers", "Binding", "Busy", "Candidate", "CgroupFiles", "Change", "Claims"),
-    *("Clock", "ContainerStreams", "Counters", "Definition", "Difference", "Ended", "Endpoint", "Entry"),
-    *("Event", "Eviction", "Exit", "Facts", "FilterState", "Followed", "GarbageCollector", "History"),
-    *("KernelLog", "Known", "Line", "Machine", "Mark", "Moment", "Mount", "Node", "NodeAffinity"),
-    *("Outcome", "Owner", "Part", "PodChanges", "Process", "Progress", "Reading", "Record", "Recorder"),
-    *("Refusal", "Refused", "Replay", "Result", "Room", "Row", "Sample", "Scale", "Scheduler", "Shell"),
-    *("Started", "State", "Status", "Step", "Stream", "Streams", "Timeline", "Token", "Usage", "Users"),
+    *("Answer", "Busy", "Candidate", "CgroupFiles", "Change", "Clock", "ContainerStreams", "Counters"),
+    *("Ended", "Endpoint", "Entry", "Event", "Exit", "Facts", "Followed", "KernelLog", "Line", "Machine"),
+    *("Mark", "Moment", "Node", "NodeAffinity", "Outcome", "Owner", "Part", "PodChanges", "Process"),
+    *("Reading", "Recorder", "Refusal", "Refused", "Result", "Room", "Row", "Sample", "Scale"),
+    *("Scheduler", "Shell", "Started", "Status", "Step", "Stream", "Streams", "Token", "Usage", "Users"),
 }
 """Names that several public classes still have; no name is added, and one that is mended is taken out."""
 

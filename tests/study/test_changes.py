@@ -11,7 +11,7 @@ from kitlib import cli
 from kitlib.advisor.dump import Dump
 from kitlib.api.release import Release
 from kitlib.kubelet.config.settings import KubeletSettings
-from kitlib.study.changes import Change
+from kitlib.study.changes import ReleaseChange
 
 OBJECTS = """
 apiVersion: v1
@@ -46,12 +46,12 @@ def objects(prevent: str = "false", resources: str = "", node: str = "a") -> str
     return OBJECTS.replace("PREVENT", prevent).replace("RESOURCES", resources).replace("NODE", node)
 
 
-def found(text: str, before: str = "1.36", after: str = "1.37", **settings: object) -> list[Change]:
+def found(text: str, before: str = "1.36", after: str = "1.37", **settings: object) -> list[ReleaseChange]:
     kubelet = KubeletSettings(**settings)  # type: ignore[arg-type]
     return Dump.read(text).changes(Release(before), Release(after), kubelet)
 
 
-def of_kind(changes: list[Change], kind: str) -> list[Change]:
+def of_kind(changes: list[ReleaseChange], kind: str) -> list[ReleaseChange]:
     return [one for one in changes if one.kind == kind]
 
 

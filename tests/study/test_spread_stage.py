@@ -9,7 +9,7 @@ from kitlib.api.release import Release
 from kitlib.examples.stories import story
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME
 from kitlib.study.scenario import Scenario
-from kitlib.study.spread_stage import History, Spread
+from kitlib.study.spread_stage import Spread, UndoHistory
 
 
 def skews(state):
@@ -107,7 +107,7 @@ def test_a_scenario_without_a_constraint_or_zones_is_refused():
 
 
 def test_undo_and_redo():
-    history = History(1)
+    history = UndoHistory(1)
     for state in (2, 2, 3):
         history.do(state)
     assert history.states() == (1, 2, 3)

@@ -6,7 +6,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.widgets import Timeline
 
 POD = """
@@ -88,7 +88,7 @@ def test_a_change_is_dated_when_it_was_made_and_not_when_it_is_looked_at():
     [("memory.max=1, cpu.weight=2", ["memory.max", "cpu.weight"]), ("", []), ("grace 30 s", [])],
 )
 def test_what_the_kubelet_notes_names_the_files_that_it_wrote(detail, files):
-    assert Entry(1.0, "podContainerManager", "writing", "/kubepods", detail).files() == files
+    assert TimelineEntry(1.0, "podContainerManager", "writing", "/kubepods", detail).files() == files
 
 
 def test_sources_and_words_can_be_chosen(timeline):

@@ -24,7 +24,7 @@ from kitlib.apiserver.admission.requester import SCHEDULER, requested_by
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.framework.dra_manager import Claims, Known
+from kitlib.scheduler.framework.dra_manager import DRAManager, Known
 from kitlib.scheduler.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -33,7 +33,7 @@ from kitlib.scheduler.framework.events import (
     PVC,
     STORAGE_CLASS,
     VOLUME_ATTACHMENT,
-    Action,
+    ActionType,
     ClusterEvent,
 )
 from kitlib.scheduler.framework.status import Status
@@ -65,7 +65,7 @@ _STORAGE = {
     "VolumeAttachment": VOLUME_ATTACHMENT,
 }
 _DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
-_ACTIONS = {"ADDED": Action.ADD, "MODIFIED": Action.UPDATE, "DELETED": Action.DELETE}
+_ACTIONS = {"ADDED": ActionType.ADD, "MODIFIED": ActionType.UPDATE, "DELETED": ActionType.DELETE}
 
 
 class _Clock:
@@ -110,7 +110,7 @@ class ClusterScheduler:
             from kitlib.scheduler.extender import Extender
 
             self._extenders = [Extender.from_configuration(one) for one in asked]
-        self._claims = Claims.of(obj for kind in _DEVICES for obj in api.store.list(kind, copy=False))
+        self._claims = DRAManager.of(obj for kind in _DEVICES for obj in api.store.list(kind, copy=False))
         self._claims.write = partial(_put_allocation, api)
         self._claims.create = partial(_make_extended_claim, api)
         self._claims.remove = partial(_remove_extended_claim, api)

@@ -17,7 +17,7 @@ from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_events
-from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.node.simulated.network import NodeNetwork
 
 
@@ -93,7 +93,7 @@ class NodeBase(ABC):
         return str(self.cgroupfs.read(path, file))
 
     @abstractmethod
-    def timeline(self) -> list[Entry]:
+    def timeline(self) -> list[TimelineEntry]:
         """What the kubelet did, when and why, oldest first."""
 
     def cgroup_changes(self) -> list[tuple[float, str, str]]:

@@ -41,7 +41,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import default_max_pid
 from kitlib.kubelet.eviction.thresholds import MEMORY, Observation
-from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID
 from kitlib.node.real.link import BEGINS, Conversation, NodeGone
@@ -255,9 +255,9 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
 
     # The kubelet and the kernel.
 
-    def timeline(self) -> list[Entry]:
+    def timeline(self) -> list[TimelineEntry]:
         """What the kubelet did, when and why, oldest first."""
-        return [Entry(*one) for one in self.link.ask("timeline")]
+        return [TimelineEntry(*one) for one in self.link.ask("timeline")]
 
     def uptime(self) -> float:
         """Seconds on the node's own clock, that of its timeline."""

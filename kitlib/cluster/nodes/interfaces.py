@@ -18,7 +18,7 @@ from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference, Version
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
-from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.loop.timeline import TimelineEntry
 
 if TYPE_CHECKING:
     from kitlib.cluster.nodes.host_load import HostTime
@@ -173,7 +173,7 @@ class KernelNode(Node, Protocol):
         """Seconds on the node's own clock, that of its timeline."""
         ...
 
-    def timeline(self) -> list[Entry]:
+    def timeline(self) -> list[TimelineEntry]:
         """What the kubelet did, when and why, oldest first."""
         ...
 

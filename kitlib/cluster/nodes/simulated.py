@@ -27,7 +27,7 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.workload import IDLE_MEMORY
@@ -198,7 +198,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """The eviction signals that the machine itself shows."""
         return dict(self.runtime.signals())
 
-    def timeline(self) -> list[Entry]:
+    def timeline(self) -> list[TimelineEntry]:
         """What the kubelet did, when and why, oldest first."""
         return list(self.kubelet.timeline)
 

@@ -14,7 +14,7 @@ from kitlib.kubelet.config.settings import SettingsError
 EXPECTED_CGROUPS = ("cpu", "cpuacct", "cpuset", "memory")
 
 
-class Mount(NamedTuple):
+class MountPoint(NamedTuple):
     """One line of `mount`.
 
     Attributes:
@@ -30,7 +30,7 @@ class Mount(NamedTuple):
     options: tuple[str, ...]
 
 
-def parse_mounts(text: str) -> list[Mount]:
+def parse_mounts(text: str) -> list[MountPoint]:
     """The lines that `mount` prints: `cgroup on /sys/fs/cgroup/cpu type cgroup (rw,cpu)`; others are left out."""
     found = []
     for line in text.splitlines():
@@ -38,11 +38,11 @@ def parse_mounts(text: str) -> list[Mount]:
         path, kind, rest = rest.partition(" type ")
         fs, bracket, options = rest.partition(" (")
         if on and kind and bracket:
-            found.append(Mount(device, path, fs, tuple(options.rstrip(")").split(","))))
+            found.append(MountPoint(device, path, fs, tuple(options.rstrip(")").split(","))))
     return found
 
 
-def validate_system_requirements(mounts: Iterable[Mount], version: Version) -> None:
+def validate_system_requirements(mounts: Iterable[MountPoint], version: Version) -> None:
     """Refuse a machine that lacks a controller; on cgroup v2 the root hands all of them down.
 
     Args:

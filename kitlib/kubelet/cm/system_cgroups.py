@@ -39,7 +39,7 @@ class SystemProcess(NamedTuple):
     kernel: bool = False
 
 
-class Step(NamedTuple):
+class ProcessMove(NamedTuple):
     """What becomes of a process.
 
     Attributes:
@@ -55,7 +55,7 @@ class Step(NamedTuple):
     why: str = ""
 
 
-def system_steps(processes: Iterable[SystemProcess], target: str) -> list[Step]:
+def system_steps(processes: Iterable[SystemProcess], target: str) -> list[ProcessMove]:
     """What `--system-cgroups TARGET` does with the processes of a machine, moved or not; a step for each in the root.
 
     Source: ensureSystemCgroups, isKernelPid.
@@ -65,15 +65,17 @@ def system_steps(processes: Iterable[SystemProcess], target: str) -> list[Step]:
         if one.cgroup != ROOT:
             continue
         if one.pid == 1:
-            steps.append(Step(one, why="process 1 is never moved"))
+            steps.append(ProcessMove(one, why="process 1 is never moved"))
         elif one.kernel:
-            steps.append(Step(one, why="a thread of the kernel is never moved: others may wait for what it holds"))
+            steps.append(
+                ProcessMove(one, why="a thread of the kernel is never moved: others may wait for what it holds")
+            )
         else:
-            steps.append(Step(one, place(target), why="it stood in the root cgroup"))
+            steps.append(ProcessMove(one, place(target), why="it stood in the root cgroup"))
     return steps
 
 
-def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) -> Step | None:
+def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) -> ProcessMove | None:
     """What the kubelet does with itself; None where its process is not known.
 
     Args:
@@ -87,7 +89,7 @@ def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) ->
     if own is None:
         return None
     moves = bool(target) and own.cgroup != place(target)
-    return Step(own, place(target) if moves else "", score, "the kubelet looks after itself")
+    return ProcessMove(own, place(target) if moves else "", score, "the kubelet looks after itself")
 
 
 def place(path: str) -> str:

@@ -21,10 +21,10 @@ from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop.eviction import EvictionManager
 from kitlib.kubelet.loop.interfaces import Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.predicate import Refusal, check_platform, general_filter, node_of
+from kitlib.kubelet.loop.predicate import PodRefusal, check_platform, general_filter, node_of
 from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt
 from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
 
@@ -53,7 +53,7 @@ class Admission:
         config: NodeConfig,
         managers: ResourceManagers,
         eviction: EvictionManager,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
         reports: Reports,
         objects: Objects,
     ) -> None:
@@ -67,7 +67,7 @@ class Admission:
 
     def admit(
         self, worker: PodWorker, workers: Collection[PodWorker], preempt: Callable[[PodWorker], None]
-    ) -> Refusal | None:
+    ) -> PodRefusal | None:
         """Take a pod in; None = it may start.
 
         Args:
@@ -78,15 +78,15 @@ class Admission:
         pod = worker.pod
         pressure = self._eviction.admit(pod)
         if pressure:
-            return Refusal("Evicted", pressure)
+            return PodRefusal("Evicted", pressure)
         sysctl = forbidden_sysctl(pod, self._config.settings.allowed_unsafe_sysctls, self._config.gates)
         if sysctl:
-            return Refusal(FORBIDDEN, sysctl)
+            return PodRefusal(FORBIDDEN, sysctl)
         try:
             self._managers.admit(pod)
         except AdmissionProblem as problem:
             self._note_hints(pod, refused=True)
-            return Refusal(problem.reason, problem.message)
+            return PodRefusal(problem.reason, problem.message)
         self._note_hints(pod, refused=False)
         self._note_cpus(worker)
         node = node_of(self._config.name, self._objects.node(self._config.name))
@@ -103,14 +103,14 @@ class Admission:
         self._timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
         return None
 
-    def _lacks_features(self, worker: PodWorker) -> Refusal | None:
+    def _lacks_features(self, worker: PodWorker) -> PodRefusal | None:
         """Source: lifecycle declaredFeaturesAdmitHandler.Admit, the last of the handlers."""
         gates = self._config.gates
         lacking = missing(required_to_schedule(worker.pod.spec, gates), discover(gates), gates)
         if not lacking:
             return None
         text = f"Pod requires node features that are not available: {', '.join(lacking)}"
-        return Refusal("PodFeatureUnsupported", text)
+        return PodRefusal("PodFeatureUnsupported", text)
 
     def count(self, worker: PodWorker, sign: int) -> None:
         """A pod's requests count from its admission (1) until it is over (-1)."""
@@ -141,7 +141,7 @@ class Admission:
 
     def _make_room(
         self, worker: PodWorker, workers: Collection[PodWorker], node: Node, preempt: Callable[[PodWorker], None]
-    ) -> Refusal | None:
+    ) -> PodRefusal | None:
         """Return whether a pod fits; other pods are ended for a critical pod that lacks only resources.
 
         Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
@@ -160,19 +160,19 @@ class Admission:
         except PreemptionError as error:
             text = f"preemption: error finding a set of pods to preempt: {error}"
             text = f"Unexpected error while attempting to recover from admission failure: {text}"
-            return Refusal("UnexpectedAdmissionError", text)
+            return PodRefusal("UnexpectedAdmissionError", text)
         for pod in found:
             preempt(running[pod.metadata.uid])
         return None
 
-    def _missing(self, worker: PodWorker) -> tuple[dict[str, int], Refusal | None]:
+    def _missing(self, worker: PodWorker) -> tuple[dict[str, int], PodRefusal | None]:
         """What a pod lacks: milli-CPU, bytes, pieces; and how it is refused for the first of them.
 
         Extended resources that the node knows nothing of are the cluster's business.
         Source: lifecycle removeMissingExtendedResources.
         """
         missing: dict[str, int] = {}
-        refused: Refusal | None = None
+        refused: PodRefusal | None = None
         for name in sorted(worker.asked, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n)):
             wanted, most, used = worker.asked[name], self.allocatable.get(name, 0), self.asked.get(name, 0)
             if not wanted or used + wanted <= most or ("/" in name and name not in self.allocatable):
@@ -180,7 +180,7 @@ class Admission:
             scale = 1 if name == "cpu" else 1000
             missing[name] = (wanted - (most - used)) // scale
             figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
-            refused = refused or Refusal(f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
+            refused = refused or PodRefusal(f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
         return missing, refused
 
 

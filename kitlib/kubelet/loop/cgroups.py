@@ -37,7 +37,7 @@ from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.config.settings import SettingsError
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 _ACTORS = {
     "kubepods": ("containerManager", "createNodeAllocatableCgroups"),
@@ -86,7 +86,7 @@ class CgroupManager:
         managers: ResourceManagers,
         cgroups: CgroupFS,
         runtime: ContainerRuntime,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
     ) -> None:
         self._rules, self._managers, self._timeline = rules, managers, timeline
         self._cgroups, self._runtime = cgroups, runtime

@@ -14,11 +14,11 @@ from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 
 def reconcile_cpus(
-    managers: ResourceManagers, cgroups: CgroupManager, timeline: Timeline, workers: Iterable[PodWorker]
+    managers: ResourceManagers, cgroups: CgroupManager, timeline: KubeletTimeline, workers: Iterable[PodWorker]
 ) -> list[PodWorker]:
     """Write what is due.
 

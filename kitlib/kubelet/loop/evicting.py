@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
-from kitlib.kubelet.loop.eviction import EVERY, Eviction
-from kitlib.kubelet.loop.garbage import GarbageCollector
+from kitlib.kubelet.loop.eviction import EVERY, PodEviction
+from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.interfaces import Reports
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
@@ -56,7 +56,7 @@ class Evicting:
     def __init__(
         self,
         watcher: Watcher,
-        garbage: GarbageCollector,
+        garbage: KubeletGarbageCollector,
         reports: Reports,
         release: Release,
         workers: Mapping[str, PodWorker],
@@ -94,7 +94,7 @@ class Evicting:
             self._evict(self._workers[found.pod.metadata.uid], found, now)
         return found is not None
 
-    def _evict(self, worker: PodWorker, found: Eviction, now: float) -> None:
+    def _evict(self, worker: PodWorker, found: PodEviction, now: float) -> None:
         """Source: managerImpl.evictPod."""
         self._reports.event(worker.pod, "Warning", "Evicted", found.message, annotations=found.annotations)
         grace = effective_grace(worker.pod, found.grace, self._release)

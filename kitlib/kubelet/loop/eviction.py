@@ -45,7 +45,7 @@ _EPHEMERAL = "ephemeral-storage"
 
 
 @dataclass(frozen=True)
-class Eviction:
+class PodEviction:
     """A pod that has to go.
 
     Attributes:
@@ -103,7 +103,7 @@ class EvictionManager:
         pods: Sequence[Pod],
         stats: Callable[[], Mapping[str, PodStats]],
         reclaim: Callable[[str], Mapping[str, Observation] | None] = lambda _: None,
-    ) -> Eviction | None:
+    ) -> PodEviction | None:
         """One look at the machine.
 
         Args:
@@ -144,7 +144,7 @@ class EvictionManager:
             message, annotations = eviction_message(
                 resource, pod, known.get(pod.metadata.uid), self._evicting, observations, self._release
             )
-            return Eviction(pod, message, self._grace(threshold, pod), annotations, resource)
+            return PodEviction(pod, message, self._grace(threshold, pod), annotations, resource)
         return None
 
     def admit(self, pod: Pod) -> str:
@@ -187,7 +187,9 @@ class EvictionManager:
             groups = rank_disk_pressure(pods, stats, rootfs=layers, logs=rest, volumes=rest, release=self._release)
         return [pod for group in groups for pod in group]
 
-    def _over_its_own_limits(self, pods: Sequence[Pod], stats: Callable[[], Mapping[str, PodStats]]) -> Eviction | None:
+    def _over_its_own_limits(
+        self, pods: Sequence[Pod], stats: Callable[[], Mapping[str, PodStats]]
+    ) -> PodEviction | None:
         """A pod that wrote more than a volume's size limit, its containers' limits together, or one of them.
 
         Source: kubelet emptyDirLimitEviction, podEphemeralStorageLimitEviction, containerEphemeralStorageLimitEviction.
@@ -198,7 +200,7 @@ class EvictionManager:
             known = stats().get(pod.metadata.uid)
             message = _storage_message(pod, known, self._release) if known is not None else ""
             if message:
-                return Eviction(pod, message, self._immediate)
+                return PodEviction(pod, message, self._immediate)
         return None
 
 

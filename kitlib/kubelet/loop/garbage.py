@@ -16,12 +16,12 @@ from kitlib.kubelet.images.image_gc import Image, ImageGC
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 IMAGE_DISK = "imagefs.available"
 
 
-class GarbageCollector:
+class KubeletGarbageCollector:
     """Of one node.
 
     Args:
@@ -41,7 +41,7 @@ class GarbageCollector:
         dedicated: bool,
         runtime: ContainerRuntime,
         reports: Reports,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
         workers: Mapping[str, PodWorker],
         ids: Mapping[str, tuple[PodWorker, ContainerState]],
         now: float,

@@ -11,7 +11,7 @@ from math import inf
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 
 class PodKiller:
@@ -23,7 +23,7 @@ class PodKiller:
         timeline: takes what was done and why.
     """
 
-    def __init__(self, runtime: ContainerRuntime, reports: Reports, timeline: Timeline) -> None:
+    def __init__(self, runtime: ContainerRuntime, reports: Reports, timeline: KubeletTimeline) -> None:
         self._runtime, self._reports, self._timeline = runtime, reports, timeline
 
     def running(self, worker: PodWorker) -> bool:

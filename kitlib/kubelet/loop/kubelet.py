@@ -26,7 +26,7 @@ from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.evicting import Evicting, effective_grace
 from kitlib.kubelet.loop.faults import Faults
-from kitlib.kubelet.loop.garbage import GarbageCollector
+from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.node_conditions import first_events
@@ -37,7 +37,7 @@ from kitlib.kubelet.loop.resize import RETRY
 from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.starter import ContainerStarter
 from kitlib.kubelet.loop.system import System, SystemCgroups
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.pods.objects import Objects
@@ -96,7 +96,7 @@ class Kubelet:
         check_node(config, cgroups.version)
         self.rules = Desired(config, cgroups.version)
         if before is None:
-            self.managers, self.timeline = ResourceManagers(config), Timeline(clock)
+            self.managers, self.timeline = ResourceManagers(config), KubeletTimeline(clock)
         else:
             self.managers = before.managers.restarted(config, delete_checkpoints=delete_checkpoints)
             self.timeline = before.timeline
@@ -114,7 +114,7 @@ class Kubelet:
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
         self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
         self._killer = PodKiller(runtime, reports, self.timeline)
-        self._garbage = GarbageCollector(
+        self._garbage = KubeletGarbageCollector(
             settings,
             bool(config.machine.image_storage),
             runtime,

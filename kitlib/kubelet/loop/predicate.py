@@ -27,7 +27,7 @@ NODE_PORTS = "node(s) didn't have free ports for the requested pod ports"
 TAINTS = "node(s) had taints that the pod didn't tolerate"
 
 
-class Refusal(NamedTuple):
+class PodRefusal(NamedTuple):
     """A reason to refuse a pod: the status' reason and message."""
 
     reason: str
@@ -42,25 +42,25 @@ def node_of(name: str, known: Node | None) -> Node:
     return Node(metadata=ObjectMeta(name=name, labels=labels))
 
 
-def check_platform(pod: Pod, node: Node, release: Release) -> Refusal | None:
+def check_platform(pod: Pod, node: Node, release: Release) -> PodRefusal | None:
     """Check what preemption cannot change, and therefore first: operating system and policies of groups."""
     label = pod.metadata.labels.get(OS_LABEL)
     if label is not None and label != GOOS:
         text = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
-        return Refusal("PodOSSelectorNodeLabelDoesNotMatch", text)
+        return PodRefusal("PodOSSelectorNodeLabelDoesNotMatch", text)
     if pod.spec.os is not None and pod.spec.os.name != GOOS:
-        return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+        return PodRefusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
     context = pod.spec.security_context
     strict = context is not None and context.supplemental_groups_policy == "Strict"
     if strict and release.enabled("SupplementalGroupsPolicy"):  # beta and on since 1.33
         features = node.status.features or {}
         if features.get("supplementalGroupsPolicy") is False:
             text = "SupplementalGroupsPolicy=Strict is not supported in this node"
-            return Refusal("SupplementalGroupsPolicyNotSupported", text)
+            return PodRefusal("SupplementalGroupsPolicyNotSupported", text)
     return None
 
 
-def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release) -> Iterator[Refusal]:
+def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release) -> Iterator[PodRefusal]:
     """Return the failures other than resources, in the kubelet's order.
 
     Args:
@@ -83,8 +83,8 @@ def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release
         yield _failed("TaintToleration", TAINTS)
 
 
-def _failed(predicate: str, why: str) -> Refusal:
-    return Refusal(predicate, f"Predicate {predicate} failed: {why}")
+def _failed(predicate: str, why: str) -> PodRefusal:
+    return PodRefusal(predicate, f"Predicate {predicate} failed: {why}")
 
 
 HostPort = tuple[str, str, int]

@@ -16,7 +16,7 @@ from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.restart_policy import is_container_restartable
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
 
 
@@ -37,7 +37,7 @@ class Prober:
         settings: KubeletSettings,
         runtime: ContainerRuntime,
         reports: Reports,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
         clock: Callable[[], float],
         died: Callable[[str], None],
     ) -> None:

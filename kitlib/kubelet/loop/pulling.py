@@ -16,7 +16,7 @@ from kitlib.api.release import Release
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 BACK_OFF = "ImagePullBackOff"
 PULL_FAILED = "ErrImagePull"
@@ -38,7 +38,7 @@ class ImagePuller:
         release: Release,
         runtime: ContainerRuntime,
         reports: Reports,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
         clock: Callable[[], float],
     ) -> None:
         self._release, self._runtime, self._reports = release, runtime, reports

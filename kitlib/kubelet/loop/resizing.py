@@ -23,7 +23,7 @@ from kitlib.kubelet.loop.resize import (
     restarting,
     same_resources,
 )
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.util.memory_files import MEMORY_USAGE
 
 
@@ -47,7 +47,7 @@ class Resizer:
         cgroups: CgroupFS,
         runtime: ContainerRuntime,
         reports: Reports,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
         allocatable: Mapping[str, int],
         asked: dict[str, int],
     ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 REASON = "RestartingAllContainers"
 MESSAGE = "The container is removed because RestartAllContainers in place"
@@ -21,7 +21,7 @@ def remove_all_containers(
     worker: PodWorker,
     runtime: ContainerRuntime,
     reports: Reports,
-    timeline: Timeline,
+    timeline: KubeletTimeline,
     report: Callable[[PodWorker], None],
 ) -> bool:
     """Kill the running containers one after another, then remove all; ephemeral containers run on.

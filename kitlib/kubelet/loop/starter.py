@@ -18,7 +18,7 @@ from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.pods.environment import expanded, make_environment_variables
 from kitlib.kubelet.pods.objects import Objects
@@ -53,7 +53,7 @@ class ContainerStarter:
         images: ImagePuller,
         runtime: ContainerRuntime,
         reports: Reports,
-        timeline: Timeline,
+        timeline: KubeletTimeline,
         clock: Callable[[], float],
         objects: Objects,
         volumes: VolumeManager,

@@ -8,13 +8,13 @@ from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.system_cgroups import (
     EVERY_FIVE_MINUTES,
     EVERY_MINUTE,
-    Step,
+    ProcessMove,
     SystemProcess,
     kubelet_step,
     system_steps,
 )
 from kitlib.kubelet.config.settings import KubeletSettings
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 
 class System(Protocol):
@@ -50,7 +50,7 @@ class SystemCgroups:
         timeline: what was done is noted there.
     """
 
-    def __init__(self, settings: KubeletSettings, system: System | None, timeline: Timeline) -> None:
+    def __init__(self, settings: KubeletSettings, system: System | None, timeline: KubeletTimeline) -> None:
         self._settings, self._system, self._timeline = settings, system, timeline
         self._next_minute = self._next_five = 0.0
 
@@ -71,7 +71,7 @@ class SystemCgroups:
             if own is not None:
                 self._do(own, "ensureProcessInContainerWithOOMScore")
 
-    def _do(self, step: Step, source: str) -> None:
+    def _do(self, step: ProcessMove, source: str) -> None:
         assert self._system is not None
         process, about = step.process, f"{step.process.name}, pid {step.process.pid}"
         if step.to:

@@ -18,7 +18,7 @@ KEPT_ALWAYS = 500
 """As many of the last entries are kept however old they are."""
 
 
-class Entry(NamedTuple):
+class TimelineEntry(NamedTuple):
     """One thing that happened.
 
     Attributes:
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
         return f"{self.time:9.1f}  {self.actor:<16} {self.action} {self.about}{detail}".rstrip()
 
 
-class Timeline:
+class KubeletTimeline:
     """The entries of one kubelet.
 
     Args:
@@ -55,21 +55,21 @@ class Timeline:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._entries: deque[Entry] = deque(maxlen=KEPT)
+        self._entries: deque[TimelineEntry] = deque(maxlen=KEPT)
 
     def note(self, actor: str, action: str, about: str = "", detail: str = "", source: str = "") -> None:
         """Something happens now."""
         now, entries = self._clock(), self._entries
-        entries.append(Entry(now, actor, action, about, detail, source))
+        entries.append(TimelineEntry(now, actor, action, about, detail, source))
         while len(entries) > KEPT_ALWAYS and entries[0].time < now - KEPT_SECONDS:
             entries.popleft()
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[TimelineEntry]:
         return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def of(self, *actors: str) -> list[Entry]:
+    def of(self, *actors: str) -> list[TimelineEntry]:
         """The entries of some parts of the kubelet."""
         return [entry for entry in self._entries if entry.actor in actors]

@@ -13,12 +13,12 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction.thresholds import Observation, without_huge_pages
 from kitlib.kubelet.loop.cgroups import CgroupManager
-from kitlib.kubelet.loop.eviction import Eviction, EvictionManager
-from kitlib.kubelet.loop.garbage import GarbageCollector
+from kitlib.kubelet.loop.eviction import EvictionManager, PodEviction
+from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.node_conditions import PRESSURES, event_reason, pressure_condition, status_message
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.util.cgroup_usage import memory_use
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
@@ -45,8 +45,8 @@ class Watcher:
         runtime: ContainerRuntime,
         manager: CgroupManager,
         reports: Reports,
-        timeline: Timeline,
-        garbage: GarbageCollector,
+        timeline: KubeletTimeline,
+        garbage: KubeletGarbageCollector,
     ) -> None:
         self.eviction = EvictionManager(config.settings, config.gates, dedicated=bool(config.machine.image_storage))
         self._garbage = garbage
@@ -54,7 +54,7 @@ class Watcher:
         self._reports, self._timeline = reports, timeline
         self._reported: tuple[str, ...] = ()
 
-    def look(self, now: float, workers: Collection[PodWorker]) -> Eviction | None:
+    def look(self, now: float, workers: Collection[PodWorker]) -> PodEviction | None:
         """Look once; the pressures found are reported with the next node status.
 
         Returns:

@@ -20,7 +20,7 @@ from kitlib.kubelet.pods.objects import CONFIG_MAP, SECRET, MissingObject, Objec
 Reference = ConfigMapEnvSource | SecretEnvSource | ConfigMapKeySelector | SecretKeySelector
 
 
-class Environment(NamedTuple):
+class ContainerEnvironment(NamedTuple):
     """What a container's process finds.
 
     Attributes:
@@ -71,7 +71,7 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 
 def make_environment_variables(
     pod: Pod, container: Container, objects: Objects, allocatable: Mapping[str, int]
-) -> Environment:
+) -> ContainerEnvironment:
     """The variables that a manifest declares.
 
     Args:
@@ -101,7 +101,7 @@ def make_environment_variables(
             values[variable.name] = found
             size += len(found)
             _bounded(size, MAX_TEXTS, "an environment")
-    return Environment(values, {source: sorted(keys) for source, keys in skipped.items()})
+    return ContainerEnvironment(values, {source: sorted(keys) for source, keys in skipped.items()})
 
 
 def _value(

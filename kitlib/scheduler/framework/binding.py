@@ -16,7 +16,7 @@ from kitlib.scheduler.framework.status import REJECTED, SUCCESS, Code, Status
 
 
 @dataclass
-class Binding:
+class BindingProgress:
     """The progress of a pod after it was given a node.
 
     Attributes:
@@ -38,7 +38,7 @@ class Binding:
         return self.status.code is Code.Wait
 
 
-def reserve_and_permit(framework: Framework, binding: Binding) -> None:
+def reserve_and_permit(framework: Framework, binding: BindingProgress) -> None:
     """Reserve and Permit; a refusal takes back what was reserved, one that waits does not end the others."""
     pod = binding.info.pod
     for plugin in framework.at("reserve"):
@@ -60,7 +60,7 @@ def reserve_and_permit(framework: Framework, binding: Binding) -> None:
         binding.status = held
 
 
-def bind(framework: Framework, binding: Binding, waited_ms: int = 0) -> None:
+def bind(framework: Framework, binding: BindingProgress, waited_ms: int = 0) -> None:
     """Run PreBind, Bind by the first plugin that does not skip, and PostBind.
 
     Args:
@@ -102,7 +102,7 @@ def bind(framework: Framework, binding: Binding, waited_ms: int = 0) -> None:
         binding.asked.append(("PostBind", plugin.name, SUCCESS))
 
 
-def unreserve(framework: Framework, binding: Binding) -> None:
+def unreserve(framework: Framework, binding: BindingProgress) -> None:
     """Every Reserve plugin takes back what it did, the last one first."""
     for plugin in reversed([p for p in framework.plugins if p.takes_part("reserve") or p.takes_part("unreserve")]):
         if not plugin.concerns(binding.info.pod):
@@ -111,7 +111,7 @@ def unreserve(framework: Framework, binding: Binding) -> None:
         binding.asked.append(("Unreserve", plugin.name, SUCCESS))
 
 
-def _ask(binding: Binding, point: str, plugin: str, answer: Status) -> bool:
+def _ask(binding: BindingProgress, point: str, plugin: str, answer: Status) -> bool:
     binding.asked.append((point, plugin, answer))
     if answer.code in REJECTED:
         binding.status = Status(answer.code, answer.reasons, plugin)

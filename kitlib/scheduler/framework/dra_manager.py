@@ -26,7 +26,7 @@ Known = ResourceClaim | DeviceClass | ResourceSlice | DeviceTaintRule
 
 
 @dataclass
-class Claims:
+class DRAManager:
     """The objects of the resource.k8s.io API in a cluster. Objects are replaced, never changed.
 
     Attributes:
@@ -53,7 +53,7 @@ class Claims:
     _derived: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, objects: Iterable[object]) -> Claims:
+    def of(cls, objects: Iterable[object]) -> DRAManager:
         """Pick claims, classes, slices and rules out of any objects."""
         made = cls()
         for obj in objects:

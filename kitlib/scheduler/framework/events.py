@@ -17,7 +17,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
 
 
-class Action(IntFlag):
+class ActionType(IntFlag):
     """What happened to an object. `UPDATE` is the union of all kinds of update."""
 
     ADD = 1
@@ -53,22 +53,22 @@ VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
 RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS = "ResourceClaim", "ResourceSlice", "DeviceClass"
 
 _ACTION_WORDS = {
-    Action.ADD: "Add",
-    Action.DELETE: "Delete",
-    Action.UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
-    Action.UPDATE_NODE_LABEL: "UpdateNodeLabel",
-    Action.UPDATE_NODE_TAINT: "UpdateNodeTaint",
-    Action.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
-    Action.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
-    Action.UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
-    Action.UPDATE_NODE_PREEMPTION_POLICY: "UpdateNodePreemptionPolicy",
-    Action.UPDATE_POD_LABEL: "UpdatePodLabel",
-    Action.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
-    Action.UPDATE_POD_TOLERATION: "UpdatePodToleration",
-    Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
-    Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
-    Action.UPDATE: "Update",
-    Action.ALL: "All",
+    ActionType.ADD: "Add",
+    ActionType.DELETE: "Delete",
+    ActionType.UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
+    ActionType.UPDATE_NODE_LABEL: "UpdateNodeLabel",
+    ActionType.UPDATE_NODE_TAINT: "UpdateNodeTaint",
+    ActionType.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
+    ActionType.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    ActionType.UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
+    ActionType.UPDATE_NODE_PREEMPTION_POLICY: "UpdateNodePreemptionPolicy",
+    ActionType.UPDATE_POD_LABEL: "UpdatePodLabel",
+    ActionType.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
+    ActionType.UPDATE_POD_TOLERATION: "UpdatePodToleration",
+    ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
+    ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
+    ActionType.UPDATE: "Update",
+    ActionType.ALL: "All",
 }
 
 
@@ -76,7 +76,7 @@ class ClusterEvent(NamedTuple):
     """A resource and what happened to it; `name` replaces the label of special events."""
 
     resource: str
-    action: Action
+    action: ActionType
     name: str = ""
 
     @property
@@ -94,7 +94,7 @@ class ClusterEvent(NamedTuple):
 
     @property
     def is_wildcard(self) -> bool:
-        return self.resource == WILDCARD and self.action == Action.ALL
+        return self.resource == WILDCARD and self.action == ActionType.ALL
 
     def covers(self, happened: ClusterEvent) -> bool:
         """Whether a registration for this event is interested in one that happened.
@@ -116,16 +116,16 @@ Registered = tuple[ClusterEvent, Hint | None]
 """An event that a plugin waits for, with its hint; without one the event always counts."""
 
 
-ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
-ASSIGNED_POD_UPDATE = ClusterEvent(ASSIGNED_POD, Action.UPDATE)
-ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
-UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)
-UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, Action.UPDATE)
-UNSCHEDULED_POD_DELETE = ClusterEvent(UNSCHEDULED_POD, Action.DELETE)
-NODE_ADD = ClusterEvent(NODE, Action.ADD)
-NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
-UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, Action.ALL, "UnschedulableTimeout")
-FORCE_ACTIVATE = ClusterEvent(WILDCARD, Action.ALL, "ForceActivate")
+ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, ActionType.ADD)
+ASSIGNED_POD_UPDATE = ClusterEvent(ASSIGNED_POD, ActionType.UPDATE)
+ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, ActionType.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, ActionType.ADD)
+UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, ActionType.UPDATE)
+UNSCHEDULED_POD_DELETE = ClusterEvent(UNSCHEDULED_POD, ActionType.DELETE)
+NODE_ADD = ClusterEvent(NODE, ActionType.ADD)
+NODE_DELETE = ClusterEvent(NODE, ActionType.DELETE)
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, ActionType.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(WILDCARD, ActionType.ALL, "ForceActivate")
 
 
 EVENTS_BY_LABEL = {
@@ -144,13 +144,13 @@ EVENTS_BY_LABEL = {
         *(
             ClusterEvent(NODE, action)
             for action in (
-                Action.UPDATE_NODE_ALLOCATABLE,
-                Action.UPDATE_NODE_LABEL,
-                Action.UPDATE_NODE_TAINT,
-                Action.UPDATE_NODE_CONDITION,
-                Action.UPDATE_NODE_ANNOTATION,
-                Action.UPDATE_NODE_DECLARED_FEATURE,
-                Action.UPDATE_NODE_PREEMPTION_POLICY,
+                ActionType.UPDATE_NODE_ALLOCATABLE,
+                ActionType.UPDATE_NODE_LABEL,
+                ActionType.UPDATE_NODE_TAINT,
+                ActionType.UPDATE_NODE_CONDITION,
+                ActionType.UPDATE_NODE_ANNOTATION,
+                ActionType.UPDATE_NODE_DECLARED_FEATURE,
+                ActionType.UPDATE_NODE_PREEMPTION_POLICY,
             )
         ),
         *(
@@ -159,7 +159,7 @@ EVENTS_BY_LABEL = {
                 *(PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY, VOLUME_ATTACHMENT),
                 *(RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS),
             )
-            for action in (Action.ADD, Action.UPDATE, Action.DELETE)
+            for action in (ActionType.ADD, ActionType.UPDATE, ActionType.DELETE)
         ),
     )
 }
@@ -173,16 +173,16 @@ def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
     resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULED_POD
     actions = []
     if new.metadata.labels != old.metadata.labels:
-        actions.append(Action.UPDATE_POD_LABEL)
+        actions.append(ActionType.UPDATE_POD_LABEL)
     if is_scaled_down(new, old):
-        actions.append(Action.UPDATE_POD_SCALE_DOWN)
+        actions.append(ActionType.UPDATE_POD_SCALE_DOWN)
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
-        actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+        actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     if len(new.spec.tolerations) != len(old.spec.tolerations):
-        actions.append(Action.UPDATE_POD_TOLERATION)
+        actions.append(ActionType.UPDATE_POD_TOLERATION)
     if new.status.resource_claim_statuses != old.status.resource_claim_statuses:
-        actions.append(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
-    return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, Action.UPDATE)]
+        actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
+    return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, ActionType.UPDATE)]
 
 
 def is_scaled_down(new: Pod, old: Pod) -> bool:
@@ -204,31 +204,31 @@ def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
     """
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
-        actions.append(Action.UPDATE_NODE_TAINT)
+        actions.append(ActionType.UPDATE_NODE_TAINT)
     if new.status.allocatable != old.status.allocatable:
-        actions.append(Action.UPDATE_NODE_ALLOCATABLE)
+        actions.append(ActionType.UPDATE_NODE_ALLOCATABLE)
     if new.metadata.labels != old.metadata.labels:
-        actions.append(Action.UPDATE_NODE_LABEL)
+        actions.append(ActionType.UPDATE_NODE_LABEL)
     if new.spec.taints != old.spec.taints:
-        actions.append(Action.UPDATE_NODE_TAINT)
+        actions.append(ActionType.UPDATE_NODE_TAINT)
     if {c.type: c.status for c in new.status.conditions} != {c.type: c.status for c in old.status.conditions}:
-        actions.append(Action.UPDATE_NODE_CONDITION)
+        actions.append(ActionType.UPDATE_NODE_CONDITION)
     if new.metadata.annotations != old.metadata.annotations:
-        actions.append(Action.UPDATE_NODE_ANNOTATION)
+        actions.append(ActionType.UPDATE_NODE_ANNOTATION)
     if new.status.declared_features != old.status.declared_features:
-        actions.append(Action.UPDATE_NODE_DECLARED_FEATURE)
+        actions.append(ActionType.UPDATE_NODE_DECLARED_FEATURE)
     if new.spec.pod_preemption_policy != old.spec.pod_preemption_policy:
-        actions.append(Action.UPDATE_NODE_PREEMPTION_POLICY)
+        actions.append(ActionType.UPDATE_NODE_PREEMPTION_POLICY)
     return [ClusterEvent(NODE, action) for action in actions]
 
 
-EVERYTHING: tuple[Registered, ...] = ((ClusterEvent(WILDCARD, Action.ALL), None),)
+EVERYTHING: tuple[Registered, ...] = ((ClusterEvent(WILDCARD, ActionType.ALL), None),)
 """What a plugin waits for that does not say it."""
 
 
 def changes_of(*resources: str) -> list[Registered]:
     """Additions and updates of some kinds, without a hint."""
-    return [(ClusterEvent(resource, Action.ADD | Action.UPDATE), None) for resource in resources]
+    return [(ClusterEvent(resource, ActionType.ADD | ActionType.UPDATE), None) for resource in resources]
 
 
 def uid_of(pod: Pod) -> str:

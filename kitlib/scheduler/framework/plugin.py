@@ -23,7 +23,7 @@ from kitlib.api.core import Node, Pod, ReplicationController, Service
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.arguments import check_arguments
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.events import EVERYTHING, Registered
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.kept_answers import KeptAnswers
@@ -90,7 +90,7 @@ class Context:
     stateful_sets: Sequence[StatefulSet] = ()
     budgets: Sequence[PodDisruptionBudget] = ()
     volumes: Volumes = field(default_factory=Volumes)
-    claims: Claims = field(default_factory=Claims)
+    claims: DRAManager = field(default_factory=DRAManager)
     removed: Sequence[PodInfo] = ()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import is_resize_deferred
-from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
+from kitlib.scheduler.framework.events import NODE, ActionType, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -29,8 +29,8 @@ class DeferredPodScheduling(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(NODE, Action.UPDATE_NODE_PREEMPTION_POLICY), _allows_again),
-            (ClusterEvent(NODE, Action.ADD), _allows_again),
+            (ClusterEvent(NODE, ActionType.UPDATE_NODE_PREEMPTION_POLICY), _allows_again),
+            (ClusterEvent(NODE, ActionType.ADD), _allows_again),
         ]
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.counts import StandingTerm
-from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
+from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import (
     MAX_NODE_SCORE,
     SKIP,
@@ -45,7 +45,7 @@ Places = dict[str, NDArray[np.int64]]
 
 
 @dataclass
-class FilterState:
+class AffinityFilterState:
     """Counts by place: of existing pods that do not like the pod, of those that it likes, of those that it does not."""
 
     existing_anti: Places
@@ -71,8 +71,8 @@ class InterPodAffinity(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL), _neighbour),
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _neighbour_node),
+            (ClusterEvent(POD, ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL), _neighbour),
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL), _neighbour_node),
         ]
 
     def follows_pods(self, release: Release) -> bool:
@@ -99,9 +99,9 @@ class InterPodAffinity(Plugin):
                     _add(affinity, context, term, liked)
         for term in unrolled(info.required_anti_affinity, context):
             _add(anti, context, term, matching(term, context))
-        return PreFilterResult(FilterState(existing, affinity, anti))
+        return PreFilterResult(AffinityFilterState(existing, affinity, anti))
 
-    def filter(self, state: FilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+    def filter(self, state: AffinityFilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         if info.required_affinity:
             labelled = np.ones(len(rows), np.bool_)

@@ -15,7 +15,7 @@ from kitlib.api.core import NodeAffinity as Affinity
 from kitlib.api.core import NodeSelectorTerm, Pod
 from kitlib.api.selectors import matches_required_node_affinity
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
+from kitlib.scheduler.framework.events import NODE, ActionType, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import (
     SKIP,
     Affected,
@@ -55,7 +55,7 @@ class NodeAffinity(Plugin):
         return Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [(ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _affinity_came_true)]
+        return [(ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL), _affinity_came_true)]
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)

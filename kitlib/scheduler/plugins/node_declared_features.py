@@ -14,7 +14,7 @@ import numpy as np
 from kitlib.api.core import Pod
 from kitlib.api.node_declared_features import missing, required_to_schedule
 from kitlib.api.release import Release
-from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, is_itself
+from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -38,8 +38,8 @@ class NodeDeclaredFeatures(Plugin):
         if not context.release.enabled("NodeDeclaredFeatures"):
             return ()
         return [
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE), _declares_otherwise),
-            (ClusterEvent(POD, Action.UPDATE), partial(_needs_otherwise, context.release)),
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE), _declares_otherwise),
+            (ClusterEvent(POD, ActionType.UPDATE), partial(_needs_otherwise, context.release)),
         ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:

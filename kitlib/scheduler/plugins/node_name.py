@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
+from kitlib.scheduler.framework.events import NODE, ActionType, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -26,7 +26,7 @@ class NodeName(Plugin):
         return Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [(ClusterEvent(NODE, Action.ADD), _is_named)]
+        return [(ClusterEvent(NODE, ActionType.ADD), _is_named)]
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))

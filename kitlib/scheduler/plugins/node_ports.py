@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered
+from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -29,7 +29,7 @@ class NodePorts(Plugin):
         return None if info.host_ports else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [(ClusterEvent(POD, Action.DELETE), _ports_freed), (ClusterEvent(NODE, Action.ADD), None)]
+        return [(ClusterEvent(POD, ActionType.DELETE), _ports_freed), (ClusterEvent(NODE, ActionType.ADD), None)]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         return PreFilterResult(info.host_ports or SKIP)

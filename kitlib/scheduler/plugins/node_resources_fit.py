@@ -16,7 +16,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.scheduler.framework.counts import Column
 from kitlib.scheduler.framework.dra_manager import backed_resources
-from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
+from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, PreFilterResult, Reads, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -43,8 +43,8 @@ class NodeResourcesFit(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN), _room_made),
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), _node_has_room),
+            (ClusterEvent(POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN), _room_made),
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE), _node_has_room),
         ]
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.api.core import Pod, Taint
 from kitlib.api.selectors import tolerates_all
-from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
+from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, ActionType, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -30,8 +30,8 @@ class NodeUnschedulable(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned),
-            (ClusterEvent(UNSCHEDULED_POD, Action.UPDATE_POD_TOLERATION), is_itself),
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT), _uncordoned),
+            (ClusterEvent(UNSCHEDULED_POD, ActionType.UPDATE_POD_TOLERATION), is_itself),
         ]
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:

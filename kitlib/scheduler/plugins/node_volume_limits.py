@@ -17,7 +17,7 @@ from kitlib.scheduler.framework.events import (
     POD,
     PVC,
     VOLUME_ATTACHMENT,
-    Action,
+    ActionType,
     ClusterEvent,
     Registered,
     changes_of,
@@ -33,7 +33,7 @@ EXCEEDED = "node(s) exceed max volume count"
 
 
 @dataclass
-class State:
+class AttachedVolumesState:
     """A cycle's view of attached volumes.
 
     Attributes:
@@ -56,18 +56,18 @@ class NodeVolumeLimits(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(POD, Action.DELETE), None),
+            (ClusterEvent(POD, ActionType.DELETE), None),
             *changes_of(CSI_NODE, PVC, VOLUME_ATTACHMENT),
-            (ClusterEvent(VOLUME_ATTACHMENT, Action.DELETE), None),
+            (ClusterEvent(VOLUME_ATTACHMENT, ActionType.DELETE), None),
         ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         if not claims_used(info.pod):
             return PreFilterResult(SKIP)
         needed = attachable(info.pod, context)
-        return PreFilterResult(State(needed, _attachments(context)) if needed else SKIP)
+        return PreFilterResult(AttachedVolumesState(needed, _attachments(context)) if needed else SKIP)
 
-    def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+    def filter(self, state: AttachedVolumesState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
             name = context.snapshot.names[row]
@@ -81,7 +81,7 @@ class NodeVolumeLimits(Plugin):
         return found
 
 
-def attach_counts(state: State, row: int, context: Context) -> Iterator[tuple[str, int, int, int]]:
+def attach_counts(state: AttachedVolumesState, row: int, context: Context) -> Iterator[tuple[str, int, int, int]]:
     """Return (driver, attached volumes, more that the pod needs, limit) of each driver with a limit on the node."""
     csi_node = context.volumes.csi_nodes.get(context.snapshot.names[row])
     drivers = [(one.name, one.allocatable) for one in (csi_node.spec.drivers if csi_node else ())]
@@ -95,7 +95,7 @@ def attach_counts(state: State, row: int, context: Context) -> Iterator[tuple[st
     yield from ((driver, used[driver], count, limits[driver]) for driver, count in more.items() if driver in limits)
 
 
-def _absent_driver(state: State, csi_node: CSINode | None, context: Context) -> str:
+def _absent_driver(state: AttachedVolumesState, csi_node: CSINode | None, context: Context) -> str:
     """Return a driver that the pod's volumes need, that must be on the pod's node and is not on this one; "" = none.
 
     If several drivers are missing, kube-scheduler names any of them; here it is the first by name.

@@ -23,7 +23,7 @@ from kitlib.api.core import Pod, TopologySpreadConstraint
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
-from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
+from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import (
     MAX_NODE_SCORE,
     SKIP,
@@ -87,9 +87,12 @@ class PodTopologySpread(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL), _spread_pod),
+            (ClusterEvent(POD, ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL), _spread_pod),
             (
-                ClusterEvent(NODE, Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT),
+                ClusterEvent(
+                    NODE,
+                    ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT,
+                ),
                 _spread_node,
             ),
         ]

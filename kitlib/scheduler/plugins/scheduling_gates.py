@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.scheduler.framework.events import UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
+from kitlib.scheduler.framework.events import UNSCHEDULED_POD, ActionType, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import Context, Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 
@@ -21,7 +21,7 @@ class SchedulingGates(Plugin):
     feature_gate = "PodSchedulingReadiness"
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [(ClusterEvent(UNSCHEDULED_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED), _gates_gone)]
+        return [(ClusterEvent(UNSCHEDULED_POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED), _gates_gone)]
 
     def pre_enqueue(self, pod: Pod) -> Status:
         gates = [gate.name for gate in pod.spec.scheduling_gates]

@@ -15,7 +15,7 @@ import numpy as np
 from kitlib.api.core import Node, Pod, Taint, Toleration
 from kitlib.api.release import Release
 from kitlib.api.selectors import repels_scheduling, tolerates_all, untolerated_taint
-from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
+from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, ActionType, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -34,8 +34,8 @@ class TaintToleration(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_TAINT), partial(_taint_gone, context.release)),
-            (ClusterEvent(UNSCHEDULED_POD, Action.UPDATE_POD_TOLERATION), is_itself),
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT), partial(_taint_gone, context.release)),
+            (ClusterEvent(UNSCHEDULED_POD, ActionType.UPDATE_POD_TOLERATION), is_itself),
         ]
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:

@@ -31,7 +31,7 @@ from kitlib.scheduler.framework.events import (
     PV,
     PVC,
     STORAGE_CLASS,
-    Action,
+    ActionType,
     ClusterEvent,
     Registered,
     changes_of,
@@ -85,7 +85,7 @@ class PodVolumes:
 
 
 @dataclass
-class Claims:
+class PodVolumeClaims:
     """A pod's claims, sorted out, and what was found for them.
 
     Attributes:
@@ -127,7 +127,7 @@ class VolumeBinding(Plugin):
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
-            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), None),
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL), None),
             *changes_of(PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY),
         ]
 
@@ -136,7 +136,7 @@ class VolumeBinding(Plugin):
         if not used:
             return PreFilterResult(SKIP)
         volumes = context.volumes
-        claims = Claims(volumes.assumed, timeout_text=context.release.text("volume_bind_timeout"))
+        claims = PodVolumeClaims(volumes.assumed, timeout_text=context.release.text("volume_bind_timeout"))
         found: list[PersistentVolumeClaim] = []
         for one in used:
             claim = volumes.claim(info.pod.namespace, one.name)
@@ -177,7 +177,7 @@ class VolumeBinding(Plugin):
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         if context.release.enabled("StorageCapacityScoring"):
             claims = (info.states or {}).get(self.name)
-            return claims.by_node if isinstance(claims, Claims) else None
+            return claims.by_node if isinstance(claims, PodVolumeClaims) else None
         return SKIP if context.release.enabled("KitNodeAffinityScoreSkips") else None
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
@@ -251,7 +251,7 @@ class VolumeBinding(Plugin):
 def _answer(info: PodInfo, node: Node) -> tuple[PodVolumes, AssumeCache]:
     """Return the result of Filter for the node; nothing if all of the pod's claims are bound already."""
     state = info.states.get(VolumeBinding.name) if info.states is not None else None
-    if not isinstance(state, Claims):
+    if not isinstance(state, PodVolumeClaims):
         return NOTHING, UNUSED
     return state.by_node.get(node.name, NOTHING), state.assumed
 
@@ -318,7 +318,7 @@ def _problem(one: ClaimUse, claim: PersistentVolumeClaim | None, pod: Pod) -> st
     return is_for_pod(claim, pod) if one.ephemeral else ""
 
 
-def find_pod_volumes(claims: Claims, node: Node, volumes: Volumes) -> PodVolumes:
+def find_pod_volumes(claims: PodVolumeClaims, node: Node, volumes: Volumes) -> PodVolumes:
     """Return the volumes of the claims on a node, or why they cannot be served there. Source: FindPodVolumes.
 
     Raises:

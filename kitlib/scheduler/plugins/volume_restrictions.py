@@ -12,7 +12,7 @@ import numpy as np
 
 from kitlib.api.core import Pod, Volume
 from kitlib.api.release import Release
-from kitlib.scheduler.framework.events import NODE, POD, PVC, Action, ClusterEvent, Registered, changes_of
+from kitlib.scheduler.framework.events import NODE, POD, PVC, ActionType, ClusterEvent, Registered, changes_of
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -34,7 +34,11 @@ class VolumeRestrictions(Plugin):
         return None if shared else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [(ClusterEvent(POD, Action.DELETE), None), (ClusterEvent(NODE, Action.ADD), None), *changes_of(PVC)]
+        return [
+            (ClusterEvent(POD, ActionType.DELETE), None),
+            (ClusterEvent(NODE, ActionType.ADD), None),
+            *changes_of(PVC),
+        ]
 
     def follows_pods(self, release: Release) -> bool:
         return release.enabled("KitVolumeRestrictionsTracksPods")

@@ -10,7 +10,16 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.persistent_volume import class_name
-from kitlib.scheduler.framework.events import NODE, PV, PVC, STORAGE_CLASS, Action, ClusterEvent, Registered, changes_of
+from kitlib.scheduler.framework.events import (
+    NODE,
+    PV,
+    PVC,
+    STORAGE_CLASS,
+    ActionType,
+    ClusterEvent,
+    Registered,
+    changes_of,
+)
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -40,7 +49,10 @@ class VolumeZone(Plugin):
         return None if claims_used(info.pod) else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [(ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), None), *changes_of(PVC, PV, STORAGE_CLASS)]
+        return [
+            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL), None),
+            *changes_of(PVC, PV, STORAGE_CLASS),
+        ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         if not any(not one.ephemeral for one in claims_used(info.pod)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Clock(Protocol):
+class QueueClock(Protocol):
     """What the queue needs of a clock; a node's or a cluster's clock fits as well."""
 
     def now_ms(self) -> int:

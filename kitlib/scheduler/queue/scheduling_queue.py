@@ -23,7 +23,7 @@ from kitlib.scheduler.framework.events import (
 )
 from kitlib.scheduler.framework.status import Status
 from kitlib.scheduler.queue.backoff import Backoff
-from kitlib.scheduler.queue.clock import Clock
+from kitlib.scheduler.queue.clock import QueueClock
 from kitlib.scheduler.queue.heap import PodHeap
 from kitlib.scheduler.queue.inflight import InFlight
 from kitlib.scheduler.queue.nominator import Nominator
@@ -73,7 +73,7 @@ class SchedulingQueue:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: QueueClock,
         registrations: Registrations | RegistrationsOf | None = None,
         *,
         pre_enqueue: Callable[[Pod], Status] | None = None,

@@ -4,7 +4,7 @@ Imported by `study`, commands and lessons. Face: `sweep`, `Results`.
 """
 
 from kitlib.study.sweeps.results import Results
-from kitlib.study.sweeps.row import Progress, Row
+from kitlib.study.sweeps.row import SweepProgress, SweepRow
 from kitlib.study.sweeps.sweep import Sweep, sweep
 
-__all__ = ["Progress", "Results", "Row", "Sweep", "sweep"]
+__all__ = ["Results", "Sweep", "SweepProgress", "SweepRow", "sweep"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kitlib.api.errors import KitError
 from kitlib.study.sweeps.grid import Point
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 TRIES = 3
 """How often a worker may end at a point: in its chunk, then twice alone."""
@@ -36,7 +36,7 @@ class Chunk:
     points: Sequence[Numbered]
     tries: int = 0
 
-    def rows(self, rows: Sequence[Row]) -> list[tuple[int, Row]]:
+    def rows(self, rows: Sequence[SweepRow]) -> list[tuple[int, SweepRow]]:
         """The rows with their points' numbers."""
         return [(number, row) for (number, _), row in zip(self.points, rows, strict=True)]
 
@@ -90,7 +90,7 @@ class Chunks:
         each = seconds / len(chunk.points)
         self._per_point = each if not self._per_point else 0.7 * self._per_point + 0.3 * each
 
-    def failed(self, chunk: Chunk, how: str, *, late: bool = False) -> list[tuple[int, Row]]:
+    def failed(self, chunk: Chunk, how: str, *, late: bool = False) -> list[tuple[int, SweepRow]]:
         """A chunk's worker ended; the rows of points that are given up.
 
         Args:
@@ -103,4 +103,4 @@ class Chunks:
             self._again.extend(Chunk([one], tries) for one in chunk.points)
             return []
         text = how if late else f"{how} ({tries} times)"
-        return [(number, Row(point, {}, text)) for number, point in chunk.points]
+        return [(number, SweepRow(point, {}, text)) for number, point in chunk.points]

@@ -16,7 +16,7 @@ from kitlib import __version__
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.study.sweeps.chunks import Chunk, Chunks, Numbered
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 from kitlib.study.sweeps.task import Task, task_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PER_THREAD = 2
 """Tasks under way for each thread: one that is computed, one that waits beside it."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ChunkResult(msgspec.Struct, frozen=True):
     """What a task returns.
 
     Attributes:
@@ -37,14 +37,14 @@ class Answer(msgspec.Struct, frozen=True):
     """
 
     kitlib: str
-    rows: list[Row]
+    rows: list[SweepRow]
 
 
 def compute(work: bytes | Task, points: bytes) -> bytes:
     """A task: the rows of a chunk."""
     task = task_of(work) if isinstance(work, bytes) else work
     rows = [task.evaluate(point) for point in decoder(list[dict[str, Any]]).decode(points)]
-    return msgspec.json.encode(Answer(__version__, rows))
+    return msgspec.json.encode(ChunkResult(__version__, rows))
 
 
 def connected(client: Any) -> tuple[Client, bool]:
@@ -75,7 +75,7 @@ def connected(client: Any) -> tuple[Client, bool]:
     return client, made
 
 
-def rows(task: Task, points: Sequence[Numbered], client: Client) -> Iterator[list[tuple[int, Row]]]:
+def rows(task: Task, points: Sequence[Numbered], client: Client) -> Iterator[list[tuple[int, SweepRow]]]:
     """Rows as they come; an empty list from time to time, so that the caller can look around.
 
     Raises:
@@ -104,7 +104,7 @@ def rows(task: Task, points: Sequence[Numbered], client: Client) -> Iterator[lis
             client.cancel(list(under_way), force=True)
 
 
-def _collected(future: Future, chunk: Chunk, chunks: Chunks) -> list[tuple[int, Row]]:
+def _collected(future: Future, chunk: Chunk, chunks: Chunks) -> list[tuple[int, SweepRow]]:
     if future.status != "finished":
         error = future.exception() if future.status == "error" else None
         how = (
@@ -115,7 +115,7 @@ def _collected(future: Future, chunk: Chunk, chunks: Chunks) -> list[tuple[int, 
         if isinstance(error, ImportError | KitError):
             raise KitError(f"a Dask worker cannot compute this: {type(error).__name__}: {error}")
         return chunks.failed(chunk, how)
-    answer = decoder(Answer).decode(future.result())
+    answer = decoder(ChunkResult).decode(future.result())
     if answer.kitlib != __version__:
         raise KitError(f"a Dask worker has kitlib {answer.kitlib}, this process {__version__}: results would be mixed")
     chunks.done(chunk, sum(row.seconds for row in answer.rows))

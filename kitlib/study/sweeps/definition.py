@@ -36,7 +36,7 @@ class ChartOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     panel: str = ""
 
 
-class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SweepDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sweep as it stands in a file; attributes as the arguments of `sweep`."""
 
     scenario: dict[str, Any] | str
@@ -46,7 +46,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chart: ChartOf | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Definition:
+    def read(cls, path: Path) -> SweepDefinition:
         """A sweep from a YAML or JSON file.
 
         Raises:

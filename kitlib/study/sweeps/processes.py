@@ -25,7 +25,7 @@ from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
 from kitlib.study.line_process import close, exchange
 from kitlib.study.sweeps.chunks import Chunk, Chunks, NoProcesses, Numbered
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 from kitlib.study.sweeps.task import Work
 from kitlib.study.sweeps.worker import Hello
 
@@ -103,14 +103,14 @@ class Worker:
         if hello.error:
             raise KitError(hello.error)
 
-    def compute(self, chunk: Chunk, timeout: float | None) -> list[Row] | None:
+    def compute(self, chunk: Chunk, timeout: float | None) -> list[SweepRow] | None:
         """The rows of a chunk; None = the process has ended."""
         if timeout is not None:
             whole = timeout if len(chunk.points) == 1 else timeout + 10 * CHUNK_S
             self.deadline = time.monotonic() + whole
         answer = exchange(self._process, msgspec.json.encode([point for _, point in chunk.points]))
         self.deadline = 0.0
-        return decoder(list[Row]).decode(answer) if answer else None
+        return decoder(list[SweepRow]).decode(answer) if answer else None
 
     def kill(self) -> None:
         """End it at once."""
@@ -153,12 +153,12 @@ class Processes:
         self._count, self._at_once = max(1, min(workers, len(points))), at_once
         self._chunks = Chunks(points, self._count, CHUNK_S)
         self._changed = threading.Condition()
-        self._found: queue.SimpleQueue[list[tuple[int, Row]] | KitError] = queue.SimpleQueue()
+        self._found: queue.SimpleQueue[list[tuple[int, SweepRow]] | KitError] = queue.SimpleQueue()
         self._workers: list[Worker] = []
         self._threads: list[threading.Thread] = []
         self._stopping = False
 
-    def __iter__(self) -> Iterator[list[tuple[int, Row]]]:
+    def __iter__(self) -> Iterator[list[tuple[int, SweepRow]]]:
         """Rows as they come; an empty list from time to time, so that the caller can look around.
 
         Raises:

@@ -19,7 +19,7 @@ from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
 from kitlib.api.file_format import check_format
 from kitlib.study.sweeps.grid import key
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 FORMAT = 1
 MAX_LINE = 16 << 20
@@ -47,7 +47,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     began: str
 
 
-class Record:
+class SweepRecord:
     """A results file that is open for writing.
 
     Args:
@@ -63,7 +63,7 @@ class Record:
     """
 
     def __init__(self, path: Path, provenance: Provenance) -> None:
-        self.path, self.rows = path, dict[str, Row]()
+        self.path, self.rows = path, dict[str, SweepRow]()
         try:
             self._file = path.open("ab+", buffering=0)
         except OSError as error:
@@ -75,7 +75,7 @@ class Record:
             self._file.close()
             raise
 
-    def append(self, rows: Iterable[Row]) -> None:
+    def append(self, rows: Iterable[SweepRow]) -> None:
         """Write rows behind the others.
 
         Raises:
@@ -127,7 +127,7 @@ class Record:
             raise KitError(f"{self.path}: {error.strerror or error}") from None
 
 
-def read(path: Path) -> tuple[Provenance, list[Row]]:
+def read(path: Path) -> tuple[Provenance, list[SweepRow]]:
     """Return what a results file holds: its header, and the last row of each point, in the file's order.
 
     Another version of kitlib may have computed it: nothing is continued here.
@@ -154,9 +154,9 @@ def _provenance(line: bytes, path: Path) -> Provenance:
         raise KitError(f"{path}: not the results file of a sweep") from None
 
 
-def _rows(lines: list[bytes], path: Path) -> dict[str, Row]:
+def _rows(lines: list[bytes], path: Path) -> dict[str, SweepRow]:
     """Key of a point -> its last row, of the lines behind the header. Raises: KitError."""
-    reads, found = decoder(Row), dict[str, Row]()
+    reads, found = decoder(SweepRow), dict[str, SweepRow]()
     for number, line in enumerate(lines[1:], start=2):
         if len(line) > MAX_LINE:
             raise KitError(f"{path}: line {number}: {len(line)} bytes; at most {MAX_LINE} are read")

@@ -12,7 +12,7 @@ from kitlib.api.errors import KitError
 from kitlib.study.sweeps import record
 from kitlib.study.sweeps.grid import RELEASE, SEED
 from kitlib.study.sweeps.record import Provenance
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ class Results:
         note: why it ran in one process although more were there; "" = nothing to say.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[SweepRow]
     total: int
     provenance: Provenance
     note: str = ""
@@ -50,7 +50,7 @@ class Results:
         return len(self.rows) == self.total
 
     @property
-    def errors(self) -> list[Row]:
+    def errors(self) -> list[SweepRow]:
         """Rows of points that ended in an error."""
         return [row for row in self.rows if row.error]
 

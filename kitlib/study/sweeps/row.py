@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-class Row(msgspec.Struct, frozen=True):
+class SweepRow(msgspec.Struct, frozen=True):
     """One point and what came out.
 
     Attributes:
@@ -25,7 +25,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """How far a sweep is.
 
     Attributes:

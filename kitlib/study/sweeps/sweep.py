@@ -22,12 +22,12 @@ from kitlib.api.release import Release
 from kitlib.study.sweeps import grid as grids
 from kitlib.study.sweeps.chunks import NoProcesses, Numbered
 from kitlib.study.sweeps.grid import RELEASE, Grid, Point
-from kitlib.study.sweeps.record import Provenance, Record
+from kitlib.study.sweeps.record import Provenance, SweepRecord
 from kitlib.study.sweeps.results import Results
-from kitlib.study.sweeps.row import Progress, Row
+from kitlib.study.sweeps.row import SweepProgress, SweepRow
 from kitlib.study.sweeps.task import Metric, Scenario, Task
 
-Found = Generator[list[tuple[int, Row]]]
+Found = Generator[list[tuple[int, SweepRow]]]
 
 
 class Cancel(Protocol):
@@ -49,7 +49,7 @@ def sweep(
     file: str | Path | None = None,
     retry_errors: bool = False,
     timeout: float | None = None,
-    progress: Callable[[Progress], Any] | bool = False,
+    progress: Callable[[SweepProgress], Any] | bool = False,
     cancel: Cancel | None = None,
 ) -> Results:
     """Compute a scenario at every point of a grid.
@@ -70,7 +70,7 @@ def sweep(
         file: where rows are kept as they come; rows that it has already are not computed again.
         retry_errors: compute points again whose row in the file is an error.
         timeout: seconds that a point may take in a process; None = no limit.
-        progress: called with a `Progress` as rows come; True prints a line.
+        progress: called with a `SweepProgress` as rows come; True prints a line.
         cancel: ends the sweep when it is set; the rows that are there are returned.
 
     Raises:
@@ -111,7 +111,7 @@ class Sweep:
         self._keys = [grids.key(point) for point in self.points]
         for shape in {tuple(point): point for point in self.points}.values():
             self._task.check(shape)
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, SweepRow] = {}
         self._note = ""
         self.provenance = Provenance(
             kitlib=__version__,
@@ -130,12 +130,12 @@ class Sweep:
         file: str | Path | None = None,
         retry_errors: bool = False,
         timeout: float | None = None,
-        progress: Callable[[Progress], Any] | bool = False,
+        progress: Callable[[SweepProgress], Any] | bool = False,
         cancel: Cancel | None = None,
     ) -> Results:
         """Compute the points that have no row; arguments and errors as of `sweep`."""
         _check(workers, client, timeout)
-        record = Record(Path(file), self.provenance) if file is not None else None
+        record = SweepRecord(Path(file), self.provenance) if file is not None else None
         try:
             if record is not None:
                 self.provenance = record.provenance
@@ -155,8 +155,8 @@ class Sweep:
         workers: int | None,
         client: Any,
         timeout: float | None,
-        progress: Callable[[Progress], Any] | None,
-        record: Record | None,
+        progress: Callable[[SweepProgress], Any] | None,
+        record: SweepRecord | None,
         cancel: Cancel | None,
     ) -> None:
         left = [(i, point) for i, point in enumerate(self.points) if i not in self._rows]
@@ -216,10 +216,10 @@ class Sweep:
             self._note = f"computed in this process: {error}"
             yield from _here(self._task, [(i, point) for i, point in left if i not in self._rows])
 
-    def _progress(self, began: float, at_first: int, errors: int) -> Progress:
+    def _progress(self, began: float, at_first: int, errors: int) -> SweepProgress:
         done, seconds = len(self._rows), time.monotonic() - began
         fresh, left = done - at_first, len(self.points) - done
-        return Progress(done, len(self.points), errors, seconds, seconds / fresh * left if fresh else None)
+        return SweepProgress(done, len(self.points), errors, seconds, seconds / fresh * left if fresh else None)
 
 
 def _here(task: Task, points: Sequence[Numbered]) -> Found:
@@ -263,7 +263,7 @@ def _check(workers: int | None, client: Any, timeout: float | None) -> None:
         raise KitError("timeout=: only processes of this machine can be ended: neither workers=0 nor client=")
 
 
-def _shown(progress: Callable[[Progress], Any] | bool) -> Callable[[Progress], Any] | None:
+def _shown(progress: Callable[[SweepProgress], Any] | bool) -> Callable[[SweepProgress], Any] | None:
     if not isinstance(progress, bool):
         return progress
     return _Line() if progress else None
@@ -276,7 +276,7 @@ class _Line:
         self._out = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else sys.stdout
         self._next = 0.0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: SweepProgress) -> None:
         now, ended = time.monotonic(), progress.done == progress.total
         if now >= self._next or ended:
             self._next = now + 0.2

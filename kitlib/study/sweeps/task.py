@@ -24,7 +24,7 @@ from kitlib.api.errors import KitError, shortened
 from kitlib.study.sweeps import template
 from kitlib.study.sweeps.grid import Point, key, plain
 from kitlib.study.sweeps.metrics import METRICS
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 Scenario = Callable[..., Any] | Mapping[str, Any] | str
 Metric = Callable[[Any], Any] | str | Sequence[str] | Mapping[str, "Callable[[Any], Any] | str"] | None
@@ -107,7 +107,7 @@ class Task:
         except TypeError as error:
             raise KitError(f"scenario {self.name}{signature}: {error}; the grid has {', '.join(point)}") from None
 
-    def evaluate(self, point: Point) -> Row:
+    def evaluate(self, point: Point) -> SweepRow:
         """The row of a point; whatever is raised stands in it as its error.
 
         The global random generator of Python begins anew at every point, from the point's key: what came before, or
@@ -123,7 +123,7 @@ class Task:
             error = SURROGATE.sub("?", shortened(f"{type(raised).__name__}: {raised}", MAX_ERROR))
         finally:
             random.setstate(before)
-        return Row(point, values, error, round(time.perf_counter() - began, 6))
+        return SweepRow(point, values, error, round(time.perf_counter() - began, 6))
 
     def _values(self, point: Point) -> dict[str, Any]:
         outcome = template.run(self._template, point) if self._template is not None else self._call(point)

@@ -18,7 +18,7 @@ import msgspec
 
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ def _answer(lines: queue.SimpleQueue[bytes], out: Any) -> None:
     _write(out, msgspec.json.encode(Hello(__version__)))
     reads = decoder(list[dict[str, Any]])
     while True:
-        rows: list[Row] = [task.evaluate(point) for point in reads.decode(lines.get())]
+        rows: list[SweepRow] = [task.evaluate(point) for point in reads.decode(lines.get())]
         _write(out, msgspec.json.encode(rows))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kitlib.kubelet.app.system_requirements import Mount, parse_mounts, validate_system_requirements
+from kitlib.kubelet.app.system_requirements import MountPoint, parse_mounts, validate_system_requirements
 from kitlib.kubelet.config.settings import SettingsError
 
 LISTING = """
@@ -17,7 +17,7 @@ no mount at all
 def test_lines_of_mount_are_read():
     mounts = parse_mounts(LISTING)
     assert len(mounts) == 4
-    assert mounts[0] == Mount("tmpfs", "/sys/fs/cgroup", "tmpfs", ("ro", "nosuid", "nodev", "noexec", "mode=755"))
+    assert mounts[0] == MountPoint("tmpfs", "/sys/fs/cgroup", "tmpfs", ("ro", "nosuid", "nodev", "noexec", "mode=755"))
     assert mounts[3].options[-2:] == ("cpu", "cpuacct")
 
 
@@ -40,7 +40,7 @@ def test_what_is_not_mounted_is_named(gone, named):
 
 def test_a_name_in_another_file_systems_options_does_not_count():
     with pytest.raises(SettingsError):
-        validate_system_requirements([Mount("x", "/x", "tmpfs", ("cpu", "cpuacct", "cpuset", "memory"))], 1)
+        validate_system_requirements([MountPoint("x", "/x", "tmpfs", ("cpu", "cpuacct", "cpuset", "memory"))], 1)
 
 
 def test_on_version_2_nothing_is_looked_for():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kitlib.kubelet.loop.timeline import KEPT_ALWAYS, KEPT_SECONDS, Entry, Timeline
+from kitlib.kubelet.loop.timeline import KEPT_ALWAYS, KEPT_SECONDS, KubeletTimeline, TimelineEntry
 
 
 def test_entries_older_than_an_hour_go_once_there_are_more_than_500() -> None:
     now = [0.0]
-    made = Timeline(lambda: now[0])
+    made = KubeletTimeline(lambda: now[0])
     for number in range(KEPT_ALWAYS):
         made.note("a", str(number))
     now[0] = KEPT_SECONDS
@@ -21,6 +21,6 @@ def test_entries_older_than_an_hour_go_once_there_are_more_than_500() -> None:
 
 
 def test_an_entry_lists_its_files_and_its_text() -> None:
-    entry = Entry(1.25, "cgroups", "writing", "pod", "memory.max=1, cpu.weight=2, done")
+    entry = TimelineEntry(1.25, "cgroups", "writing", "pod", "memory.max=1, cpu.weight=2, done")
     assert entry.files() == ["memory.max", "cpu.weight"]
     assert str(entry) == "      1.2  cgroups          writing pod: memory.max=1, cpu.weight=2, done"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kitlib.study.sweeps.chunks import Chunk, Chunks
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 POINTS = [(i, {"a": i}) for i in range(100)]
 
@@ -39,7 +39,7 @@ def test_a_chunk_whose_worker_ended_comes_again_point_by_point_and_then_is_given
     assert chunks.failed(again[2], "ended") == [] and not chunks.finished
     last = chunks.take()
     assert last is not None
-    assert chunks.failed(last, "ended") == [(2, Row({"a": 2}, {}, "ended (3 times)"))]
+    assert chunks.failed(last, "ended") == [(2, SweepRow({"a": 2}, {}, "ended (3 times)"))]
     assert chunks.finished
 
 
@@ -47,4 +47,4 @@ def test_a_point_that_took_too_long_alone_is_not_tried_again() -> None:
     chunks = Chunks(POINTS[:1], workers=1, seconds=1)
     chunk = chunks.take()
     assert chunk is not None
-    assert chunks.failed(chunk, "late", late=True) == [(0, Row({"a": 0}, {}, "late"))]
+    assert chunks.failed(chunk, "late", late=True) == [(0, SweepRow({"a": 0}, {}, "late"))]

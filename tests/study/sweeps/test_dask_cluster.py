@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps import Progress, sweep
-from kitlib.study.sweeps.dask_cluster import Answer, compute, connected
+from kitlib.study.sweeps import SweepProgress, sweep
+from kitlib.study.sweeps.dask_cluster import ChunkResult, compute, connected
 from kitlib.study.sweeps.task import Task
 
 DATA = {
@@ -66,7 +66,7 @@ def test_errors_are_rows_and_a_killed_worker_loses_nothing(client: Any, scenario
     assert [row.error for row in found.rows] == ["KeyError: 'no 1'", ""]
     killed: list[int] = []
 
-    def kill_one(progress: Progress) -> None:
+    def kill_one(progress: SweepProgress) -> None:
         if progress.done >= 20 and not killed:
             killed.append(int(scenarios.lines("computed")[0].split()[0]))
             os.kill(killed[0], signal.SIGKILL)
@@ -85,7 +85,7 @@ def test_an_interrupt_leaves_no_task_on_the_cluster(client: Any) -> None:
         time.sleep(0.05)
         return x
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: SweepProgress) -> None:
         if progress.done >= 5:
             raise KeyboardInterrupt
 
@@ -98,7 +98,7 @@ def test_a_task_takes_data_and_returns_data() -> None:
     import msgspec
 
     task = Task(DATA)
-    answer = msgspec.json.decode(compute(msgspec.json.encode(task.work), b'[{"seed":1}]'), type=Answer)
+    answer = msgspec.json.decode(compute(msgspec.json.encode(task.work), b'[{"seed":1}]'), type=ChunkResult)
     assert answer.rows[0].values == task.evaluate({"seed": 1}).values
 
 

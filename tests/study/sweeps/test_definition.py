@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps.definition import Definition
+from kitlib.study.sweeps.definition import SweepDefinition
 
 TEXT = """
 scenario: {nodes: [{name: a, cpu: 2}], pods: [{name: p, cpu: "${cpu}"}]}
@@ -20,7 +20,7 @@ chart: {x: cpu, value: pending}
 
 def test_a_file_is_read_and_run(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(TEXT)
-    found = Definition.read(tmp_path / "s.yaml").sweep().run(workers=0)
+    found = SweepDefinition.read(tmp_path / "s.yaml").sweep().run(workers=0)
     assert found.mean("pending", "cpu") == {1: 0, 3: 1} and found.total == 4
 
 
@@ -42,13 +42,13 @@ def test_a_file_is_read_and_run(tmp_path: Path) -> None:
 def test_what_is_no_sweep_is_refused(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "s.yaml").write_text(text)
     with pytest.raises(KitError) as error:
-        Definition.read(tmp_path / "s.yaml")
+        SweepDefinition.read(tmp_path / "s.yaml")
     assert says in str(error.value) and "s.yaml" in str(error.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(KitError, match=r"none.yaml: No such file"):
-        Definition.read(tmp_path / "none.yaml")
+        SweepDefinition.read(tmp_path / "none.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(KitError, match=r"binary.yaml: not text in UTF-8: byte 0xff at position 0"):
-        Definition.read(tmp_path / "binary.yaml")
+        SweepDefinition.read(tmp_path / "binary.yaml")

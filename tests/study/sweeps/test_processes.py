@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps import Progress, sweep
+from kitlib.study.sweeps import SweepProgress, sweep
 from kitlib.study.sweeps import processes as module
 from kitlib.study.sweeps.processes import processors
 
@@ -49,7 +49,7 @@ def test_a_worker_that_is_killed_from_outside_loses_nothing_and_nothing_counts_t
 ) -> None:
     killed: list[int] = []
 
-    def kill_one(progress: Progress) -> None:
+    def kill_one(progress: SweepProgress) -> None:
         if progress.done >= 50 and not killed:
             killed.append(int(scenarios.lines("computed")[0].split()[0]))
             os.kill(killed[0], signal.SIGKILL)
@@ -91,7 +91,7 @@ def test_a_scenario_that_workers_cannot_import_is_said_to_be_so(scenarios: Modul
 
 @pytest.mark.thorough
 def test_an_interrupt_ends_all_workers(scenarios: ModuleType) -> None:
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: SweepProgress) -> None:
         if progress.done >= 1 and scenarios.lines("waiting"):
             raise KeyboardInterrupt
 

@@ -8,25 +8,25 @@ import msgspec
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps.record import Provenance, Record
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.record import Provenance, SweepRecord
+from kitlib.study.sweeps.row import SweepRow
 
 MINE = Provenance(
     kitlib="1", scenario="m:f", scenario_hash="abc", metrics=["x"], release="1.36", began="2026-01-01T00:00:00+00:00"
 )
-ROWS = [Row({"a": 1}, {"x": 2}, "", 0.5), Row({"a": 2}, {}, "KeyError: 'b'", 0.25)]
+ROWS = [SweepRow({"a": 1}, {"x": 2}, "", 0.5), SweepRow({"a": 2}, {}, "KeyError: 'b'", 0.25)]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = Record(tmp_path / "rows.jsonl", MINE)
+    made = SweepRecord(tmp_path / "rows.jsonl", MINE)
     made.append(ROWS)
     made.close()
     return made.path
 
 
 def test_rows_are_read_again_and_the_first_start_is_kept(path: Path) -> None:
-    again = Record(path, msgspec.structs.replace(MINE, began="2027-01-01T00:00:00+00:00"))
+    again = SweepRecord(path, msgspec.structs.replace(MINE, began="2027-01-01T00:00:00+00:00"))
     assert list(again.rows.values()) == ROWS and again.provenance == MINE
     again.close()
 
@@ -34,8 +34,8 @@ def test_rows_are_read_again_and_the_first_start_is_kept(path: Path) -> None:
 def test_the_line_that_a_killed_process_was_writing_is_cut_off(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"point":{"a":3},"val')
-    again = Record(path, MINE)
-    again.append([Row({"a": 3}, {"x": 1})])
+    again = SweepRecord(path, MINE)
+    again.append([SweepRow({"a": 3}, {"x": 1})])
     again.close()
     assert path.read_bytes().startswith(whole) and len(path.read_bytes().splitlines()) == 4
 
@@ -43,15 +43,15 @@ def test_the_line_that_a_killed_process_was_writing_is_cut_off(path: Path) -> No
 def test_a_header_that_a_killed_process_was_writing_is_written_anew(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(msgspec.json.encode(MINE)[:40])
-    Record(path, MINE).close()
+    SweepRecord(path, MINE).close()
     assert path.read_bytes() == msgspec.json.encode(MINE) + b"\n"
 
 
 def test_of_two_rows_of_a_point_the_later_one_counts(path: Path) -> None:
-    again = Record(path, MINE)
-    again.append([Row({"a": 2}, {"x": 7})])
+    again = SweepRecord(path, MINE)
+    again.append([SweepRow({"a": 2}, {"x": 7})])
     again.close()
-    third = Record(path, MINE)
+    third = SweepRecord(path, MINE)
     assert [row.values for row in third.rows.values()] == [{"x": 2}, {"x": 7}]
     third.close()
 
@@ -62,7 +62,7 @@ def test_of_two_rows_of_a_point_the_later_one_counts(path: Path) -> None:
 def test_another_sweep_s_file_is_refused_and_left_as_it_is(path: Path, field: str, value: str) -> None:
     before = path.read_bytes()
     with pytest.raises(KitError, match=f"results of another sweep: {field} is .*, now {value}; name another file"):
-        Record(path, msgspec.structs.replace(MINE, **{field: value}))
+        SweepRecord(path, msgspec.structs.replace(MINE, **{field: value}))
     assert path.read_bytes() == before
 
 
@@ -71,7 +71,7 @@ def test_what_is_no_results_file_is_refused_and_left_as_it_is(tmp_path: Path, te
     path = tmp_path / "thesis.txt"
     path.write_text(text)
     with pytest.raises(KitError, match=r"thesis.txt: not the results file of a sweep"):
-        Record(path, MINE)
+        SweepRecord(path, MINE)
     assert path.read_text() == text
 
 
@@ -79,19 +79,19 @@ def test_a_line_that_is_no_row_is_named(path: Path) -> None:
     with path.open("a") as file:
         file.write('{"point": 5}\n')
     with pytest.raises(KitError, match=r"line 4: not a row: Expected `object`, got `int`"):
-        Record(path, MINE)
+        SweepRecord(path, MINE)
 
 
 def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(KitError, match="directory"):
-        Record(tmp_path, MINE)
+        SweepRecord(tmp_path, MINE)
     with pytest.raises(KitError, match="No such file"):
-        Record(tmp_path / "none" / "rows.jsonl", MINE)
+        SweepRecord(tmp_path / "none" / "rows.jsonl", MINE)
 
 
 def test_two_sweeps_do_not_write_to_one_file(path: Path) -> None:
-    first = Record(path, MINE)
+    first = SweepRecord(path, MINE)
     with pytest.raises(KitError, match="another sweep is writing to it"):
-        Record(path, MINE)
+        SweepRecord(path, MINE)
     first.close()
-    Record(path, MINE).close()
+    SweepRecord(path, MINE).close()

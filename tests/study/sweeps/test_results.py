@@ -7,16 +7,16 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.study.sweeps.record import Provenance
 from kitlib.study.sweeps.results import Results
-from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.row import SweepRow
 
 FROM = Provenance(
     kitlib="1", scenario="m:f", scenario_hash="0123456789abcdef", metrics=["x"], release="1.36", began="2026"
 )
 ROWS = [
-    Row({"skew": 1, "seed": 0}, {"x": 4, "who": "a"}),
-    Row({"skew": 1, "seed": 1}, {"x": 6, "who": "b"}),
-    Row({"skew": 2, "seed": 0}, {"x": 1, "who": "a"}),
-    Row({"skew": 2, "seed": 1}, {}, "KeyError: 'b'"),
+    SweepRow({"skew": 1, "seed": 0}, {"x": 4, "who": "a"}),
+    SweepRow({"skew": 1, "seed": 1}, {"x": 6, "who": "b"}),
+    SweepRow({"skew": 2, "seed": 0}, {"x": 1, "who": "a"}),
+    SweepRow({"skew": 2, "seed": 1}, {}, "KeyError: 'b'"),
 ]
 FOUND = Results(ROWS, 4, FROM)
 

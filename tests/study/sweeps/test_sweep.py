@@ -12,7 +12,7 @@ import pytest
 
 from kitlib import study
 from kitlib.api.errors import KitError
-from kitlib.study.sweeps import Progress, Results, Sweep, sweep
+from kitlib.study.sweeps import Results, Sweep, SweepProgress, sweep
 
 DATA = {
     "name": "spread",
@@ -76,9 +76,9 @@ def test_what_was_changed_in_the_scenario_is_not_mixed_with_old_rows(tmp_path: P
 
 
 def test_a_cancelled_sweep_returns_what_it_has_and_goes_on_later(scenarios: ModuleType) -> None:
-    cancel, seen = threading.Event(), list[Progress]()
+    cancel, seen = threading.Event(), list[SweepProgress]()
 
-    def look(progress: Progress) -> None:
+    def look(progress: SweepProgress) -> None:
         seen.append(progress)
         if progress.done == 2:
             cancel.set()
@@ -94,7 +94,7 @@ def test_a_cancelled_sweep_returns_what_it_has_and_goes_on_later(scenarios: Modu
 def test_the_progress_line_says_how_far_it_is(capsys: pytest.CaptureFixture[str], scenarios: ModuleType) -> None:
     sweep(scenarios.fails, {"x": [1, 2]}, workers=0, progress=True)
     assert "2 of 2 points, 1 error" in capsys.readouterr().out
-    assert str(Progress(10, 2000, 2, 1.0, 199.0)) == "10 of 2,000 points, 2 errors, about 199 s left"
+    assert str(SweepProgress(10, 2000, 2, 1.0, 199.0)) == "10 of 2,000 points, 2 errors, about 199 s left"
 
 
 def test_provenance_names_scenario_release_and_kit(tmp_path: Path) -> None:

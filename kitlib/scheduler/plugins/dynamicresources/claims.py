@@ -5,16 +5,16 @@ Source: plugins/dynamicresources dra_manager.go (ListAllAllocatedDevices, Gather
 
 from __future__ import annotations
 
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.plugins.dynamicresources.pools import Allocated, DeviceID, Inventory
 
 
-def inventory(claims: Claims) -> Inventory:
+def inventory(claims: DRAManager) -> Inventory:
     """The slices, sorted into pools."""
     return claims.of_slices("inventory", Inventory)
 
 
-def allocated(claims: Claims) -> Allocated:
+def allocated(claims: DRAManager) -> Allocated:
     """What of the devices is given away, allocations under way included. Admin access takes nothing."""
     found = Allocated()
     for claim in claims.claims.values():

@@ -18,7 +18,7 @@ from kitlib.api.claims import ClaimError, asked_for, claims_of, deallocated, is_
 from kitlib.api.core import Node, Pod, PodExtendedResourceClaimStatus
 from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, ResourceClaim
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.plugin import (
     SKIP,
@@ -37,7 +37,7 @@ from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdi
 from kitlib.scheduler.plugins.dynamicresources.queueing_hints import device_events
 
 if TYPE_CHECKING:  # the search for devices is loaded with the first pod that may ask for some
-    from kitlib.scheduler.plugins.dynamicresources.state import State
+    from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
 
 NAME = "DynamicResources"
 NOTHING_TO_FREE, FREED, STILL_NOT = (
@@ -92,7 +92,7 @@ class DynamicResources(Plugin):
         from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
         from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
         from kitlib.scheduler.plugins.dynamicresources.extended import new_claim, standing_claim, wanted_resources
-        from kitlib.scheduler.plugins.dynamicresources.state import State
+        from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
 
         extended = wanted_resources(info.pod, book.classes, context.release)
         if not (info.pod.spec.resource_claims or extended) or not context.release.enabled("DynamicResourceAllocation"):
@@ -103,7 +103,7 @@ class DynamicResources(Plugin):
             return _rejected(str(error))
         if not claims and not extended:
             return _NOTHING
-        state = State(book, claims, wanted=extended)
+        state = ClaimState(book, claims, wanted=extended)
         if extended:
             state.extended = standing_claim(info.pod, book.claims.values()) or new_claim(info.pod)
         waiting = [claim for claim in claims if claim.status.allocation is None]
@@ -125,7 +125,7 @@ class DynamicResources(Plugin):
             state.allocator = state.make(waiting) if waiting else None
         return PreFilterResult(state)
 
-    def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+    def filter(self, state: ClaimState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         from kitlib.scheduler.plugins.dynamicresources.state import serve_on
 
         verdicts = Verdicts.passing(len(rows))
@@ -142,7 +142,7 @@ class DynamicResources(Plugin):
         scored = state is not None and (state.allocator is not None or bool(state.selected))
         return state if scored and context.release.enabled("KitPrioritizedListScores") else SKIP
 
-    def score(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Scores:
+    def score(self, state: ClaimState, info: PodInfo, context: Context, rows: Rows) -> Scores:
         """Nodes with more of the alternatives that claims name first. Source: computeScore."""
         from kitlib.scheduler.plugins.dynamicresources.state import allocator_on
 
@@ -158,19 +158,19 @@ class DynamicResources(Plugin):
                         points[place] += (MAX_SUBREQUESTS - i) * (f"{request.name}/{sub.name}" in served)
         return points
 
-    def normalize(self, state: State, scores: Scores) -> Scores:
+    def normalize(self, state: ClaimState, scores: Scores) -> Scores:
         return default_normalize(scores)
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
         """Take the devices from a claim that nobody else uses and in whose place the pod cannot run."""
         from kitlib.scheduler.plugins.dynamicresources.extended import IN_MEMORY
-        from kitlib.scheduler.plugins.dynamicresources.state import State
+        from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
 
         status = cycle.filters.status
         if not status.ok and status.plugin != self.name:  # PreFilter stopped before it wrote the state
             return PostFilterResult(Code.Error, "not found", nominating_mode=NOOP)
         state = cycle.filters.states.get(self.name)
-        if not isinstance(state, State):
+        if not isinstance(state, ClaimState):
             return PostFilterResult(Code.Unschedulable, NOTHING_TO_FREE, nominating_mode=NOOP)
         if state.extended is not None and state.extended.name != IN_MEMORY:  # left over from an earlier cycle
             return PostFilterResult(Code.Unschedulable, FREED, nominating_mode=NOOP, effect=state.extended)
@@ -250,7 +250,7 @@ class DynamicResources(Plugin):
                 return Status(Code.Unschedulable, (problem,), self.name)
         return SUCCESS
 
-    def _bind(self, book: Claims, claim: ResourceClaim, pod: Pod) -> str:
+    def _bind(self, book: DRAManager, claim: ResourceClaim, pod: Pod) -> str:
         standing = book.find(claim.namespace, claim.name)
         pending = book.pending.pop(claim.metadata.uid, None)
         if standing is None or standing.metadata.deletion_timestamp is not None:
@@ -297,13 +297,13 @@ def unmet_conditions(claim: ResourceClaim | None) -> str:
     return ""
 
 
-def _state(info: PodInfo) -> State | None:
+def _state(info: PodInfo) -> ClaimState | None:
     found = info.states.get(NAME) if info.states is not None else None
     if found is None or found is SKIP:
         return None
-    from kitlib.scheduler.plugins.dynamicresources.state import State
+    from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
 
-    return found if isinstance(found, State) else None
+    return found if isinstance(found, ClaimState) else None
 
 
 def _rejected(reason: str) -> PreFilterResult:

@@ -11,34 +11,34 @@ from typing import Any
 
 from kitlib.api.claims import ClaimError, claims_of
 from kitlib.api.core import Pod
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.events import (
     DEVICE_CLASS,
     NODE,
     POD,
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
-    Action,
+    ActionType,
     ClusterEvent,
     Registered,
     is_itself,
 )
 
-_CHANGED = Action.ADD | Action.UPDATE
+_CHANGED = ActionType.ADD | ActionType.UPDATE
 
 
-def device_events(claims: Claims) -> Sequence[Registered]:
+def device_events(claims: DRAManager) -> Sequence[Registered]:
     """What may help a pod that waits for its claims. Source: DynamicResources.EventsToRegister."""
     return [
-        (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE), None),
+        (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE), None),
         (ClusterEvent(RESOURCE_CLAIM, _CHANGED), partial(claim_changed, claims)),
-        (ClusterEvent(POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM), partial(_claims_made, claims)),
+        (ClusterEvent(POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM), partial(_claims_made, claims)),
         (ClusterEvent(DEVICE_CLASS, _CHANGED), None),
         (ClusterEvent(RESOURCE_SLICE, _CHANGED), None),
     ]
 
 
-def claim_changed(claims: Claims, pod: Pod, old: Any, new: Any) -> bool:
+def claim_changed(claims: DRAManager, pod: Pod, old: Any, new: Any) -> bool:
     """Devices have become free, or a claim of the pod's has come or got another status.
 
     Source: isSchedulableAfterClaimChange.
@@ -52,7 +52,7 @@ def claim_changed(claims: Claims, pod: Pod, old: Any, new: Any) -> bool:
     return new.metadata.uid in mine and (old is None or old.status != new.status)
 
 
-def _claims_made(claims: Claims, pod: Pod, old: Any, new: Any) -> bool:
+def _claims_made(claims: DRAManager, pod: Pod, old: Any, new: Any) -> bool:
     """The pod's own claims are all there now. Source: isSchedulableAfterPodChange."""
     if not is_itself(pod, old, new):
         return False

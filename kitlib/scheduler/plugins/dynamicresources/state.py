@@ -13,7 +13,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.devices import AllocationResult, ResourceClaim
 from kitlib.api.selectors import matches_node_selector
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
 from kitlib.scheduler.plugins.dynamicresources.extended import Mappings, requests_of
@@ -33,7 +33,7 @@ class Variant(NamedTuple):
 
 
 @dataclass
-class State:
+class ClaimState:
     """What a cycle knows about the pod's claims.
 
     Attributes:
@@ -49,7 +49,7 @@ class State:
         found: node -> what the claims without devices would get there.
     """
 
-    book: Claims
+    book: DRAManager
     claims: list[ResourceClaim]
     allocator: Allocator | None = None
     elsewhere: list[ResourceClaim] = field(default_factory=list)
@@ -61,12 +61,12 @@ class State:
     make: Callable[[list[ResourceClaim]], Allocator] | None = None
 
 
-def allocator_on(state: State, node: str) -> Allocator | None:
+def allocator_on(state: ClaimState, node: str) -> Allocator | None:
     """Who serves the pod's claims on a node; None = all of them have devices."""
     return state.selected[node].allocator if node in state.selected else state.allocator
 
 
-def _choose(state: State, pod: Pod, node: Node) -> Status:
+def _choose(state: ClaimState, pod: Pod, node: Node) -> Status:
     """Which extended resources the node leaves to claims. Source: filterExtendedResources."""
     assert state.extended is not None and state.make is not None
     if state.extended.spec.devices.requests:
@@ -84,7 +84,7 @@ def _choose(state: State, pod: Pod, node: Node) -> Status:
     return SUCCESS
 
 
-def serve_on(state: State, pod: Pod, node: Node) -> Status:
+def serve_on(state: ClaimState, pod: Pod, node: Node) -> Status:
     """Whether the pod's claims can be used on a node; what they would get there is kept. Source: Filter."""
     if state.extended is not None:
         status = _choose(state, pod, node)

@@ -9,7 +9,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import AllocationResult, DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
 from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
 
@@ -59,7 +59,7 @@ def allocator(
     slices: list[ResourceSlice], *claims: ResourceClaim, others: list[ResourceClaim] | None = None, **more: Any
 ) -> Allocator:
     gpu = from_dict({"metadata": {"name": "gpu"}, **more.get("gpu_class", {})}, DeviceClass)
-    book = Claims.of([*slices, gpu, *(others or [])])
+    book = DRAManager.of([*slices, gpu, *(others or [])])
     return Allocator(list(claims), inventory(book), book.classes, allocated(book), more.get("release", NOW))
 
 

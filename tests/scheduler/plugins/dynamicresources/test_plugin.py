@@ -12,7 +12,7 @@ from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, load
 from kitlib.scheduler.driver import Driver
-from kitlib.scheduler.framework.dra_manager import Claims, Known
+from kitlib.scheduler.framework.dra_manager import DRAManager, Known
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.plugins.dynamicresources.queueing_hints import claim_changed
@@ -319,6 +319,6 @@ def test_a_pod_whose_claim_was_freed_is_tried_again_by_itself() -> None:
     ],
 )
 def test_which_changes_of_claims_help_a_pod(old: ResourceClaim | None, new: ResourceClaim, helps: bool) -> None:
-    known = Claims.of([claim()])
+    known = DRAManager.of([claim()])
     assert claim_changed(known, pod("p", "one"), old, new) is helps
-    assert claim_changed(Claims(), pod("p", "one"), old, new) is False  # its claim is missing: nothing helps
+    assert claim_changed(DRAManager(), pod("p", "one"), old, new) is False  # its claim is missing: nothing helps
