@@ -33,6 +33,7 @@ class Chart:
         draw: makes the figure; called at most once per `figure()` call.
         plain: makes the same as plain data, where that is known: making plotly's objects takes most of a figure's time.
         picture: makes the still picture as SVG text, where the chart has one of its own; else it is made of the figure.
+        fitted: makes that picture for a width in pixels, where it can be drawn for any.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Chart:
     draw: Callable[[], go.Figure]
     plain: Callable[[], dict[str, Any]] | None = None
     picture: Callable[[], str] | None = None
+    fitted: Callable[[int], str] | None = None
 
     def frame(self) -> pd.DataFrame:
         """The chart's data as a pandas frame, one row a mark."""
@@ -65,8 +67,14 @@ class Chart:
         made: dict[str, Any] = self.plain() if self.plain is not None else self.draw().to_plotly_json()
         return dress_spec(made, title=self.title, sentence=self.sentence)
 
-    def svg(self) -> str:
-        """The figure as a still picture (SVG text) that needs no JavaScript and follows the page's theme."""
+    def svg(self, width: int = 720) -> str:
+        """The figure as a still picture (SVG text) that needs no JavaScript and follows the page's theme.
+
+        Args:
+            width: pixels, for a picture that can be drawn for any width.
+        """
+        if self.fitted is not None:
+            return self.fitted(width)
         if self.picture is not None:
             return self.picture()
         from kitlib.charts.static import to_svg

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from kitlib.views.tokens import LIMIT, SMALL, css, paint
 
@@ -57,6 +58,7 @@ class Drawing:
         dash: str = "",
         tint: float = 100,
         words: str = "",
+        key: str = "",
     ) -> None:
         """A box.
 
@@ -67,23 +69,47 @@ class Drawing:
             dash: of the outline, as SVG's stroke-dasharray.
             tint: percent of the fill's opacity.
             words: said under the pointer.
+            key: its name from one picture to the next: a page lets it glide to its new place.
         """
+        name = f' data-key="{html.escape(key)}"' if key else ""
         box = f'x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
         faint = f' fill-opacity="{tint / 100:g}"' if tint != 100 else ""
         line = f' stroke="{paint(stroke)}" stroke-width="{weight:g}"' if stroke else ""
         line += f' stroke-dasharray="{dash}"' if dash else ""
-        self._put(f'<rect {box} fill="{paint(fill)}"{faint}{line}', "rect", words)
+        self._put(f'<rect{name} {box} fill="{paint(fill)}"{faint}{line}', "rect", words)
 
     def hatch(
-        self, x: float, y: float, width: float, height: float, colour: str, shape: str = "over", words: str = ""
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        colour: str,
+        shape: str = "over",
+        words: str = "",
+        key: str = "",
     ) -> None:
         """A hatched box: `over` for what is used above the request, `leaves` for what dies, else a pattern's name."""
-        key, box = self._pattern(shape, colour), f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
-        self._put(
-            f'<rect x="{x:.1f}" y="{y:.1f}" {box} fill="url(#{key})"',
-            "rect",
-            words,
-        )
+        found, box = self._pattern(shape, colour), f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
+        name = f' data-key="{html.escape(key)}"' if key else ""
+        self._put(f'<rect{name} x="{x:.1f}" y="{y:.1f}" {box} fill="url(#{found})"', "rect", words)
+
+    @contextmanager
+    def part(self, hit: tuple[float, float, float, float] | None = None, **names: object) -> Iterator[None]:
+        """Group the marks drawn inside into a part that a page can use.
+
+        Args:
+            hit: x, y, width and height of the area that takes the pointer, at least 24 pixels each way (WCAG 2.5.8).
+            names: attributes: `data_handle` (dragged), `data_press`, `data_carry`, `data_drop`, `role`, `aria_label`...
+        """
+        told = "".join(f' {name.replace("_", "-")}="{html.escape(str(value))}"' for name, value in names.items())
+        self.out.append(f"<g{told}>")
+        if hit is not None:
+            x, y, width, height = hit
+            box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+            self.out.append(f'<rect class="kitlib-hit" {box} fill="none" pointer-events="all"/>')
+        yield
+        self.out.append("</g>")
 
     def path(
         self, way: str, stroke: str, *, weight: float = 1.5, dash: str = "", fill: str = "none", tint: float = 100

@@ -1,11 +1,13 @@
 """Build a pod in a form or in YAML, and see as you type its QoS class and every cgroup file that it will get.
 
 What is shown is the kubelet's own arithmetic (`kubelet.cm.desired`) on a node of your choice: its release, driver
-and cgroup version can be switched. The last line of each container is its oom_score_adj, which stands in /proc.
+and cgroup version can be switched. Boxes (requests) and lids (limits) of the picture are dragged. The last line of each
+container is its oom_score_adj, which stands in /proc.
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +20,7 @@ from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.release import RELEASES, Release
 from kitlib.api.serialize import load
 from kitlib.charts.base import Chart
+from kitlib.charts.pod_box import scale_end, value_at
 from kitlib.charts.pod_resources import pod_resources_chart
 from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_levels import running_containers
@@ -28,6 +31,7 @@ from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.drawn_picture import DrawnPicture
 from kitlib.widgets._parts.live_cluster import OnCluster, live_cluster
 from kitlib.widgets._parts.nodes import node_of
 from kitlib.widgets._parts.pod_advice import allocatable_of, amount_of, pod_advice
@@ -35,6 +39,10 @@ from kitlib.widgets._parts.pod_form import PodForm
 from kitlib.widgets._parts.pod_values import Values, predicted_values, result_html
 
 MACHINE = MachineInfo.declare(4, "8Gi")
+HELP = (
+    "Box: the request. Lid: the limit. Drag either, or walk to it and press the arrow keys; Delete or a lid above the "
+    "scale: not set."
+)
 
 
 class PodBuilder(KitWidget):
@@ -52,7 +60,7 @@ class PodBuilder(KitWidget):
     """
 
     title = "Pod builder"
-    try_this = "move the cpu limit to the cpu request and do the same for memory: the QoS class changes."
+    try_this = "drag the lid of CPU onto its box, and do the same for memory: the QoS class changes."
 
     def __init__(self, manifest: Any = None, node: Any = None, release: str | None = None) -> None:
         if live_cluster(manifest) is not None:
@@ -82,7 +90,14 @@ class PodBuilder(KitWidget):
         if self.cluster is not None:
             self.on_cluster = OnCluster(self, self.cluster, self._typed, self._predicted, self._told)
         below = [self.on_cluster] if self.on_cluster is not None else []
-        super().__init__([self.form, choices, *below], table_open=True)
+        self._ends: dict[str, int] = {}
+        self._lines: dict[tuple[str, str], str] = {}
+        self.drawing = DrawnPicture(self._on_act, help=HELP)
+        super().__init__([], picture=self.drawing, table_open=True)
+        self._details.titles = ("The cgroup files that follow",)
+        beside = ipw.HBox([ipw.VBox([self._picture, self._sentence]), self._details])
+        beside.add_class("kitlib-beside")
+        self.children = [self._head, self._message, beside, choices, *below, self.form, self._origin, self._access]
         self.form.on_change = self.refresh
         self.refresh()
 
@@ -121,11 +136,76 @@ class PodBuilder(KitWidget):
 
     def chart(self) -> Chart:
         self.form.advise(pod_advice(self.pod, self._node))
-        return pod_files_chart(self._node, self.pod, self.version.value, self.driver.value)
+        return pod_files_chart(self._node, self.pod, self.version.value, self.driver.value, self._ends)
+
+    def paint(self, chart: Chart) -> None:
+        self.drawing.show(chart)
+
+    def table(self, chart: Chart) -> str:
+        """The files, those that the last change has changed tinted for a moment."""
+        names = ("cgroup", "file", "value", "why")
+        rows = list(zip(*(chart.columns[name] for name in names), strict=True))
+        before, self._lines = self._lines, {(row[0], row[1]): row[2] for row in rows}
+        lines = []
+        for row in rows:
+            flash = ' class="kitlib-flash"' if before and before.get((row[0], row[1])) != row[2] else ""
+            lines.append(f"<tr{flash}>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>")
+        head = "".join(f'<th scope="col">{name}</th>' for name in names)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+    # ---- boxes and lids
+
+    def _on_act(self, act: dict[str, Any]) -> None:
+        number, resource, what = str(act.get("what", "")).split()
+        field = self.form.rows[int(number)].amounts[(what, resource)]
+        rows = [_level(c.name, c.resources.requests, c.resources.limits) for c in containers_of(self.pod)]
+        ends = {one: self._ends.get(one) or scale_end(one, rows) for one in ("cpu", "memory")}
+        kind = what.removesuffix("s")
+        now = rows[int(number)][f"{resource}_{kind}"]
+        step = _step(resource, ends[resource])
+        if act["act"] == "drag":
+            self._ends = {} if act.get("done") else ends  # the scale stays under the pointer
+            width = self.drawing.width
+            at = value_at(float(act["y"]), resource, ends[resource], width=width, count=len(rows))
+            wanted = round(at / step) * step
+            open_end = wanted > ends[resource] if kind == "limit" else wanted <= 0
+        else:
+            wanted = (now or 0) + step * int(act.get("by", 0))
+            open_end = act["act"] == "unset" or wanted <= 0
+        other = rows[int(number)][f"{resource}_{'request' if kind == 'limit' else 'limit'}"]
+        if kind == "request" and other is not None:
+            wanted = min(wanted, other)
+        if kind == "limit":
+            wanted = max(wanted, other or 0, step)
+        text = "" if open_end else _quantity(resource, int(wanted))
+        if text == field.amount:
+            self.refresh()
+        field.amount = text
 
 
-def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Chart:
-    """What a pod asks for, and the files that follow from it on that node."""
+def _step(resource: str, end: int) -> int:
+    """How far a key moves a lid: a fortieth of the scale in CPU, a 32nd in memory, at least 5m and 1Mi."""
+    return max(5, end // 200 * 5) if resource == "cpu" else max(2**20, end // 32)
+
+
+def _quantity(resource: str, value: int) -> str:
+    if resource == "cpu":
+        return f"{value // 1000}" if value % 1000 == 0 else f"{value}m"
+    return f"{value // 2**30}Gi" if value % 2**30 == 0 else f"{value // 2**20}Mi"
+
+
+def pod_files_chart(
+    node: NodeConfig, pod: Pod, version: Any, driver: Any, ends: Mapping[str, int] | None = None
+) -> Chart:
+    """Return the chart of a pod's requests and limits, with the files that follow from it on that node.
+
+    Args:
+        node: the node's kubelet configuration and machine.
+        pod: a defaulted pod with a UID.
+        version: cgroup version, 1 or 2.
+        driver: "systemd" or "cgroupfs".
+        ends: resource -> end of its scale in milli-CPU or bytes; None = fitted to the pod.
+    """
     tree = desired_tree(node, [pod], version=version, driver=driver)
     files = [
         {"cgroup": cgroup.title, "file": file.name, "value": file.shown, "why": file.reason}
@@ -146,7 +226,7 @@ def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Ch
     containers = [_level(c.name, c.resources.requests, c.resources.limits) for c in containers_of(pod)]
     qos = get_pod_qos(pod, node.gates)
     above = _levels_above(node, pod, qos)
-    return pod_resources_chart(containers, files, qos=qos, above=above, node=allocatable_of(node))
+    return pod_resources_chart(containers, files, qos=qos, above=above, node=allocatable_of(node), ends=ends)
 
 
 def _levels_above(node: NodeConfig, pod: Pod, qos: str) -> list[dict[str, Any]]:

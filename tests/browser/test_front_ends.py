@@ -57,7 +57,7 @@ def test_keys_that_a_widget_gets_do_nothing_to_the_notebook_and_jupyter_keeps_it
 @ELSEWHERE
 def test_a_field_and_its_text_follow_each_other_and_a_problem_stands_beside_the_field(open_cells, front):
     page = open_cells("from kitlib.widgets import PodBuilder\nbuilder = PodBuilder()\nbuilder")
-    page.wait_for_selector(".kitlib-bar")
+    page.wait_for_selector(".kitlib-drawn rect")
     box = page.locator(".kitlib-widget").first
     box.get_by_label("cpu request", exact=True).fill("1")
     box.get_by_label("memory request", exact=True).fill("256Mi")

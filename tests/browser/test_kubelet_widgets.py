@@ -65,7 +65,7 @@ class TestPodBuilder:
     def test_typing_in_the_form_changes_yaml_files_and_class(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".kitlib-bar")
+        page.wait_for_selector("[data-handle='0 cpu limits']")
         assert "QoS class Burstable" in sentence(page)
         type_into(page, box.get_by_label("cpu request", exact=True), "1")
         type_into(page, box.get_by_label("memory request", exact=True), "256Mi")
@@ -78,12 +78,29 @@ class TestPodBuilder:
     def test_a_slider_moved_by_keyboard_changes_the_picture(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".kitlib-bar")
+        page.wait_for_selector("[data-handle='0 cpu limits']")
         handle = box.get_by_role("slider", name="cpu request, slider")
         handle.focus()
         handle.press("ArrowRight")
-        page.wait_for_selector(".kitlib-bar[data-value='0.3']")
+        page.wait_for_selector("[data-handle='0 cpu requests'][aria-valuetext='0.3 CPU']")
         assert box.get_by_label("cpu request", exact=True).input_value() == "300m"
+
+    def test_lids_are_dragged_onto_their_boxes_and_moved_by_keys(self, open_cells):
+        page = open_cells(self.CODE)
+        page.wait_for_selector("[data-handle='0 cpu limits']")
+        for resource in ("cpu", "memory"):
+            lid = page.locator(f"[data-handle='0 {resource} limits'] .kitlib-hit").bounding_box()
+            page.mouse.move(lid["x"] + 20, lid["y"] + 14)
+            page.mouse.down()
+            page.mouse.move(lid["x"] + 20, lid["y"] + 100, steps=4)
+            page.mouse.move(lid["x"] + 20, lid["y"] + 400)  # below its box: it stops there
+            page.mouse.up()
+        wait_for_sentence(page, "QoS class Guaranteed")
+        lid = page.locator("[data-handle='0 memory limits']")
+        lid.focus()
+        lid.press("ArrowUp")
+        wait_for_sentence(page, "QoS class Burstable")
+        page.wait_for_function("() => document.activeElement.dataset.handle === '0 memory limits'")
 
     def test_a_problem_stands_beside_its_field_and_goes_away(self, open_cells):
         page = open_cells(self.CODE)

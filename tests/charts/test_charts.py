@@ -139,14 +139,6 @@ def test_the_plain_figure_is_the_dressed_figure(name):
     assert json.loads(to_json(plain)) == json.loads(to_json(figure))
 
 
-def test_a_still_picture_has_a_panel_for_each_pair_of_axes_and_patterns_beside_colours():
-    container = {"name": "app", "cpu_request": 250, "cpu_limit": 1000, "memory_request": 2**27, "memory_limit": 2**28}
-    svg = pod_resources_chart([container], [], qos="Burstable").svg()
-    assert "CPUs" in svg and "memory, Mi" in svg
-    texts = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"0.5", "1", "128", "256"} <= set(texts)
-
-
 def test_a_score_that_the_host_has_refused_is_said():
     row = {"name": "gu/c", "qos": "Guaranteed", "memory_bytes": 1, "oom_score_adj": 0, "badness": 1}
     assert "refused" not in charts.oom_ranking([row]).sentence

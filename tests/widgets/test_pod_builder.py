@@ -5,6 +5,7 @@ import html
 import pytest
 
 from kitlib.api.serialize import load
+from kitlib.charts.pod_box import HEIGHT, TOP
 from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
@@ -198,11 +199,47 @@ def test_containers_that_fit_one_by_one_but_not_together_are_told(builder):
     assert amount(builder, "requests", "cpu", row=1)._note.value == ""
 
 
-def test_the_picture_is_the_pods_cgroup_tree_in_the_nodes_scale(builder):
-    spec = builder._shown().spec()
-    bar = next(one for one in spec["data"] if one["name"] == "request" and one["xaxis"] == "x")
-    assert [name.strip() for name in bar["y"]] == ["kubepods", "burstable", "pod web", "app"]
-    assert list(bar["x"]) == [4, 0.25, 0.25, 0.25] and spec["layout"]["xaxis"]["range"] == [0, 4]
-    assert bar["text"][-1] == "0.25 CPU · 6%"
+def test_the_pods_part_of_the_node_is_said(builder):
     assert "It requests 6% of the CPU and 2% of the memory of the node." in builder.sentence
     assert "It may use 25% of the CPU and 3% of the memory of the node." in builder.sentence
+    assert "6% reserved, up to 25%" in builder.drawing.body
+
+
+def drag(builder, handle, value, end, done=True):
+    """Drag a lid or a box's edge to an amount, on a scale that ends at `end`."""
+    y = TOP + HEIGHT * (1 - value / end)
+    builder.drawing.act("drag", what=handle, x=0, y=y, done=done)
+
+
+def test_a_lid_that_is_dragged_onto_its_box_makes_the_pod_guaranteed(builder):
+    drag(builder, "0 cpu limits", 250, 2000)
+    assert amount(builder, "limits", "cpu").amount == "250m" and builder.qos == "Burstable"
+    drag(builder, "0 memory limits", 2**20, 512 * 2**20)  # below the box: it stops there
+    assert amount(builder, "limits", "memory").amount == "128Mi" and builder.qos == "Guaranteed"
+    assert "thick outline" in builder.drawing.body
+
+
+def test_a_box_stops_at_its_lid_and_the_scale_stays_while_it_is_dragged(builder):
+    drag(builder, "0 cpu requests", 1900, 2000, done=False)
+    assert amount(builder, "requests", "cpu").amount == "1"
+    drag(builder, "0 cpu limits", 1200, 2000, done=False)
+    assert amount(builder, "limits", "cpu").amount == "1200m"
+    assert 'aria-valuemax="2000"' in builder.drawing.body
+    drag(builder, "0 cpu limits", 2100, 2000)
+    assert amount(builder, "limits", "cpu").amount == "" and "no limit" in builder.drawing.body
+
+
+def test_keys_move_lids_and_unset_them(builder):
+    builder.drawing.act("step", what="0 memory limits", by=1)
+    assert amount(builder, "limits", "memory").amount == "272Mi"
+    builder.drawing.act("unset", what="0 memory requests")
+    assert amount(builder, "requests", "memory").amount == ""  # the API server sets it to the limit
+    builder.drawing.act("unset", what="0 memory limits")
+    assert amount(builder, "limits", "memory").amount == "" and "no request" in builder.drawing.body
+
+
+def test_files_that_a_change_has_changed_are_tinted(builder):
+    assert "kitlib-flash" not in builder._table.value
+    builder.drawing.act("step", what="0 cpu limits", by=1)
+    lines = [line for line in builder._table.value.split("<tr") if "kitlib-flash" in line]
+    assert len(lines) == 2 and all("cpu.max" in line for line in lines)

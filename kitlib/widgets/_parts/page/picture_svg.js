@@ -157,6 +157,14 @@ class Drawing {
     if (node instanceof HTMLCanvasElement) {
       this.add(`<image x="${round(box.x + this.x)}" y="${round(box.y + this.y)}" width="${round(box.width)}" height="${round(box.height)}" href="${node.toDataURL()}"/>`);
       this.reach(box.right, box.bottom);
+    } else if (node instanceof SVGSVGElement) { // drawn already: only the page's colours are put in
+      const paint = (_, name) => colour(style.getPropertyValue("--kit-" + name).trim()).rgb;
+      const inside = node.innerHTML.replace(/var\(--kit-([\w-]+)(?:,[^)]*)?\)/g, paint).replace(/currentColor/g, colour(style.color).rgb)
+        .replace(/<rect class="kitlib-hit"[^>]*>(<\/rect>)?/g, "").replace(/ (?:data-|aria-)[\w-]+="[^"]*"| (?:role|tabindex|class|style)="[^"]*"/g, "");
+      this.add(`<svg x="${round(box.x + this.x)}" y="${round(box.y + this.y)}" width="${round(box.width)}" height="${round(box.height)}" viewBox="${node.getAttribute("viewBox")}" font-family="${escaped(style.fontFamily)}" font-size="12">${inside}</svg>`);
+      this.reach(box.right, box.bottom);
+      if (faded) this.add("</g>");
+      return;
     } else if (style.display !== "contents" && box.width && (box.height || node.matches(".kitlib-board-mark"))) {
       this.surface(box, style);
       if (style.position !== "absolute") this.reach(box.right, box.bottom);

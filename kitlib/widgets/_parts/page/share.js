@@ -1,6 +1,6 @@
 // What the panel "Share or export" does: links and lines to copy, and the scene as SVG, PNG, GIF, WebM and a page for
 // slides. All of it is made here in the page; nothing is sent anywhere. Goes with picture_svg.js and gif.js.
-const SCENES = ".kitlib-chart, .kitlib-board, .kitlib-lanes, .kitlib-live, .kitlib-grid, .kit-tree";
+const SCENES = ".kitlib-chart, .kitlib-drawn, .kitlib-board, .kitlib-lanes, .kitlib-live, .kitlib-grid, .kit-tree";
 const STEP = 80, HOLD = 1300, WATCHED = 6000;
 function h(tag, attributes, ...children) {
   const made = document.createElement(tag);
