@@ -23,6 +23,7 @@ COMMANDS = (
     "doctor",
     "explain",
     "whatif",
+    "report",
     "image",
     "sweep",
     "conformance",

@@ -186,6 +186,11 @@ class Dump:
         """Name -> PersistentVolume."""
         return {one.name: one for one in self.of(PersistentVolume)}
 
+    @cached_property
+    def replica_sets(self) -> dict[tuple[str, str], ReplicaSet]:
+        """Namespace and name -> ReplicaSet."""
+        return {(one.namespace, one.name): one for one in self.of(ReplicaSet)}
+
     @property
     def priority_classes(self) -> list[PriorityClass]:
         """The priority classes, those of the system included."""

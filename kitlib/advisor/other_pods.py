@@ -9,7 +9,6 @@ from kitlib.advisor.change import Change
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import PLATFORM, TEAM, YOU
 from kitlib.advisor.pod_changes import SYSTEM_NAMESPACE, is_of_daemon_set
-from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod
 from kitlib.api.meta import OwnerReference
 from kitlib.api.serialize import deepcopy
@@ -39,7 +38,7 @@ def root_of(dump: Dump, pod: Pod) -> OwnerReference | None:
     owner = next((one for one in pod.metadata.owner_references if one.controller), None)
     if owner is None or owner.kind != "ReplicaSet":
         return owner
-    made = next((r for r in dump.of(ReplicaSet) if r.name == owner.name and r.namespace == pod.namespace), None)
+    made = dump.replica_sets.get((pod.namespace, owner.name))
     above = made and next((one for one in made.metadata.owner_references if one.controller), None)
     return above or owner
 

@@ -22,7 +22,7 @@ from kitlib.api.podresources import pod_limits
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.config.settings import KubeletSettings
-from kitlib.kubelet.eviction.ranking import SIGNAL_RESOURCES, PodStats, eviction_message
+from kitlib.kubelet.eviction.ranking import SIGNAL_RESOURCES, PodStats, eviction_message, rank_memory_pressure
 from kitlib.kubelet.eviction.thresholds import (
     ALLOCATABLE_MEMORY,
     MEMORY,
@@ -62,7 +62,7 @@ class Evicted:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PressureResult:
     """The result of pressure on one node.
 
     Attributes:
@@ -81,7 +81,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Machine:
+class NodeUnderPressure:
     """A node's memory and its kubelet's settings.
 
     Attributes:
@@ -152,8 +152,8 @@ def resource_of(word: str) -> tuple[str, int | None]:
 
 
 def on_node(
-    machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodStats], resource: str, more: int | None
-) -> Outcome:
+    machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], resource: str, more: int | None
+) -> PressureResult:
     """Return what happens when processes outside the pods use a resource up.
 
     Args:
@@ -166,7 +166,7 @@ def on_node(
     signal = next((s for s in SIGNALS[resource] if any(t.signal == s for t in machine.thresholds)), "")
     if not signal:
         said = f"the kubelet of {machine.node.name} has no eviction threshold for {' or '.join(SIGNALS[resource])}"
-        return Outcome(
+        return PressureResult(
             machine.node.name, notes=(f"{said}: no pod is evicted.", *_kernel(machine, pods, stats, resource))
         )
     if more is None:
@@ -185,7 +185,7 @@ def _without_amounts(evicted: Iterable[Evicted], signal: str, stats: Mapping[str
         yield replace(one, message=message.strip())
 
 
-def grown(machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodStats], pod: Pod) -> Outcome:
+def grown(machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], pod: Pod) -> PressureResult:
     """Return what happens when a pod has grown to the memory that `stats` says.
 
     Args:
@@ -197,9 +197,19 @@ def grown(machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodStats], 
     said = _own_limit(pod, stats[pod.metadata.uid], machine.release)
     if said:
         note = "The node is not concerned: a limit keeps the pod's memory within it."
-        return Outcome(machine.node.name, killed={pod.key: said}, notes=(note,))
+        return PressureResult(machine.node.name, killed={pod.key: said}, notes=(note,))
     reserved = machine.capacity - machine.for_pods
     return _evict(machine, pods, stats, lambda used: _memory(machine, used, reserved), "memory")
+
+
+def first_to_go(
+    machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], most: int = 3
+) -> tuple[list[str], list[str]]:
+    """Return the first pods that the kubelet evicts, and the first containers that the kernel kills."""
+    groups = rank_memory_pressure(pods, stats, machine.release)
+    evicted = [pod.key for group in groups for pod in group if not is_critical_pod(pod)]
+    ranked = sorted(_processes(machine, pods, stats), key=lambda pair: -pair[0])
+    return evicted[:most], [name for _, name in ranked[:most]]
 
 
 def _own_limit(pod: Pod, stats: PodStats, release: Release) -> str:
@@ -215,7 +225,7 @@ def _own_limit(pod: Pod, stats: PodStats, release: Release) -> str:
     return ""
 
 
-def _memory(machine: Machine, used: int, others: int) -> dict[str, Observation]:
+def _memory(machine: NodeUnderPressure, used: int, others: int) -> dict[str, Observation]:
     whole, inside = machine.capacity, machine.for_pods
     return {
         MEMORY: Observation(max(0, whole - others - used), whole),
@@ -224,12 +234,12 @@ def _memory(machine: Machine, used: int, others: int) -> dict[str, Observation]:
 
 
 def _evict(
-    machine: Machine,
+    machine: NodeUnderPressure,
     pods: Sequence[Pod],
     stats: Mapping[str, PodStats],
     seen: Callable[[int], Mapping[str, Observation]],
     resource: str,
-) -> Outcome:
+) -> PressureResult:
     """Ask the eviction manager every ten seconds until it names no pod."""
     manager = EvictionManager(machine.settings, machine.release)
     running = [one for one in pods if one.status.phase not in TERMINAL_PHASES]
@@ -247,11 +257,13 @@ def _evict(
         gone.append(Evicted(found.pod, second, found.message.strip()))
         running = [one for one in running if one is not found.pod]
     notes = _notes(machine, running, gone, stats, resource, condition)
-    return Outcome(machine.node.name, condition, tuple(gone), {}, (*notes, *_kernel(machine, pods, stats, resource)))
+    return PressureResult(
+        machine.node.name, condition, tuple(gone), {}, (*notes, *_kernel(machine, pods, stats, resource))
+    )
 
 
 def _notes(
-    machine: Machine,
+    machine: NodeUnderPressure,
     left: Sequence[Pod],
     gone: Sequence[Evicted],
     stats: Mapping[str, PodStats],
@@ -268,7 +280,9 @@ def _notes(
         yield f"Never evicted, critical: {', '.join(spared[:SHOWN])}."
 
 
-def _kernel(machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodStats], resource: str) -> Iterable[str]:
+def _kernel(
+    machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], resource: str
+) -> Iterable[str]:
     """Return the kernel's order as a sentence."""
     if resource != "memory":
         return
@@ -283,7 +297,9 @@ def _kernel(machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodStats]
         )
 
 
-def _processes(machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodStats]) -> Iterable[tuple[int, str]]:
+def _processes(
+    machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats]
+) -> Iterable[tuple[int, str]]:
     """Return the badness and name of each container, taken as one process."""
     for pod in pods:
         if pod.status.phase in TERMINAL_PHASES:
@@ -294,7 +310,7 @@ def _processes(machine: Machine, pods: Sequence[Pod], stats: Mapping[str, PodSta
                 yield _badness(machine, pod, container, used[container.name]), f"{pod.key}/{container.name}"
 
 
-def _badness(machine: Machine, pod: Pod, container: Container, used: int) -> int:
+def _badness(machine: NodeUnderPressure, pod: Pod, container: Container, used: int) -> int:
     adjust = get_container_oom_score_adjust(pod, container, machine.capacity, machine.release)
     points = badness(Candidate(0, container.name, "", adjust, used), machine.capacity // PAGE)
     return points if points is not None else 0

@@ -20,7 +20,7 @@ from kitlib.advisor.findings import Gap
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
-from kitlib.advisor.pressure import Machine, Outcome, grown, on_node, resource_of
+from kitlib.advisor.pressure import NodeUnderPressure, PressureResult, grown, on_node, resource_of
 from kitlib.advisor.targets import find_target
 from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses, requests_by_node
 from kitlib.api.collector import collector_paused
@@ -197,7 +197,7 @@ class _Trial:
                 raise KitError(f"whatif pressure: how much pod {pod.key} grows to is missing: memory=AMOUNT")
             given[pod.key] = amount
         stats, gaps = stats_of(there, measured(self.dump), given, resource)
-        machine = Machine(node, self.settings, self.dump.release)
+        machine = NodeUnderPressure(node, self.settings, self.dump.release)
         if pod is not None:
             outcome = grown(machine, there, stats, pod)
         else:
@@ -207,7 +207,7 @@ class _Trial:
         self.fates += [Effect(key, "killed", node.name, node.name, why) for key, why in outcome.killed.items()]
         self._evict(node, outcome)
 
-    def _evict(self, node: Node, outcome: Outcome) -> None:
+    def _evict(self, node: Node, outcome: PressureResult) -> None:
         if outcome.condition:
             node.status.conditions = with_condition(
                 node.status.conditions,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kitlib.advisor.what_if_answer import NodeUse, WhatIf
 
 WIDTH, NAME, BAR, GAP, HEAD = 760, 170, 14, 22, 74
-MOST = 24
+NODE_LIMIT = 24
 """Nodes that are drawn, those with the largest change first."""
 
 
@@ -24,7 +24,7 @@ def nodes_before_and_after(found: WhatIf, hide: Callable[[str], str] = str) -> s
         hide: replaces names.
     """
     kind = _scarcer(found.nodes)
-    ranked = sorted(found.nodes, key=lambda one: (-_changed(one, kind), one.name))[:MOST]
+    ranked = sorted(found.nodes, key=lambda one: (-_changed(one, kind), one.name))[:NODE_LIMIT]
     drawing = Drawing(WIDTH)
     drawing.height = HEAD + max(1, len(ranked)) * (2 * BAR + GAP)
     drawing.text(8, 20, fitted(hide(", then ".join(found.questions)), WIDTH - 16), size=14, bold=True)

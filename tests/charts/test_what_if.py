@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from kitlib.advisor.what_if_answer import NodeUse, WhatIf
-from kitlib.charts.what_if import MOST, nodes_before_and_after
+from kitlib.charts.what_if import NODE_LIMIT, nodes_before_and_after
 
 
 def drained() -> WhatIf:
@@ -34,6 +34,6 @@ def test_without_a_change_it_says_so() -> None:
 
 def test_of_many_nodes_those_with_the_largest_change_are_drawn() -> None:
     room = {"cpu": 4000, "memory": 2**33}
-    many = tuple(NodeUse(f"n{i}", room, {}, {"p": {"cpu": i, "memory": 1}}) for i in range(MOST + 3))
+    many = tuple(NodeUse(f"n{i}", room, {}, {"p": {"cpu": i, "memory": 1}}) for i in range(NODE_LIMIT + 3))
     picture = nodes_before_and_after(WhatIf(("drain x",), nodes=many))
     assert "3 more nodes change" in picture and ">n0<" not in picture

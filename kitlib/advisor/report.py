@@ -1,0 +1,344 @@
+"""A report about a cluster: what waits and why, requests against capacity, use, limits, budgets, quotas, and findings.
+
+    found = report(dump)
+    found.findings, found.sections, found.exit_code("medium")
+
+Every finding names its rule, the objects and the way out. What waits is explained as `kitlib explain` does, once for
+each group of pods of one owner. Nothing of it needs more than the dump.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.explanation import explain_pod
+from kitlib.advisor.findings import Gap
+from kitlib.advisor.node_room import NodeRoom, room_of, shown
+from kitlib.advisor.other_pods import root_of
+from kitlib.advisor.pod_usage import measured, stats_of
+from kitlib.advisor.pressure import NodeUnderPressure, first_to_go
+from kitlib.advisor.report_rules import HIGH, LOW, MEDIUM, Risk, findings_of
+from kitlib.api.collector import collector_paused
+from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.quota import ResourceQuota
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.qos.qos_class import get_pod_qos
+
+WEIGHTS = (HIGH, MEDIUM, LOW)
+"""Of findings, the heaviest first."""
+FIRST_NODES = 20
+"""Nodes of which the order under memory pressure is shown."""
+MOST_GROUPS = 200
+"""Groups of pods that wait which are explained, the largest first."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the report.
+
+    Attributes:
+        title: its heading.
+        sentence: the result in one sentence.
+        columns: headings.
+        rows: cells as text.
+    """
+
+    title: str
+    sentence: str
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Pods of one owner that one cause holds.
+
+    Attributes:
+        owner: `Kind namespace/name`, or of a bare pod.
+        pods: how many.
+        example: `namespace/name` of the one that was explained.
+        verdict, stage, cause, changed_by: see `Explanation`.
+    """
+
+    owner: str
+    pods: int
+    example: str
+    verdict: str
+    stage: str
+    cause: str
+    changed_by: str
+
+
+@dataclass(frozen=True)
+class ClusterReport:
+    """A cluster at one moment.
+
+    Attributes:
+        at: the newest time in the dump; None = it has none.
+        release: whose rules were followed.
+        summary: the cluster in one sentence.
+        findings: the heaviest first.
+        waiting: groups of pods that wait.
+        nodes: room and requests by node.
+        sections: tables, in their order.
+        gaps: kinds and fields that answers depend on.
+    """
+
+    at: datetime | None
+    release: str
+    summary: str
+    findings: tuple[Risk, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    nodes: tuple[NodeRoom, ...] = ()
+    sections: tuple[Section, ...] = ()
+    gaps: tuple[Gap, ...] = field(default=())
+
+    def exit_code(self, fail_on: str = "") -> int:
+        """Return 1 where a finding has at least this weight; 0 = none has, or no weight is given."""
+        if not fail_on:
+            return 0
+        bad = WEIGHTS[: WEIGHTS.index(fail_on) + 1]
+        return int(any(one.weight in bad for one in self.findings))
+
+
+@collector_paused()
+def report(dump: Dump) -> ClusterReport:
+    """Return the report about a cluster."""
+    nodes = tuple(room_of(dump))
+    waiting, gaps = _waiting(dump)
+    findings = [*_waiting_findings(waiting), *findings_of(dump, nodes)]
+    sections = (
+        _waiting_section(waiting, len(dump.pending)),
+        _node_section(nodes),
+        _zone_section(dump, nodes),
+        _room_section(nodes),
+        _pressure_section(dump, nodes),
+        _qos_section(dump),
+        _budget_section(dump),
+        _quota_section(dump),
+    )
+    live = [pod for pod in dump.pods if pod.status.phase not in TERMINAL_PHASES]
+    placed = sum(bool(pod.spec.node_name) for pod in live)
+    counted = Counter(one.weight for one in findings)
+    summary = (
+        f"{len(nodes)} nodes, {placed} pods on them, {len(dump.pending)} wait for a node; findings: "
+        f"{', '.join(f'{counted[weight]} {weight}' for weight in WEIGHTS)}."
+    )
+    ordered = sorted(findings, key=lambda one: WEIGHTS.index(one.weight))
+    found = tuple(one for one in sections if one.rows or one.sentence)
+    return ClusterReport(dump.newest_time, str(dump.release), summary, tuple(ordered), waiting, nodes, found, gaps)
+
+
+def _waiting(dump: Dump) -> tuple[tuple[Waiting, ...], tuple[Gap, ...]]:
+    groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    for pod in dump.pending:
+        above = root_of(dump, pod)
+        owner = f"{above.kind} {pod.namespace}/{above.name}" if above is not None else f"Pod {pod.key}"
+        # pods of one owner can wait at different stages: gates and the node promised tell them apart
+        kind = f"{bool(pod.spec.scheduling_gates)} {pod.status.nominated_node_name} {pod.spec.node_selector}"
+        groups[owner, kind].append(pod)
+    scheduler = dump.scheduler()
+    found, gaps = [], dict[Gap, None]()
+    largest = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (owner, _), pods in largest[:MOST_GROUPS]:
+        first = pods[0]
+        own = None if first.status.nominated_node_name else scheduler
+        answer = explain_pod(dump, first, find_remedies=False, scheduler=own)
+        held = answer.held
+        cause, by = (str(held).rstrip("."), held.owner) if held is not None else ("", "")
+        found.append(
+            Waiting(owner, len(pods), first.key, answer.verdict, answer.stage, cause or "no stage holds it", by)
+        )
+        gaps |= dict.fromkeys(gap for gap in answer.gaps if gap.decides)
+    return tuple(found), tuple(gaps)
+
+
+def _waiting_findings(waiting: Sequence[Waiting]) -> Iterator[Risk]:
+    for one in waiting:
+        if one.stage:
+            number = f"{one.pods} pods" if one.pods > 1 else "one pod"
+            said = f"{one.owner}: {number} held at the stage {one.stage}: {one.cause}"
+            way = f"kitlib explain {one.example} names changes that let it in"
+            yield Risk(HIGH, "pods wait", said, (one.owner,), way)
+
+
+def _waiting_section(waiting: Sequence[Waiting], total: int) -> Section:
+    if not total:
+        return Section("What waits", "No pod waits for a node.")
+    stages = Counter[str]()
+    for one in waiting:
+        stages[one.stage or one.verdict] += one.pods
+    counted = ", ".join(f"{number} at {stage}" for stage, number in stages.most_common())
+    rows = [(str(one.pods), one.owner, one.stage or one.verdict, one.cause, one.changed_by) for one in waiting]
+    return Section("What waits", f"By stage: {counted}.", ("pods", "owner", "stage", "cause", "changed by"), rows)
+
+
+def _node_section(nodes: Sequence[NodeRoom]) -> Section:
+    rows = [
+        (
+            one.name,
+            one.zone,
+            f"{one.pods}/{one.most_pods}",
+            _part(one, "cpu"),
+            _part(one, "memory"),
+            _limits(one),
+            shown("memory", one.used_memory) if one.used_memory is not None else "",
+            ", ".join(one.conditions),
+        )
+        for one in nodes
+    ]
+    columns = (
+        "node",
+        "zone",
+        "pods",
+        "CPU requested",
+        "memory requested",
+        "memory limits",
+        "memory used",
+        "conditions",
+    )
+    measured = any(one.used_memory is not None for one in nodes)
+    hint = "" if measured else " Use is not in the dump; kubectl get pods.metrics.k8s.io -A -o json adds it."
+    return Section("Requests and capacity by node", f"Percentages are of allocatable.{hint}", columns, rows)
+
+
+def _zone_section(dump: Dump, nodes: Sequence[NodeRoom]) -> Section:
+    zones: dict[str, list[NodeRoom]] = defaultdict(list)
+    for one in nodes:
+        zones[one.zone].append(one)
+    if len(zones) < 2:
+        return Section("Zones", "")
+    rows = []
+    for zone, own in sorted(zones.items()):
+        parts = [f"{_share(sum(o.requested[k] for o in own), sum(o.allocatable[k] for o in own))}" for k in _KINDS]
+        rows.append((zone or "(none)", str(len(own)), str(sum(o.pods for o in own)), *parts))
+    counts = [sum(o.pods for o in own) for own in zones.values()]
+    said = (
+        f"The fullest zone has {max(counts)} pods, the emptiest {min(counts)}: a skew of {max(counts) - min(counts)}."
+    )
+    return Section("Zones", said, ("zone", "nodes", "pods", "CPU requested", "memory requested"), rows)
+
+
+_KINDS = ("cpu", "memory")
+
+
+def _room_section(nodes: Sequence[NodeRoom]) -> Section:
+    open_nodes = [one for one in nodes if one.schedulable]
+    if not open_nodes:
+        return Section("The largest pod that fits", "No node takes pods.")
+    rows = []
+    for kind in _KINDS:
+        best = max(open_nodes, key=lambda one: one.free(kind))
+        total = sum(max(0, one.free(kind)) for one in open_nodes)
+        rows.append((kind, shown(kind, best.free(kind)), best.name, shown(kind, total), _share(best.free(kind), total)))
+    said = "By requests alone, without taints, affinity and volumes; one pod cannot use the free room of several nodes."
+    columns = ("resource", "largest on one node", "node", "free in all", "largest / all")
+    return Section("The largest pod that fits", said, columns, rows)
+
+
+def _qos_section(dump: Dump) -> Section:
+    by: dict[str, Counter[str]] = defaultdict(Counter)
+    for pod in dump.pods:
+        if pod.status.phase not in TERMINAL_PHASES:
+            by[pod.namespace][get_pod_qos(pod, dump.release)] += 1
+    classes = ("Guaranteed", "Burstable", "BestEffort")
+    rows = [(name, *(str(own[one]) for one in classes)) for name, own in sorted(by.items())]
+    said = (
+        "BestEffort pods get oom_score_adj 1000 and are killed and evicted first; Guaranteed ones get -997; Burstable "
+        "ones 1000 less the part of the machine's memory that they request, in thousandths."
+    )
+    return Section("QoS classes by namespace", said, ("namespace", *classes), rows)
+
+
+def _pressure_section(dump: Dump, nodes: Sequence[NodeRoom]) -> Section:
+    """Who goes first on each node: the kubelet's rank and the kernel's."""
+    known = measured(dump)
+    on: dict[str, list[Pod]] = defaultdict(list)
+    for pod in dump.pods:
+        if pod.spec.node_name and pod.status.phase not in TERMINAL_PHASES:
+            on[pod.spec.node_name].append(pod)
+    rows = []
+    fullest = {one.name: one.memory_limits / (one.allocatable["memory"] or 1) for one in nodes if one.pods}
+    named = {one.name: one for one in dump.nodes}
+    for name in sorted(fullest, key=lambda one: -fullest[one])[:FIRST_NODES]:
+        machine = NodeUnderPressure(named[name], KubeletSettings(), dump.release)
+        if machine.node.status.capacity or machine.node.status.allocatable:
+            stats, _ = stats_of(on[name], known, {}, "memory")
+            evicted, killed = first_to_go(machine, on[name], stats)
+            rows.append((name, ", ".join(evicted), ", ".join(killed)))
+    figures = "by the memory that PodMetrics report" if known else "as if each pod used what it requests"
+    said = f"The first three pods and containers, {figures}; the {FIRST_NODES} nodes with the largest limits."
+    return Section("Who goes first when memory is short", said, ("node", "evicted first", "OOM-killed first"), rows)
+
+
+def _budget_section(dump: Dump) -> Section:
+    rows = [
+        (
+            one.key,
+            f"{one.status.current_healthy}/{one.status.expected_pods}",
+            str(one.status.desired_healthy),
+            str(one.status.disruptions_allowed),
+        )
+        for one in sorted(dump.of(PodDisruptionBudget), key=lambda one: one.status.disruptions_allowed)
+    ]
+    blocked = sum(row[3] == "0" for row in rows)
+    said = f"{blocked} of {len(rows)} allow no disruption now." if rows else "There is no disruption budget."
+    return Section("Disruption budgets", said, ("budget", "healthy", "needed", "disruptions allowed"), rows)
+
+
+def _quota_section(dump: Dump) -> Section:
+    rows = []
+    for quota in dump.of(ResourceQuota):
+        for name, hard in sorted(quota.status.hard.items()):
+            used = quota.status.used.get(name)
+            part = used.milli_value() / hard.milli_value() if used is not None and hard.milli_value() else 0.0
+            rows.append((part, (quota.key, name, str(used or 0), str(hard), f"{part:.0%}")))
+    rows.sort(key=lambda row: -row[0])
+    said = "" if rows else "There is no resource quota."
+    return Section("Quotas", said, ("quota", "resource", "used", "hard", "part"), [row for _, row in rows])
+
+
+def _part(one: NodeRoom, kind: str) -> str:
+    return f"{shown(kind, one.requested[kind])} ({_share(one.requested[kind], one.allocatable[kind])})"
+
+
+def _limits(one: NodeRoom) -> str:
+    unlimited = f", {one.without_limit} pods without" if one.without_limit else ""
+    return f"{shown('memory', one.memory_limits)} ({_share(one.memory_limits, one.allocatable['memory'])}){unlimited}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else "-"
+
+
+def as_data(found: ClusterReport) -> dict[str, Any]:
+    """Return a report as plain data."""
+    return {
+        "at": found.at.isoformat() if found.at is not None else None,
+        "release": found.release,
+        "summary": found.summary,
+        "findings": [one.as_data() for one in found.findings],
+        "waiting": [
+            {
+                "owner": one.owner,
+                "pods": one.pods,
+                "example": one.example,
+                "verdict": one.verdict,
+                "stage": one.stage,
+                "cause": one.cause,
+                "changedBy": one.changed_by,
+            }
+            for one in found.waiting
+        ],
+        "tables": [
+            {"title": s.title, "sentence": s.sentence, "columns": list(s.columns), "rows": [list(r) for r in s.rows]}
+            for s in found.sections
+        ],
+        "notModelled": [{"kind": g.kind, "field": g.field, "why": g.why} for g in found.gaps],
+    }
