@@ -257,6 +257,8 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # seconds that the eviction manager uses at a hard threshold or a limit; 0 was taken for the pod's own grace
     # period by mistake, for pods deleted by force too (kubernetes#124063)
     "immediateEvictionGracePeriodSeconds": ((23, 0), (31, 1)),
+    # whether the time of a preStop hook counts against the grace period (kubernetes#115835)
+    "preStopHookUsesGracePeriod": ((23, False), (28, True)),
     # at a soft threshold: evictionMaxPodGracePeriod alone, or the smaller one of it and the pod's own
     "softEvictionGracePeriod": ((23, "evictionMaxPodGracePeriod"), (32, "smaller")),
     # None = MemoryQoS writes no memory.high; a null in a configuration file is this default too (KEP-2570)

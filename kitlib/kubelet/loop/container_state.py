@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from kitlib.api.core import Container
 from kitlib.kubelet.loop.backoff import BackOff
@@ -29,7 +29,7 @@ class ContainerState:
         running, ended, last: the states as the API shows them; {} = none.
         problem: why it cannot start: reason and message.
         probes: its probes.
-        condemned: whether it is being ended because a probe has failed.
+        condemned: why the kubelet is ending it: "probe" or "hook", the postStart one, has failed; "" = it is not.
         ended_at: seconds, when it last ended; None = it has not.
         removed: whether it was removed to restart all containers of the pod, and has not started since.
     """
@@ -45,7 +45,7 @@ class ContainerState:
     last: dict[str, Any] = field(default_factory=dict)
     problem: tuple[str, str] = ("", "")
     probes: dict[ProbeType, ProbeWorker] = field(default_factory=dict)
-    condemned: bool = False
+    condemned: Literal["", "probe", "hook"] = ""
     ended_at: float | None = None
     removed: bool = False
 
@@ -106,6 +106,32 @@ class ContainerState:
         reason = "Completed" if code == 0 else "Error"
         self.ended = {"exitCode": code, "reason": reason, **self.running, "finishedAt": _text(now)}
         self.alive, self.running = False, {}
+
+
+class Waiting(Protocol):
+    """A container that ends after its hook, or in its turn."""
+
+    state: ContainerState
+
+    def go_on(self) -> bool:
+        """Do what is due; return whether that was all."""
+        ...
+
+    def cancel(self) -> None:
+        """End its hook, if one runs."""
+        ...
+
+
+class Starting(Protocol):
+    """A container that has started, and its postStart hook."""
+
+    def holds(self, state: ContainerState) -> bool:
+        """Return whether it is this container."""
+        ...
+
+    def done(self) -> bool:
+        """Return whether the hook is over."""
+        ...
 
 
 def _text(now: datetime) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from kitlib.api.container import LifecycleHandler
 from kitlib.api.core import Container, LinuxContainerUser, Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
@@ -132,6 +133,18 @@ class ContainerProblem(KitError):
         self.reason, self.message = reason, message
 
 
+class RunningHook(Protocol):
+    """A lifecycle hook of a container that was begun."""
+
+    def answer(self) -> Answer | None:
+        """What it came to; None while it runs."""
+        ...
+
+    def cancel(self) -> None:
+        """End it, if it runs."""
+        ...
+
+
 class ContainerRuntime(Protocol):
     """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
 
@@ -207,6 +220,10 @@ class ContainerRuntime(Protocol):
 
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
         """What a probe of a container finds that has run for so many seconds; None while it is being asked."""
+        ...
+
+    def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
+        """Begin the command or the HTTP request of a hook in a running container."""
         ...
 
     def pid(self, identity: str) -> int:

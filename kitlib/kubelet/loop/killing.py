@@ -6,12 +6,15 @@ calculateEffectiveGracePeriod.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 from kitlib.api.podresources import field_path
+from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import KubeletTimeline
+from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 
 class PodKiller:
@@ -21,44 +24,79 @@ class PodKiller:
         runtime: runs the containers.
         reports: takes the events.
         timeline: takes what was done and why.
+        clock: seconds on the node's clock.
     """
 
-    def __init__(self, runtime: ContainerRuntime, reports: Reports, timeline: KubeletTimeline) -> None:
-        self._runtime, self._reports, self._timeline = runtime, reports, timeline
+    def __init__(
+        self, runtime: ContainerRuntime, reports: Reports, timeline: KubeletTimeline, clock: Callable[[], float]
+    ) -> None:
+        self.runtime, self.reports, self.timeline, self.clock = runtime, reports, timeline, clock
 
     def running(self, worker: PodWorker) -> bool:
         """Whether any process of a pod is still there."""
-        return any(self._runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
+        return any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
 
     def tell(self, worker: PodWorker) -> None:
         """Record an event for each container that will be stopped."""
         for state in worker.states:
-            if self._runtime.pid(state.id):
+            if self.runtime.pid(state.id):
                 text = f"Stopping container {state.container.name}"
-                self._reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, state.container))
+                self.reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, state.container))
 
     def stop(self, worker: PodWorker, grace: float) -> None:
         """Have all of a pod's containers end; those that are told so again get the time that is given now, if shorter.
 
-        Source: pod_workers.go calculateEffectiveGracePeriod; kuberuntime killContainer.
+        Source: pod_workers.go calculateEffectiveGracePeriod; kuberuntime killContainersWithSyncResult.
         """
-        grace = max(grace, MINIMUM_GRACE)
-        first, shorter = worker.given == inf, grace < worker.given
-        worker.given = min(grace, worker.given)
-        for state in worker.states:
-            if not self._runtime.pid(state.id) or not shorter:
-                continue
-            about = f"{worker.pod.key}/{state.container.name}"
-            self._runtime.stop(state.id, grace)
-            if first:
-                self._timeline.note("kubelet", "stopping container", about, f"grace {grace:g} s", "killContainer")
-            else:
-                text, source = f"grace {grace:g} s from now", "calculateEffectiveGracePeriod"
-                self._timeline.note("kubelet", "stopping container sooner", about, text, source)
+        given = max(grace, MINIMUM_GRACE)
+        if given < worker.given:
+            sidecars = any(is_restartable_init(state.container) for state in worker.inits)
+            again, worker.given = worker.given != inf, given
+            for state in worker.states:
+                if self.runtime.pid(state.id):
+                    self.stop_container(worker, state, grace, in_turn=sidecars, again=again)
         self.stop_sandbox(worker)
+
+    def stop_container(
+        self, worker: PodWorker, state: ContainerState, grace: float, *, in_turn: bool = False, again: bool = False
+    ) -> None:
+        """Have one container end: after its preStop hook, and in a pod with sidecars when its turn has come.
+
+        Args:
+            worker: the pod.
+            state: the container.
+            grace: seconds until SIGKILL; with 0 there is neither hook nor order.
+            in_turn: whether the whole pod ends, and has sidecars.
+            again: whether it was told to end before, within a longer period.
+
+        Source: kuberuntime killContainer.
+        """
+        worker.cancel_termination(state)
+        lifecycle = state.container.lifecycle
+        if grace > 0 and (in_turn or (lifecycle is not None and lifecycle.pre_stop is not None)):
+            from kitlib.kubelet.loop.termination import Termination  # loaded with the first hook or sidecar
+
+            termination = Termination(worker, state, grace, self, in_turn)
+            if not termination.go_on():
+                worker.terminations.append(termination)
+        else:
+            self.send_signal(worker, state, max(grace, MINIMUM_GRACE), again=again)
+
+    def send_signal(self, worker: PodWorker, state: ContainerState, grace: float, *, again: bool = False) -> None:
+        """Send SIGTERM now, and SIGKILL after `grace` seconds."""
+        self.runtime.stop(state.id, grace)
+        what, source = ("stopping container", "killContainer")
+        if again:
+            what, source = ("stopping container sooner", "calculateEffectiveGracePeriod")
+        text = f"grace {grace:g} s" + (" from now" if again else "")
+        self.timeline.note("kubelet", what, f"{worker.pod.key}/{state.container.name}", text, source)
+
+    def go_on(self, worker: PodWorker) -> None:
+        """Look at the hooks and turns of containers that are to end."""
+        worker.terminations = [one for one in worker.terminations if not one.go_on()]
 
     def stop_sandbox(self, worker: PodWorker) -> None:
         """End the pause container once all containers have gone. Source: kuberuntime killPodWithSyncResult."""
-        if worker.has_sandbox and not any(self._runtime.pid(state.id) for state in worker.states):
-            self._runtime.stop(worker.sandbox, 0.0)
+        if worker.has_sandbox and not any(self.runtime.pid(state.id) for state in worker.states):
+            self.runtime.stop(worker.sandbox, 0.0)
             worker.has_sandbox = False

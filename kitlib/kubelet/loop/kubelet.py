@@ -113,18 +113,12 @@ class Kubelet:
         settings = config.settings
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
         self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
-        self._killer = PodKiller(runtime, reports, self.timeline)
+        self._killer = PodKiller(runtime, reports, self.timeline, clock)
+        known = self._workers, self._ids, clock()
         self._garbage = KubeletGarbageCollector(
-            settings,
-            bool(config.machine.image_storage),
-            runtime,
-            reports,
-            self.timeline,
-            self._workers,
-            self._ids,
-            clock(),
+            settings, bool(config.machine.image_storage), runtime, reports, self.timeline, *known
         )
-        self._prober = Prober(settings, runtime, reports, self.timeline, clock, self._garbage.died)
+        self._prober = Prober(settings, self._killer, self._garbage.died)
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline, self._garbage)
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
@@ -138,16 +132,13 @@ class Kubelet:
             self.managers,
             self._cgroups,
             self._images,
-            runtime,
-            reports,
-            self.timeline,
-            clock,
+            self._killer,
             self.objects,
             self._volumes,
             allocatable,
             self._report,
         )
-        self._resizer = Resizer(config, self.rules, cgroups, runtime, reports, self.timeline, allocatable, asked)
+        self._resizer = Resizer(config, self.rules, cgroups, self._killer, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
         self._next_qos, self._next_cleaning, self._next_retry = QOS_EVERY, HOUSEKEEPING, RETRY
@@ -331,17 +322,20 @@ class Kubelet:
 
     def _end_terminal(self, worker: PodWorker) -> None:
         """Whatever is left of a pod that is being killed, or is over, ends."""
+        if worker.terminations:
+            self._killer.go_on(worker)
         if worker.terminating:
             self._killer.stop_sandbox(worker)
         if worker.phase() in TERMINAL_PHASES:
-            self._killer.stop(worker, 0.0)
+            if not worker.terminating:  # sidecars of a finished pod get its whole period
+                self._killer.stop(worker, float(worker.pod.spec.termination_grace_period_seconds or 0))
             self.managers.release(worker.pod)
             self._admission.count(worker, -1)
 
     def _forget_or_report(self, worker: PodWorker) -> None:
         if worker.leaving:
             self._forget_terminated(worker)
-        else:
+        elif worker.starting is None or worker.terminating:  # a postStart hook holds up the worker of its pod
             self._report(worker)
             if worker.pod.metadata.uid in self._rejected:  # only its status is left, and the API server has it
                 self._forget(worker)

@@ -18,7 +18,7 @@ from kitlib.api.release import Release
 from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.container_config import LinuxContainerResources
 from kitlib.kubelet.loop.backoff import event_message
-from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.container_state import ContainerState, Starting, Waiting
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.resize import ERROR, IN_PROGRESS, PENDING, with_resources
 from kitlib.kubelet.loop.restart_policy import (
@@ -108,6 +108,8 @@ class PodWorker:
         self.given = inf
         self.unprepared = ""
         self.restarting_all = False
+        self.terminations: list[Waiting] = []
+        self.starting: Starting | None = None
         self.asked: dict[str, int] = {}
         self.counted = self.holds_resources = False
         self.generation = 0
@@ -133,11 +135,23 @@ class PodWorker:
             return False
         if self.phase() in TERMINAL_PHASES:
             return not self.has_sandbox and not self.holds_resources
-        if self.resizing or self.terminating or self.restarting_all:
+        if self.resizing or self.terminating or self.restarting_all or self.in_hooks:
             return False
         if not self.initialized:
             return False
         return all(s.alive or (s.ended and not self.may_restart(s)) for s in self.states)
+
+    @property
+    def in_hooks(self) -> bool:
+        """Whether a hook runs, or a container waits for its turn to end."""
+        return bool(self.terminations) or self.starting is not None
+
+    def cancel_termination(self, state: ContainerState) -> None:
+        """Forget that a container was to end after its hook, or in its turn."""
+        for one in self.terminations:
+            if one.state is state:
+                one.cancel()
+        self.terminations = [one for one in self.terminations if one.state is not state]
 
     @property
     def states(self) -> list[ContainerState]:
@@ -216,7 +230,9 @@ class PodWorker:
 
     def has_work(self, now: float) -> bool:
         """Whether the pod is to be looked at again though nothing has happened to it."""
-        return self.terminating or self.restarting_all or bool(self.resize_error or self.to_start(now))
+        if self.terminating or self.restarting_all or self.in_hooks:
+            return True
+        return bool(self.resize_error or self.to_start(now))
 
     def exited(self, state: ContainerState) -> bool:
         """Follow the rule of a container that has ended; whether all containers of the pod are restarted."""

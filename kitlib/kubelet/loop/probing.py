@@ -13,10 +13,9 @@ from kitlib.api.podresources import field_path
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
+from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.restart_policy import is_container_restartable
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
 
 
@@ -25,36 +24,26 @@ class Prober:
 
     Args:
         settings: the node's.
-        runtime: asks them, and stops them.
-        reports: takes the events.
-        timeline: takes what was done and why.
-        clock: seconds on the node's clock.
+        killer: stops them; its runtime asks them.
         died: is told of a container that has ended.
     """
 
-    def __init__(
-        self,
-        settings: KubeletSettings,
-        runtime: ContainerRuntime,
-        reports: Reports,
-        timeline: KubeletTimeline,
-        clock: Callable[[], float],
-        died: Callable[[str], None],
-    ) -> None:
-        self._settings, self._runtime, self._reports = settings, runtime, reports
-        self._timeline, self._clock, self._died = timeline, clock, died
+    def __init__(self, settings: KubeletSettings, killer: PodKiller, died: Callable[[str], None]) -> None:
+        self._settings, self._killer, self._died = settings, killer, died
+        self._runtime, self._reports = killer.runtime, killer.reports
+        self._timeline, self._clock = killer.timeline, killer.clock
         self._pods: dict[str, PodWorker] = {}
 
     def add(self, worker: PodWorker) -> None:
         """Begin with a pod's probes, if it has any. Source: prober.manager.AddPod."""
         for state in (*worker.inits, *worker.mains):
             state.probes = workers_of(state.container, self._clock())
-            if state.probes:
+            if state.probes or state.container.lifecycle is not None:
                 self._pods[worker.pod.metadata.uid] = worker
 
     def adopt(self, worker: PodWorker) -> None:
         """Go on with a pod's probes after a restart of the kubelet."""
-        if any(state.probes for state in worker.states):
+        if any(state.probes or state.container.lifecycle is not None for state in worker.states):
             self._pods[worker.pod.metadata.uid] = worker
 
     def tick(self) -> list[PodWorker]:
@@ -75,8 +64,6 @@ class Prober:
     def _probe(self, worker: PodWorker) -> bool:
         changed = False
         for state in (*worker.inits, *worker.mains):
-            if not state.probes:
-                continue
             if state.condemned:
                 changed |= self._ended(worker, state)
             for probe in state.probes.values():
@@ -105,7 +92,7 @@ class Prober:
 
     def _do_probe(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> bool:
         """Ask once; whether the result that counts has changed. Source: worker.doProbe."""
-        if not state.alive or probe.on_hold:
+        if not state.alive or probe.on_hold or (worker.starting is not None and worker.starting.holds(state)):
             probe.asking = False
             return False
         if worker.leaving and probe.kind != "Readiness":
@@ -144,21 +131,23 @@ class Prober:
             text += ", will be restarted"
         self._reports.event(worker.pod, "Normal", "Killing", text, where)
         self._timeline.note("prober", "killing container", f"{worker.pod.key}/{name}", text, "computePodActions")
-        self._runtime.stop(state.id, max(float(grace), MINIMUM_GRACE))
-        state.condemned = True
+        self._killer.stop_container(worker, state, float(grace))
+        state.condemned = "probe"
         self._ended(worker, state)
 
     def _ended(self, worker: PodWorker, state: ContainerState) -> bool:
         """Take note of the end of a container that was killed; whether it has ended."""
         if self._runtime.pid(state.id):
             return False
-        state.condemned = False
+        why, state.condemned = state.condemned, ""
         if not state.alive or worker.terminating:  # the pod's end notes it
             return False
         self._died(state.id)
         settings, now = self._settings, self._clock()
         state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
-        if not worker.exited(state):
+        if why == "hook":  # only the pod's next sync starts it anew: like one that has ended by itself
+            state.back_off.ended(state.since, now, *restart_back_off(settings, worker.release))
+        elif not worker.exited(state):
             state.back_off.killed(state.ended_at, now, *restart_back_off(settings, worker.release))
         state.ended_at = now
         worker.report_back_off(state, self._reports, now)

@@ -12,7 +12,8 @@ from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.kubelet.cm.cgroup_config import pod_totals
 from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.node_config import NodeConfig
-from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, CgroupFS, ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import CgroupFS
+from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.resize import (
     DEFERRED,
@@ -23,7 +24,6 @@ from kitlib.kubelet.loop.resize import (
     restarting,
     same_resources,
 )
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.util.memory_files import MEMORY_USAGE
 
 
@@ -33,9 +33,8 @@ class Resizer:
     Args:
         config: the node's.
         rules: where cgroups stand.
-        cgroups, runtime: what it drives.
-        reports: who hears of it.
-        timeline: what was done is noted there.
+        cgroups: of the node.
+        killer: stops containers that restart with other resources.
         allocatable: what the node offers, in thousandths.
         asked: what admitted pods request; kept up to date here.
     """
@@ -45,14 +44,12 @@ class Resizer:
         config: NodeConfig,
         rules: Desired,
         cgroups: CgroupFS,
-        runtime: ContainerRuntime,
-        reports: Reports,
-        timeline: KubeletTimeline,
+        killer: PodKiller,
         allocatable: Mapping[str, int],
         asked: dict[str, int],
     ) -> None:
-        self._config, self._rules, self._cgroups, self._runtime = config, rules, cgroups, runtime
-        self._reports, self._timeline = reports, timeline
+        self._config, self._rules, self._cgroups, self._killer = config, rules, cgroups, killer
+        self._runtime, self._reports, self._timeline = killer.runtime, killer.reports, killer.timeline
         self._allocatable, self._asked = allocatable, asked
 
     def work(self, workers: Iterable[PodWorker]) -> None:
@@ -117,8 +114,7 @@ class Resizer:
             if state.container.name in again and state.alive:
                 text = f"Container {state.container.name} resize requires restart"
                 self._reports.event(pod, "Normal", "Killing", text)
-                grace = max(float(pod.spec.termination_grace_period_seconds or 0), MINIMUM_GRACE)
-                self._runtime.stop(state.id, grace)
+                self._killer.stop_container(worker, state, float(pod.spec.termination_grace_period_seconds or 0))
                 state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
 
     def finish(self, workers: Iterable[PodWorker], refused: Mapping[str, str]) -> None:

@@ -53,7 +53,7 @@ def remove_all_containers(
     for state in (*worker.mains, *worker.inits):
         if state.alive:
             state.stopped(now, runtime.exit_code(state.id))
-        state.condemned = False
+        state.condemned = ""
         if state.ended:  # one that has not started yet waits as before
             state.last = {"terminated": {"exitCode": KILLED, "reason": REASON, "message": MESSAGE}}
             state.ended, state.removed, state.problem = {}, True, (REASON, MESSAGE)

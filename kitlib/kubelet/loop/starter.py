@@ -15,10 +15,10 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop.backoff import BACKOFF_PERIOD
 from kitlib.kubelet.loop.cgroups import CgroupManager
-from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import ContainerProblem
+from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.pods.environment import expanded, make_environment_variables
 from kitlib.kubelet.pods.objects import Objects
@@ -34,10 +34,7 @@ class ContainerStarter:
         managers: who has which CPUs and devices.
         cgroups: of the node.
         images: brings them.
-        runtime: what it drives.
-        reports: who hears of it.
-        timeline: what was done is noted there.
-        clock: seconds on the node's clock.
+        killer: ends a container of a failed hook; has the runtime, the reports, the timeline and the clock.
         objects: the ConfigMaps and Secrets that pods refer to.
         volumes: writes the files of volumes.
         allocatable: what the node offers, in thousandths.
@@ -51,18 +48,15 @@ class ContainerStarter:
         managers: ResourceManagers,
         cgroups: CgroupManager,
         images: ImagePuller,
-        runtime: ContainerRuntime,
-        reports: Reports,
-        timeline: KubeletTimeline,
-        clock: Callable[[], float],
+        killer: PodKiller,
         objects: Objects,
         volumes: VolumeManager,
         allocatable: Mapping[str, int],
         report: Callable[[PodWorker], None],
     ) -> None:
         self._config, self._rules, self._managers, self._cgroups = config, rules, managers, cgroups
-        self._images, self._runtime, self._reports = images, runtime, reports
-        self._timeline, self._clock = timeline, clock
+        self._images, self._killer, self._runtime, self._reports = images, killer, killer.runtime, killer.reports
+        self._timeline, self._clock = killer.timeline, killer.clock
         self._objects, self._volumes, self._allocatable, self._report = objects, volumes, allocatable, report
 
     def _claims_ready(self, worker: PodWorker) -> bool:
@@ -82,6 +76,10 @@ class ContainerStarter:
 
             if not remove_all_containers(worker, self._runtime, self._reports, self._timeline, self._report):
                 return
+        if worker.starting is not None:
+            if not worker.starting.done():
+                return
+            worker.starting = None
         due = worker.to_start(self._clock())
         if not due or not self._claims_ready(worker) or not self._volumes.ready(worker):
             return
@@ -119,6 +117,13 @@ class ContainerStarter:
                 self._managers.cpu_manager.add_container(pod.metadata.uid, container.name, given.cpus)
                 what = f"{pod.name}/{container.name}"
                 self._timeline.note("cpumanager", "creating container on", what, given.cpus, "PreCreateContainer")
+            if container.lifecycle is not None and container.lifecycle.post_start is not None:
+                from kitlib.kubelet.loop.hooks import PostStart  # loaded with the first hook
+
+                worker.starting = PostStart(worker, state, container.lifecycle.post_start, self._killer)
+                if not worker.starting.done():
+                    return
+                worker.starting = None
 
     @staticmethod
     def _with_references(container: Container, env: dict[str, str]) -> Container:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from kitlib.api.container import Container, Probe
+from kitlib.api.container import Container, LifecycleHandler, Probe
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
@@ -31,6 +31,11 @@ _PYTHON = ("/usr/bin/python3", "-I", "-S", "-OO")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PROGRAM = os.path.join(_HERE, "probe_process.py")
 _GRPC_PROGRAM = os.path.join(_HERE, "grpc_probe_process.py")
+_HOOK = "Hook"
+"""In place of a probe's type: a container runs one lifecycle hook at a time."""
+_LONGEST_HOOK = 10**6
+"""Seconds after which a request of a hook gives up by itself."""
+_STATUS = "HTTP probe failed with statuscode"
 Exec = Callable[..., Started]
 
 
@@ -65,6 +70,37 @@ class _Asked:
                 os.close(descriptor)
 
 
+class RealHook:
+    """A lifecycle hook that runs in a container. Implements `kitlib.kubelet.loop.interfaces.RunningHook`.
+
+    Args:
+        probing: holds its process.
+        identity: the container's id.
+        pod: the container's pod.
+        container: the container.
+        probe: the hook as a probe without a time limit.
+        found: what it came to at once; None = it runs.
+    """
+
+    def __init__(
+        self, probing: Probing, identity: str, pod: Pod, container: Container, probe: Probe, found: Answer | None
+    ) -> None:
+        self._probing, self._identity, self._about, self._found = probing, identity, (pod, container, probe), found
+
+    def answer(self) -> Answer | None:
+        """Return what it came to; an HTTP answer of any status is a success. Source: runHTTPHandler."""
+        if self._found is None:
+            self._found = self._probing.hook_answer(self._identity, *self._about)
+        if self._found is not None and self._found.output.startswith(_STATUS):
+            return Answer("success")
+        return self._found
+
+    def cancel(self) -> None:
+        """End it."""
+        if self._found is None:
+            self._probing.cancel_hook(self._identity)
+
+
 class Probing:
     """The probes of one node's containers.
 
@@ -86,7 +122,7 @@ class Probing:
     ) -> None:
         self._exec, self._adopt, self._pids, self._clock = exec, adopt, pids, clock
         self._agent = f"kube-probe/{release.name}"  # source: pkg/probe/http userAgent, pkg/probe/grpc
-        self._asked: dict[tuple[str, ProbeType], _Asked] = {}
+        self._asked: dict[tuple[str, str], _Asked] = {}
 
     def answer(
         self, running: Running, pod: Pod, container: Container, kind: ProbeType, seconds: float
@@ -103,7 +139,7 @@ class Probing:
         probe = probes_of(container)[kind]
         key = (running.id, kind)
         if key not in self._asked:
-            return self._ask(running, pod, container, probe, key)
+            return self._ask(running, pod, container, probe, kind)
         asked = self._asked[key]
         asked.read()
         if asked.code is None and self._clock() < asked.deadline:
@@ -117,18 +153,46 @@ class Probing:
             return timed_out(pod, container, probe)
         return _found(pod, container, probe, asked.code, asked.output.decode(errors="replace"))
 
+    def run_hook(self, running: Running, pod: Pod, container: Container, handler: LifecycleHandler) -> RealHook:
+        """Begin the command or the request of a lifecycle hook; the kubelet decides how long it waits.
+
+        Source: kubelet lifecycle handlerRunner.Run, which sets no time limit.
+        """
+        probe = Probe(exec=handler.exec, http_get=handler.http_get, timeout_seconds=_LONGEST_HOOK)
+        self._give_up((running.id, _HOOK))
+        return RealHook(self, running.id, pod, container, probe, self._ask(running, pod, container, probe, _HOOK))
+
+    def hook_answer(self, identity: str, pod: Pod, container: Container, probe: Probe) -> Answer | None:
+        """Return what a hook came to; None while it runs."""
+        asked = self._asked.get((identity, _HOOK))
+        if asked is None:
+            return Answer("failure", "container not running")
+        asked.read()
+        if asked.code is None:
+            return None
+        del self._asked[identity, _HOOK]
+        asked.close()
+        return _found(pod, container, probe, asked.code, asked.output.decode(errors="replace"))
+
+    def cancel_hook(self, identity: str) -> None:
+        """End a hook that runs."""
+        self._give_up((identity, _HOOK))
+
     def forget(self, identity: str) -> None:
         """A container has ended; what was asked of it has no answer."""
         for key in [key for key in self._asked if key[0] == identity]:
-            asked = self._asked.pop(key)
-            if asked.code is None:
-                with suppress(ProcessLookupError):
-                    os.kill(asked.started.pid, signal.SIGKILL)
-            asked.close()
+            self._give_up(key)
 
-    def _ask(
-        self, running: Running, pod: Pod, container: Container, probe: Probe, key: tuple[str, ProbeType]
-    ) -> Answer | None:
+    def _give_up(self, key: tuple[str, str]) -> None:
+        asked = self._asked.pop(key, None)
+        if asked is None:
+            return
+        if asked.code is None:
+            with suppress(ProcessLookupError):
+                os.kill(asked.started.pid, signal.SIGKILL)
+        asked.close()
+
+    def _ask(self, running: Running, pod: Pod, container: Container, probe: Probe, kind: str) -> Answer | None:
         seconds = float(probe.timeout_seconds or 1)
         asked = _Asked(Started(0, -1, -1, -1), self._clock() + seconds)
         try:
@@ -146,7 +210,7 @@ class Probing:
             return Answer("unknown", f"rpc error: code = Unknown desc = failed to exec in container: {error}")
         for descriptor in {asked.started.output, asked.started.errors} - {-1}:
             os.set_blocking(descriptor, False)
-        self._asked[key] = asked
+        self._asked[running.id, kind] = asked
         return None
 
     def _listens(self, running: Running, port: int) -> bool:

@@ -10,6 +10,8 @@ from kitlib.node.common.log import Log
 
 K = TypeVar("K")
 V = TypeVar("V")
+_RATE_WINDOW = 0.1
+"""Seconds: the shortest time over which a rate of CPU use is computed."""
 ENDED_KEPT = 1000
 """Containers that have ended of which logs and exit codes are kept: a node runs at most a few hundred."""
 
@@ -66,3 +68,10 @@ class Running:
     namespace: str = ""
     pod: str = ""
     log: Log = field(default_factory=lambda: Log(time.time))
+
+    def sample(self, now: float, used: float) -> None:
+        """Compute the rate of CPU use from the seconds of a processor that were used until now."""
+        then, before = self.sampled
+        if now - then >= _RATE_WINDOW:
+            self.rate = max(0.0, (used - before) / (now - then))
+            self.sampled = (now, used)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from kitlib.api.container import LifecycleHandler
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
@@ -24,7 +25,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.cm.systemd_properties import cgroups_path
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.eviction.thresholds import Observation
-from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, RunningHook, Usage
 from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.node.common.log import Log
@@ -49,8 +50,6 @@ _CRUN = ("/usr/bin/crun", f"--root={STATE}/crun")
 _PIECE = 64 * 1024
 TIMEOUT = 120.0
 """Seconds that the runtime has for one request. Source: KubeletConfiguration runtimeRequestTimeout."""
-_RATE_WINDOW = 0.1
-"""Seconds: the shortest time over which a rate of CPU use is computed."""
 
 
 class CrunRuntime(NoImages, Users):
@@ -207,7 +206,8 @@ class CrunRuntime(NoImages, Users):
             return Usage()
         memory, anonymous, _ = memory_of(self.cgroups, running.cgroup)
         with suppress(KitError, ValueError):
-            return Usage(self._rate(running), memory, int(self.cgroups.read(running.cgroup, "pids.current")), anonymous)
+            running.sample(self.clock(), cpu_seconds(self.cgroups, running.cgroup))
+            return Usage(running.rate, memory, int(self.cgroups.read(running.cgroup, "pids.current")), anonymous)
         return Usage(running.rate, memory, 0, anonymous)
 
     def signals(self) -> Mapping[str, Observation]:
@@ -224,6 +224,10 @@ class CrunRuntime(NoImages, Users):
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
         """What the pod's annotation says; else the container is asked, which may take some ticks."""
         return self._probing.answer(self.containers[identity], pod, container, kind, seconds)
+
+    def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
+        """Begin a lifecycle hook of a running container."""
+        return self._probing.run_hook(self.containers[identity], pod, container, handler)
 
     def pid(self, identity: str) -> int:
         """The container's first process; 0 where it does not run."""
@@ -439,11 +443,3 @@ class CrunRuntime(NoImages, Users):
     def forget(self, pod: Pod) -> None:
         """A pod has gone: its volumes too."""
         remove(volumes.directory(pod))
-
-    def _rate(self, running: Running) -> float:
-        now, used = self.clock(), cpu_seconds(self.cgroups, running.cgroup)
-        then, before = running.sampled
-        if now - then >= _RATE_WINDOW:
-            running.rate = max(0.0, (used - before) / (now - then))
-            running.sampled = (now, used)
-        return running.rate

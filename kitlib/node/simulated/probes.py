@@ -15,6 +15,7 @@ Source: kubelet prober.runProbe, pkg/probe/exec.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
+from typing import NamedTuple
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
@@ -87,22 +88,62 @@ def answer(
     command = list(probe.exec.command)
     if not command or sum(map(len, command)) > _LONGEST:
         return Answer("success")
+    ran = run_in_container(
+        pod, container, command, seconds, environment, written, mounted, float(probe.timeout_seconds or 1)
+    )
+    return timed_out(pod, container, probe) if ran.endless else ran.answer
+
+
+class Ran(NamedTuple):
+    """The run of a command in a container.
+
+    Attributes:
+        answer: its result; success where the command cannot be followed.
+        seconds: its duration.
+        endless: whether it takes longer than it may.
+    """
+
+    answer: Answer
+    seconds: float = 0.0
+    endless: bool = False
+
+
+def run_in_container(
+    pod: Pod,
+    container: Container,
+    command: list[str],
+    seconds: float,
+    environment: Mapping[str, str] | None,
+    written: MutableMapping[str, Data | None] | None,
+    mounted: Mapping[str, str] | None,
+    longest: float,
+) -> Ran:
+    """Run a command in the shell of simulated containers, on the present files of a container.
+
+    Args:
+        pod: the container's pod.
+        container: the container.
+        command: the words of the command.
+        seconds: time since the container's start.
+        environment: the container's variables.
+        written: files that earlier commands have written there; those of this one are added.
+        mounted: text of files in volumes and of /proc, by path.
+        longest: seconds that it may take.
+    """
     behaviour = behaviour_of(pod, container, environment, mounted)
     view = _Assumed(container, not behaviour.workload.note, mounted or {})
-    machine = ContainerMachine(
-        view, behaviour.files_at(seconds), {} if written is None else written, float(probe.timeout_seconds or 1)
-    )
+    machine = ContainerMachine(view, behaviour.files_at(seconds), {} if written is None else written, longest)
     shell = Shell(machine, catalogue.find, lambda words, there: Result(), environment or {})
     try:
         result = shell.program(command, machine, Data())
         machine.log(result.out)
         code, said = result.code, machine.out.text + machine.err.text + result.err
     except NotFollowed:
-        return Answer("success")
+        return Ran(Answer("success"))
     except (TimeUp, Forever):
-        return timed_out(pod, container, probe)
+        return Ran(Answer("failure"), longest, endless=True)
     except Ended as end:
         code, said = end.code, machine.out.text + machine.err.text
     except ProgramError as error:
         code, said = error.code, f"{command[0].rpartition('/')[2]}: {error}\n"
-    return Answer("success") if not code else Answer("failure", said)
+    return Ran(Answer("success") if not code else Answer("failure", said), machine.now)

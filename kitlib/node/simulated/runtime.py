@@ -11,13 +11,13 @@ from itertools import count
 from signal import SIGKILL, SIGTERM
 from typing import TYPE_CHECKING
 
-from kitlib.api.container import PodSecurityContext, SecurityContext
+from kitlib.api.container import LifecycleHandler, PodSecurityContext, SecurityContext
 from kitlib.api.core import Container, LinuxContainerUser, Pod
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
-from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, RunningHook, Usage
 from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.kubelet.util.cpuset import parse_cpus
@@ -351,6 +351,17 @@ class SimulatedRuntime:
 
         shown = self._seen.get(identity, {}) | self._files_of(pod, started, env)
         return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
+
+    def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
+        """Begin a lifecycle hook of a running container."""
+        from kitlib.node.simulated import hooks
+
+        started, env, now = self._containers.get(identity, container), self.environment(identity), self.kernel.now
+        shown = self._seen.get(identity, {}) | self._files_of(pod, started, env)
+        written = self._written.setdefault(identity, {})
+        return hooks.begin(
+            pod, started, handler, now - self.runs[identity][-1].began, env, written, shown, lambda: self.kernel.now
+        )
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
         """Return path -> content of the files that a container's own command has made, so long after its start."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.container import ExecAction, LifecycleHandler
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
@@ -169,3 +170,39 @@ def test_a_port_on_which_it_listens_is_asked(node: Node) -> None:
 def test_a_declared_answer_is_given_without_asking(node: Node) -> None:
     asked = pod({"exec": {"command": ["nothing"]}}, **{"kitlib.dev/liveness.c": "ok"})
     assert node.ask(asked) == Answer("success")
+
+
+def test_a_hook_is_begun_and_answers_once_it_has_ended(node: Node) -> None:
+    asked = pod({})
+    for command, outcome in ((["sh", "-c", "exit 3"], "failure"), (["true"], "success")):
+        hook = node.probing.run_hook(
+            node.running, asked, asked.spec.containers[0], LifecycleHandler(exec=ExecAction(command=command))
+        )
+        assert hook.answer() is None
+        node.now += 100  # no time limit of its own
+        assert hook.answer() is None
+        node.reap()
+        found = hook.answer()
+        assert found is not None
+        assert found.outcome == outcome
+        hook.cancel()
+
+
+def test_a_hook_that_is_given_up_is_killed(node: Node) -> None:
+    asked = pod({})
+    handler = LifecycleHandler(exec=ExecAction(command=["sleep", "600"]))
+    hook = node.probing.run_hook(node.running, asked, asked.spec.containers[0], handler)
+    assert hook.answer() is None
+    hook.cancel()
+    node.reap()  # would wait for ten minutes
+    found = hook.answer()
+    assert found is not None
+    assert found.outcome == "failure"
+
+
+def test_a_hook_without_its_program_fails_at_once(node: Node) -> None:
+    asked = pod({})
+    handler = LifecycleHandler(exec=ExecAction(command=["nothing"]))
+    found = node.probing.run_hook(node.running, asked, asked.spec.containers[0], handler).answer()
+    assert found is not None
+    assert found.outcome == "unknown"

@@ -1,0 +1,118 @@
+"""The lifecycle hooks of containers: a command or a request in the container, or a pause of the kubelet.
+
+A container with a postStart hook holds up the start of its pod until the hook is done: the pod's status is not written,
+the container is not probed, the next one does not start. If the hook fails the container is killed, and restarted as
+its policy says. A hook's output stays with the kubelet, so that no secret gets into an event.
+
+Source: kubelet lifecycle handlerRunner.Run; kuberuntime startContainer (step 4), KEP-3960.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from kitlib.api.container import LifecycleHandler
+from kitlib.api.podresources import field_path
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports, RunningHook
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.timeline import KubeletTimeline
+from kitlib.kubelet.prober.worker import Answer
+
+
+class Killer(Protocol):
+    """The part of `PodKiller` that hooks use."""
+
+    runtime: ContainerRuntime
+    reports: Reports
+    timeline: KubeletTimeline
+    clock: Callable[[], float]
+
+    def stop_container(
+        self, worker: PodWorker, state: ContainerState, grace: float, *, in_turn: bool = False, again: bool = False
+    ) -> None:
+        """Have one container end: after its preStop hook, and in its turn."""
+        ...
+
+    def send_signal(self, worker: PodWorker, state: ContainerState, grace: float, *, again: bool = False) -> None:
+        """Send SIGTERM now, and SIGKILL after `grace` seconds."""
+        ...
+
+
+class Sleeping:
+    """A pause, of which the container knows nothing. Source: runSleepHandler."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._clock, self._until = clock, clock() + seconds
+
+    def answer(self) -> Answer | None:
+        """Return success once the time is over."""
+        return Answer("success") if self._clock() >= self._until else None
+
+    def cancel(self) -> None:
+        """Do nothing: nothing runs in the container."""
+
+
+class Refused:
+    """A hook that the kubelet cannot run. Source: handlerRunner.Run, its default case."""
+
+    def answer(self) -> Answer:
+        """Return the failure."""
+        return Answer("failure", "Cannot run handler: invalid handler")
+
+    def cancel(self) -> None:
+        """Do nothing."""
+
+
+def begin_hook(
+    worker: PodWorker,
+    state: ContainerState,
+    handler: LifecycleHandler,
+    runtime: ContainerRuntime,
+    clock: Callable[[], float],
+) -> RunningHook:
+    """Begin a hook of a running container; its tcpSocket is deprecated and has no handler."""
+    if handler.sleep is not None:
+        return Sleeping(handler.sleep.seconds, clock)
+    if handler.exec is None and handler.http_get is None:
+        return Refused()
+    return runtime.run_hook(state.id, worker.addressed(), state.container, handler)
+
+
+class PostStart:
+    """The postStart hook of a container that has just started.
+
+    Args:
+        worker: the pod.
+        state: the container.
+        handler: the manifest's hook.
+        killer: ends the container of a hook that fails.
+    """
+
+    def __init__(self, worker: PodWorker, state: ContainerState, handler: LifecycleHandler, killer: Killer) -> None:
+        self._worker, self._state, self._killer = worker, state, killer
+        self._hook = begin_hook(worker, state, handler, killer.runtime, killer.clock)
+
+    def holds(self, state: ContainerState) -> bool:
+        """Return whether it is the hook of this container."""
+        return state is self._state
+
+    def done(self) -> bool:
+        """Return whether the hook is over; where it has failed, its container is told to end."""
+        state, pod, killer = self._state, self._worker.pod, self._killer
+        answer = self._hook.answer() if killer.runtime.pid(state.id) else Answer("failure", "container not running")
+        if answer is None:
+            return False
+        self._hook.cancel()
+        killer.timeline.note(
+            "kubelet", "PostStart hook", f"{pod.key}/{state.container.name}", answer.outcome, "startContainer"
+        )
+        if answer.outcome != "success":
+            where = field_path(pod, state.container)
+            killer.reports.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", where)
+            if killer.runtime.pid(state.id):
+                killer.reports.event(pod, "Normal", "Killing", "FailedPostStartHook", where)
+                killer.stop_container(self._worker, state, float(pod.spec.termination_grace_period_seconds or 0))
+                state.condemned = "hook"
+        return True

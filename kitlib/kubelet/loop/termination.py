@@ -1,0 +1,93 @@
+"""The stop of a container that has a preStop hook, or that waits for the containers which it serves.
+
+The hook runs first, within the grace period. Then a sidecar waits until the regular containers and the sidecar after it
+have ended, or until the period is over. Then comes SIGTERM, with the rest of the period, two seconds at least. A failed
+hook is reported by an event; a hook that takes too long is not.
+
+Source: kuberuntime killContainer, executePreStopHook; terminationOrdering (KEP-753); kubernetes#115817.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.podresources import field_path
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.hooks import Killer, begin_hook
+from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.qos.qos_class import is_restartable_init
+
+
+def prerequisites(worker: PodWorker, state: ContainerState) -> list[ContainerState]:
+    """Return the containers that end before this one: for a sidecar the regular ones and the sidecar after it."""
+    if state not in worker.inits or not is_restartable_init(state.container):
+        return []
+    later = [one for one in worker.inits[worker.inits.index(state) + 1 :] if is_restartable_init(one.container)]
+    return [*worker.mains, *later[:1]]
+
+
+class Termination:
+    """The stop of one container.
+
+    Args:
+        worker: the pod.
+        state: the container.
+        grace: seconds between now and SIGKILL, more than 0.
+        killer: stops it when its turn has come.
+        in_turn: whether it waits for the containers that it serves: where the whole pod ends.
+    """
+
+    def __init__(self, worker: PodWorker, state: ContainerState, grace: float, killer: Killer, in_turn: bool) -> None:
+        self.state, self._worker, self._killer = state, worker, killer
+        self._grace, self._began = grace, killer.clock()
+        self._waits_for = prerequisites(worker, state) if in_turn else []
+        lifecycle = state.container.lifecycle
+        handler = lifecycle.pre_stop if lifecycle is not None else None
+        self._hook = begin_hook(worker, state, handler, killer.runtime, killer.clock) if handler is not None else None
+
+    def cancel(self) -> None:
+        """End the hook: the container has ended, or is stopped within another period."""
+        if self._hook is not None:
+            self._hook.cancel()
+            self._hook = None
+
+    def go_on(self) -> bool:
+        """Do what is due; return whether the container has been told to end, or has ended."""
+        runtime = self._killer.runtime
+        if not runtime.pid(self.state.id):
+            self.cancel()
+            return True
+        if not self._hook_is_done():
+            return False
+        if any(runtime.pid(one.id) for one in self._waits_for) and self._passed() < self._grace:
+            return False
+        self._spend()
+        self._killer.send_signal(self._worker, self.state, max(self._grace, MINIMUM_GRACE))
+        return True
+
+    def _hook_is_done(self) -> bool:
+        if self._hook is None:
+            return True
+        answer, killer, container = self._hook.answer(), self._killer, self.state.container
+        if answer is None and self._passed() < self._grace:
+            return False
+        if answer is not None and answer.outcome != "success":
+            where = field_path(self._worker.pod, container)
+            killer.reports.event(self._worker.pod, "Warning", "FailedPreStopHook", "PreStopHook failed", where)
+        said = "not completed in grace period" if answer is None else answer.outcome
+        about = f"{self._worker.pod.key}/{container.name}"
+        killer.timeline.note("kubelet", "PreStop hook", about, said, "executePreStopHook")
+        self.cancel()
+        self._spend()
+        return True
+
+    def _passed(self) -> float:
+        return self._killer.clock() - self._began
+
+    def _spend(self) -> None:
+        """Take the whole seconds that have passed off the grace period.
+
+        Before 1.28 the container got the whole period after its hook once more (kubernetes#115817).
+        """
+        if self._worker.release.default("preStopHookUsesGracePeriod"):
+            self._grace -= int(self._passed())
+        self._began = self._killer.clock()

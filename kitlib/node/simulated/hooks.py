@@ -1,0 +1,68 @@
+"""The lifecycle hooks of simulated containers: their commands run in the shell, which knows how long they take.
+
+The files that a command writes are there from its beginning. A request over HTTP is answered at once, whatever its
+status: only a connection that fails is a failure.
+
+Source: kubelet lifecycle handlerRunner.Run, runHTTPHandler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+
+from kitlib.api.container import LifecycleHandler
+from kitlib.api.core import Container, Pod
+from kitlib.kubelet.prober.worker import Answer
+from kitlib.node.simulated.probes import Ran, run_in_container
+from kitlib.node.simulated.shell.machine import Data
+
+LONGEST = 1e9
+"""Seconds after which a command counts as endless."""
+
+
+class SimulatedHook:
+    """Implements `kitlib.kubelet.loop.interfaces.RunningHook`.
+
+    Args:
+        ran: the run of its command.
+        clock: seconds on the node's clock.
+    """
+
+    def __init__(self, ran: Ran, clock: Callable[[], float]) -> None:
+        self._ran, self._clock, self._until = ran, clock, clock() + ran.seconds
+
+    def answer(self) -> Answer | None:
+        """Return what the command came to once its time is over."""
+        return self._ran.answer if self._clock() >= self._until else None
+
+    def cancel(self) -> None:
+        """Do nothing: the run uses nothing of the node."""
+
+
+def begin(
+    pod: Pod,
+    container: Container,
+    handler: LifecycleHandler,
+    seconds: float,
+    environment: Mapping[str, str],
+    written: MutableMapping[str, Data | None],
+    mounted: Mapping[str, str],
+    clock: Callable[[], float],
+) -> SimulatedHook:
+    """Begin a hook.
+
+    Args:
+        pod: the container's pod.
+        container: the container.
+        handler: an exec or an HTTP hook.
+        seconds: time since the container's start.
+        environment: the container's variables.
+        written: files that earlier commands have written there; those of this one are added.
+        mounted: text of files in volumes and of /proc, by path.
+        clock: seconds on the node's clock.
+    """
+    ran = Ran(Answer("success"))
+    if handler.exec is not None and handler.exec.command:
+        command = list(handler.exec.command)
+        ran = run_in_container(pod, container, command, seconds, environment, written, mounted, LONGEST)
+    return SimulatedHook(ran, clock)
