@@ -20,6 +20,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.origin import origin_of, together
 from kitlib.lab import host, kubectl, real_nodes
 from kitlib.lab.exercise import Judgement, Question, judged
+from kitlib.lab.gate import Gate, shows_all
 from kitlib.lab.lessons import content
 from kitlib.lab.notice import notice
 from kitlib.lab.prediction import Prediction, Reveal
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 IN_THE_PAGE = "Python runs in this page, which can start no real nodes"
-ANSWERS = ("after", "shown")
 KERNELS = ("auto", "docker", real_nodes.KUBERNETES, "simulated")
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -84,6 +84,7 @@ class Lesson:
         kernel: "docker" or "simulated".
         why: why this one.
         as_pods: whether its real nodes are pods of a Kubernetes cluster.
+        print: prints when the questions that wait now have their guesses.
     """
 
     def __init__(
@@ -104,10 +105,8 @@ class Lesson:
         self._told: set[str] = set()
         self._served: kubectl.Served | None = None
         self._progress.opened(name)
-        answers = answers or os.environ.get("KITLIB_ANSWERS") or ANSWERS[0]
-        if answers not in ANSWERS:
-            raise KitError(f"answers {answers!r}: valid values: {', '.join(ANSWERS)}")
-        self._answers_shown = answers == "shown"
+        self._gate = Gate(self._questions, shows_all(answers))
+        self.print = self._gate.print
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
         """A cluster on this lesson's kernel; the one that was made before is closed.
@@ -271,8 +270,7 @@ class Lesson:
             progress=self._progress,
         )
         self._questions[key] = made
-        if self._answers_shown:
-            made.give_up()
+        self._gate.close(made)
         return made
 
     def reveal(self, key: str, observed: Any, why: str = "", **facts: Any) -> Reveal:

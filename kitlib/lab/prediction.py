@@ -209,7 +209,7 @@ class Reveal:
         box = ipw.VBox([text_widget(f"<p>{WAITING}</p>"), unknown_button(self.prediction)])
         box.add_class("kitlib-widget")
         self._shown = box
-        return {"text/plain": WAITING} | dict(box._repr_mimebundle_(**options) or {})
+        return dict(box._repr_mimebundle_(**options) or {}) | {"text/plain": WAITING}
 
 
 def text_widget(inside: str) -> Any:

@@ -84,6 +84,25 @@ class Table:
         return f'<table class="kitlib-table">{top}<tbody>{body}</tbody></table>'
 
 
+class Text:
+    """Lines of text as a view: shown as they are, in the notebook's font for code.
+
+    Args:
+        text: the lines.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space:pre-wrap">{html.escape(self.text)}</pre>'
+
+
 def table(rows: Any, *columns: str) -> Table:
     """A table for a notebook; see `Table`."""
     return Table(rows, columns)

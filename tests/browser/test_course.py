@@ -58,3 +58,37 @@ def test_an_answer_waits_for_a_guess_or_for_i_dont_know(open_cells):
     page.get_by_text("The answer is shown; another guess does not count.").wait_for()
     page.get_by_role("group", name="And how many files?").get_by_role("button", name="I don’t know").click()
     page.get_by_text("You made no prediction. Observed: 9. one for each limit").wait_for()
+
+
+HELD = """
+from kitlib.lab import pod, table
+from kitlib.charts import usage_chart
+from kitlib.views import tree_view
+
+cluster = lesson.simulated("here", 1)
+cluster.apply(pod("forty-one"))
+lesson.print("forty-one")
+table({"answer": "forty-one"})
+"""
+CHART = 'usage_chart([0, 1, 2], {"forty-one": [1, 2, 3]}, title="forty-one")'
+TREE = "tree_view(cluster.node().tree())"
+
+
+def test_tables_charts_and_trees_of_later_cells_are_filled_by_the_last_guess(open_cells):
+    page = open_cells(QUESTIONS, NUMBER, CHOICE, HELD, CHART, TREE)
+    held = page.locator(".jp-OutputArea-output", has_text="This is shown when you have answered the questions above.")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.jp-OutputArea-output')]"
+        ".filter((one) => one.innerText.includes('This is shown when you have')).length === 4"
+    )
+    outputs = page.locator(".jp-OutputArea-output")
+    assert "forty-one" not in " ".join(outputs.all_inner_texts()) and held.count() == 4
+    page.get_by_role("group", name="Which class is it?").get_by_label("Burstable").check()
+    page.get_by_text("Kept. Run the next cell to see.").first.wait_for()
+    assert held.count() == 4
+    page.get_by_role("group", name="Which quota").get_by_role("button", name="I don’t know").click()
+    outputs.locator("td", has_text="forty-one").first.wait_for()
+    outputs.locator("pre", has_text="forty-one").first.wait_for()
+    outputs.locator("svg", has_text="forty-one").first.wait_for()
+    outputs.locator(".kit-tree", has_text="forty-one").first.wait_for()
+    assert held.count() == 0

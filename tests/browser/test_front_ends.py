@@ -81,6 +81,24 @@ def test_a_watch_goes_on_drawing_by_itself(open_cells, front):
     page.wait_for_function(more, arg=15)
 
 
+@ELSEWHERE
+def test_a_table_that_waits_is_filled_by_the_guess(open_cells, front):
+    page = open_cells(
+        "import os, tempfile\nos.environ['KITLIB_PROGRESS'] = tempfile.mkdtemp()\n"
+        "from kitlib.lab import Lesson, table\nlesson = Lesson('fronts', 'simulated')\n"
+        "lesson.ask('q', 'Which class?', choices=['Guaranteed', 'Burstable'])",
+        "table({'answer': 'forty-one'})",
+        "lesson.print('forty-one')",
+    )
+    held = page.get_by_text("This is shown when you have answered the question above.")
+    held.nth(1).wait_for()
+    assert page.locator("td, pre", has_text="forty-one").count() == 0
+    page.get_by_label("Burstable").check()
+    page.locator("td", has_text="forty-one").first.wait_for()
+    page.locator("pre", has_text="forty-one").first.wait_for()
+    assert held.count() == 0
+
+
 PICTURES = ".kitlib-plot, .kitlib-board, .kitlib-lanes, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, table"
 
 

@@ -17,6 +17,7 @@ cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "sp
 display(lesson, cluster, cluster.node().tree(), cluster.decision("a"))
 """,
     """
+display(cluster.decision("a").filter_frame())  # before the question, which holds it back
 display(lesson.ask("q", "Which class?", choices=["Guaranteed", "Burstable"]), lesson.reveal("q", "Burstable", "so"))
 cluster.decision("a").filter_frame()
 """,

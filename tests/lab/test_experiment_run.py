@@ -44,12 +44,11 @@ def test_it_runs_at_once_and_shows_nothing_of_the_answer_before_the_guess(make: 
     run._ipython_display_()
     told = re.sub(r"[0-9a-f]{32}", "", str(displayed)) + str(run)  # without the random names of widgets' models
     assert "41" not in told and "Answer the question above first" in str(displayed)
-    box = run._box
+    box = run._output._box
     web.answer(40)
     assert not run.waiting and [verdict.right for verdict in run.verdicts] == [False]
-    (filled,) = box.children
-    assert [sorted(one["data"]) for one in filled.outputs] == [["text/html", "text/plain"]] * 2
-    assert "<td" in filled.outputs[0]["data"]["text/html"] and "observed: 41" in str(filled.outputs[1]["data"])
+    filled_table, verdict = box.children
+    assert "<td" in filled_table.value and "observed: 41" in verdict.value
 
 
 def test_after_the_guess_the_objects_come_first_and_then_the_reasons(make: Any, displayed: list[Any]) -> None:
@@ -62,7 +61,8 @@ def test_after_the_guess_the_objects_come_first_and_then_the_reasons(make: Any, 
         ["web", "db"], lambda: FOUND, observed=READ, show=lambda found: ["text", table(found)], **why
     )
     run._ipython_display_()
-    assert [type(one).__name__ for one in displayed] == ["str", "Table", "Verdict", "Verdict"]
+    assert [sorted(one) for one in displayed] == [["text/plain"], *[["text/html", "text/plain"]] * 3]
+    assert displayed[0]["text/plain"] == "text" and "Observed: few" in displayed[3]["text/plain"]
     assert [verdict.right for verdict in run.verdicts] == [True, False]
 
 

@@ -1,10 +1,12 @@
-"""No answer stands in the cells above its question.
+"""No answer stands before its guess: not in the cells above the question, and not in what "Run All" leaves.
 
 A name is an answer only where most of the other choices do not stand beside it; see `answers.py`.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answers import gives_away, singles_out
-from course import ASKED, NAMES, Notebook, right
+from course import ASKED, NAMES, Notebook, revealed, right
 
 from kitlib.lab.lessons import content
 
@@ -26,6 +28,10 @@ ALLOWED = {
     ("22", "limited"): "the limit of the pod; the question is where its request comes from",
 }
 """Notebook and question -> why the text above it may hold the answer."""
+RUN = NAMES if os.environ.get("KITLIB_NIGHTLY") else ["02-qos-classes-and-the-tree"]
+"""Notebooks that are run without a guess; every night all of them."""
+INPUT = {("10-inside-the-kubelet", "print(*LINES.values(), sep="): "the mount table that the question is about"}
+"""Notebook and code -> why a cell may print while a question waits."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -38,6 +44,65 @@ def test_no_cell_above_a_question_singles_out_its_answer(name: str) -> None:
                 found.add((name[:2], key))
         above += f"\n{source}"
     assert found == {one for one in ALLOWED if one[0] == name[:2]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_cell_prints_waits_for_the_guess(name: str) -> None:
+    """`lesson.print` waits as tables do; the built-in one and a text at the end of a cell do not."""
+    waiting: set[str] = set()
+    for kind, source in Notebook(name).cells:
+        if kind != "code":
+            continue
+        last = source.strip().splitlines()[-1]
+        shown = re.search(r"(?<![\w.])print\(", source) or re.match(r"""f?["']|str\(|lesson\.wait\(""", last)
+        if waiting and shown:
+            assert any(one == name and code in source for one, code in INPUT), f"shown while {waiting} wait: {source}"
+        waiting = (waiting | set(ASKED.findall(source))) - set(revealed(source))
+
+
+@pytest.mark.notebooks
+@pytest.mark.parametrize("name", RUN)
+def test_run_all_shows_no_answer_before_its_guess(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbclient
+    import nbformat
+
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
+    monkeypatch.setenv("KITLIB_NODES", "simulated")
+    notebook = nbformat.read(Notebook(name).path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert given_away(name, notebook) == {}
+
+
+def given_away(name: str, notebook: Any) -> dict[str, str]:
+    """Return the questions of a notebook whose answer its outputs show between question and reveal, and what shows it.
+
+    A question that is revealed without a guess counts as well.
+    """
+    known, answers = content(name).questions, right(name, simulated=True)
+    shown: dict[str, str] = {}
+    found = {}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        if not ASKED.search(cell.source):
+            for key in shown:
+                shown[key] += _text(cell.outputs)
+        shown |= dict.fromkeys(ASKED.findall(cell.source), "")
+        for key in revealed(cell.source):
+            text, question = shown.pop(key), known[key]
+            if "Answer the question above first" not in text:
+                found[key] = "revealed"
+            elif singles_out(answers[key], question.choices, question.unit, text):
+                found[key] = text
+    return found
+
+
+def _text(outputs: Any) -> str:
+    kinds = ("text/plain", "text/html", "text/markdown", "image/svg+xml")
+    return "\n".join(
+        [str(one.get("text", "")) for one in outputs]
+        + [str(one.get("data", {}).get(kind, "")) for one in outputs for kind in kinds]
+    )
 
 
 @pytest.mark.parametrize(
