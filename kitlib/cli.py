@@ -24,6 +24,7 @@ COMMANDS = (
     "explain",
     "whatif",
     "report",
+    "mcp",
     "image",
     "sweep",
     "conformance",

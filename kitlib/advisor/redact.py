@@ -15,6 +15,7 @@ from kitlib.api.meta import KubeObject
 
 _PLAIN = ("true", "false", "linux", "amd64", "arm64")
 _TOKEN = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
+_WORD = re.compile(r"[\w.-]+")
 _KEPT = ("kubernetes.io", "k8s.io")
 
 
@@ -57,6 +58,11 @@ class Redactor:
     def text(self, text: str) -> str:
         """The text without the names."""
         return _TOKEN.sub(lambda found: self._hidden(found[0]), text)
+
+    def original(self, text: str) -> str:
+        """Return a text in which the words of redacted answers are names again."""
+        names = {word: name for name, word in self._words.items()}
+        return _WORD.sub(lambda found: names.get(found[0], found[0]), text)
 
     def _hidden(self, token: str) -> str:
         """A run of name characters: the longest name that it begins with gives way, and so does one after a slash."""

@@ -173,7 +173,7 @@ def _waiting_section(waiting: Sequence[Waiting], total: int) -> Section:
         return Section("What waits", "No pod waits for a node.")
     stages = Counter[str]()
     for one in waiting:
-        stages[one.stage or one.verdict] += one.pods
+        stages[one.stage or "no stage"] += one.pods
     counted = ", ".join(f"{number} at {stage}" for stage, number in stages.most_common())
     rows = [(str(one.pods), one.owner, one.stage or one.verdict, one.cause, one.changed_by) for one in waiting]
     return Section("What waits", f"By stage: {counted}.", ("pods", "owner", "stage", "cause", "changed by"), rows)

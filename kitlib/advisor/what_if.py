@@ -9,7 +9,7 @@ and scheduler react, virtual time passes, and the pods are compared with those b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ def what_if(
     force: bool = False,
     delete_emptydir_data: bool = False,
     settings: KubeletSettings | None = None,
+    manifests: Mapping[str, str] | None = None,
 ) -> WhatIf:
     """Return what would happen if these questions were carried out one after the other.
 
@@ -59,6 +60,7 @@ def what_if(
         questions: see `QUESTIONS`.
         force, delete_emptydir_data: of drains, as `kubectl drain` has them.
         settings: the kubelets', for pressure; None = the defaults.
+        manifests: name -> text of what `apply NAME` applies; other names are files.
 
     Raises:
         KitError: a question that is none, or names an object that is not there.
@@ -66,7 +68,7 @@ def what_if(
     parsed = [_parsed(question) for question in questions]
     with Cluster.from_dump(dump) as cluster:
         flags = {"force": force, "delete_emptydir_data": delete_emptydir_data}
-        trial = _Trial(dump, cluster, flags, settings or KubeletSettings())
+        trial = _Trial(dump, cluster, flags, settings or KubeletSettings(), manifests or {})
         before = requests_by_node(trial.pods())
         for ask, words in parsed:
             ask(trial, *words)
@@ -80,8 +82,16 @@ def what_if(
 class _Trial:
     """A copy of a cluster on which questions are carried out."""
 
-    def __init__(self, dump: Dump, cluster: Any, flags: dict[str, bool], settings: KubeletSettings) -> None:
+    def __init__(
+        self,
+        dump: Dump,
+        cluster: Any,
+        flags: dict[str, bool],
+        settings: KubeletSettings,
+        manifests: Mapping[str, str],
+    ) -> None:
         self.dump, self.cluster, self.flags, self.settings = dump, cluster, flags, settings
+        self.manifests = manifests
         self.notes: list[str] = []
         self.evicted: dict[str, str] = {}
         self.asked_gaps: list[Gap] = []
@@ -140,7 +150,8 @@ class _Trial:
 
     def apply(self, file: str) -> None:
         try:
-            self.cluster.apply(Path(file))
+            text = self.manifests.get(file)
+            self.cluster.apply(f"{text}\n" if text is not None else Path(file))
         except KitError as error:
             self.refused.append(str(error))
         self.cluster.advance(SETTLE)

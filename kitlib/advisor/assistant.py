@@ -1,0 +1,211 @@
+"""The answers that an assistant may ask for about one cluster, as plain data; nothing is written anywhere.
+
+    helper = Assistant(lambda: Dump.read("cluster.json"))
+    helper.explain("job/train", namespace="ml")
+
+`kitlib mcp` offers each public method as a tool. Every answer carries numbers, the rules behind them, and what was not
+taken into account. With `redact` names go out as `pod-17`, and come back in questions as the same words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.explanation_text import as_data, in_text
+from kitlib.advisor.message import decode
+from kitlib.advisor.node_room import room_of
+from kitlib.advisor.pod_usage import measured, stats_of
+from kitlib.advisor.pressure import NodeUnderPressure, first_to_go
+from kitlib.advisor.redact import Redactor
+from kitlib.advisor.report import as_data as report_data
+from kitlib.advisor.report import report
+from kitlib.advisor.targets import find_target
+from kitlib.advisor.what_if import what_if
+from kitlib.advisor.what_if_answer import as_data as what_if_data
+from kitlib.advisor.workloads import explain_object
+from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.release import Release
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.qos.qos_class import get_pod_qos
+
+Answer = dict[str, Any]
+MANIFEST = "manifest"
+ROW_LIMIT = 50
+"""Rows of a list in an answer; an answer says how many there are."""
+
+
+class Assistant:
+    """Questions about one cluster.
+
+    Args:
+        read: reads the cluster's objects.
+        redact: replace names of nodes, pods, namespaces and labels in every answer.
+    """
+
+    def __init__(self, read: Callable[[], Dump], *, redact: bool = False) -> None:
+        self._read, self._redact = read, redact
+        self._dump: Dump | None = None
+        self._redactor: Redactor | None = None
+
+    @property
+    def dump(self) -> Dump:
+        """The cluster, read when it is first asked about."""
+        if self._dump is None:
+            self._dump = self._read()
+            self._redactor = Redactor(self._dump.objects) if self._redact else None
+        return self._dump
+
+    def overview(self, read_again: bool = False) -> Answer:
+        """Say what is in the cluster: nodes, pods, what waits by stage and owner, and risks by weight. Start here.
+
+        Args:
+            read_again: read the cluster anew, where it may have changed.
+        """
+        if read_again:
+            self._dump = None
+        found = report_data(report(self.dump))
+        kept = ("at", "release", "summary", "findings", "waiting", "notModelled")
+        return self._hidden({key: _first(found[key]) for key in kept})
+
+    def explain(self, name: str = "", namespace: str = "", remedies: bool = True) -> Answer:
+        """Explain which stage holds a pod or workload, with numbers, who can change it, and the changes that help.
+
+        Args:
+            name: NAME, NAMESPACE/NAME or KIND/NAME (job/train); empty where exactly one pod waits.
+            namespace: of the object; empty = any.
+            remedies: look for changes that let it in; each is tried before it is named.
+        """
+        dump = self.dump
+        target = find_target(dump, self._plain(name), self._plain(namespace))
+        found = explain_object(dump, target, find_remedies=remedies)
+        data = as_data(dump, found)
+        data["nodes"] = _first(data["nodes"])
+        data["feasible"] = _first(data["feasible"])
+        return self._hidden(
+            {"answer": "\n\n".join(in_text(dump, found, remedies_asked=remedies)), "exitCode": found.exit_code, **data}
+        )
+
+    def what_if(self, questions: list[str], manifest: str = "", force: bool = False) -> Answer:
+        """Carry questions out one after the other on a copy of the cluster, and say what becomes of each pod.
+
+        Args:
+            questions: `drain NODE`, `lose NODE`, `lose LABEL=VALUE`, `add NODE COUNT`, `scale KIND/NAME N`,
+                `upgrade RELEASE`, `resize POD cpu=2`, `pressure NODE memory`, `pressure POD memory=2Gi`, and
+                `apply manifest` for the text in `manifest`.
+            manifest: YAML of objects to apply.
+            force: of drains: pods without a controller go too.
+        """
+        asked = [self._plain(one) for one in questions]
+        if any(one.split()[:1] == ["apply"] and one.split() != ["apply", MANIFEST] for one in asked):
+            raise KitError("what_if: files are not read; write `apply manifest` and give the text as manifest")
+        found = what_if(self.dump, asked, force=force, manifests={MANIFEST: self._plain(manifest)})
+        data = what_if_data(found)
+        data["effects"] = _first(data["effects"])
+        del data["nodes"]
+        return self._hidden({**data, "exitCode": found.exit_code})
+
+    def report(self) -> Answer:
+        """Return the whole report: requests and capacity by node and zone, room, budgets, quotas, and risks."""
+        found = report_data(report(self.dump))
+        for table in found["tables"]:
+            table["rows"] = _first(table["rows"])
+        return self._hidden({**found, "waiting": _first(found["waiting"]), "findings": _first(found["findings"])})
+
+    def node(self, name: str) -> Answer:
+        """Describe a node: requests and limits against allocatable, its pods, and who goes first when memory is short.
+
+        Args:
+            name: of the node.
+        """
+        name = self._plain(name)
+        one = next((room for room in room_of(self.dump) if room.name == name), None)
+        if one is None:
+            raise NotFound("nodes", name)
+        pods = [p for p in self.dump.pods if p.spec.node_name == name and p.status.phase not in TERMINAL_PHASES]
+        stats, gaps = stats_of(pods, measured(self.dump), {}, "memory")
+        machine = next(each for each in self.dump.nodes if each.name == name)
+        pressed = NodeUnderPressure(machine, KubeletSettings(), self.dump.release)
+        evicted, killed = first_to_go(pressed, pods, stats) if pods else ([], [])
+        return self._hidden(
+            {
+                "name": name,
+                "zone": one.zone,
+                "allocatable": dict(one.allocatable),
+                "requested": dict(one.requested),
+                "units": "cpu in milli-CPU, memory in bytes",
+                "memoryLimits": one.memory_limits,
+                "podsWithoutMemoryLimit": one.without_limit,
+                "usedMemory": one.used_memory,
+                "conditions": list(one.conditions),
+                "pods": _first([{"name": p.key, "qos": get_pod_qos(p, self.dump.release)} for p in pods]),
+                "evictedFirst": evicted,
+                "oomKilledFirst": killed,
+                "notModelled": [str(gap) for gap in gaps],
+            }
+        )
+
+    def how_many(self, name: str, namespace: str = "") -> Answer:
+        """Say how many more pods like this one fit, on which nodes, and what stops the next one.
+
+        Args:
+            name: of a pod, NAME or NAMESPACE/NAME.
+            namespace: of the pod; empty = any.
+        """
+        target = find_target(self.dump, self._plain(name), self._plain(namespace))
+        if not isinstance(target, Pod):
+            raise KitError(f"how_many counts pods, {target.kind} {target.key} is none")
+        placed, stop = self.dump.how_many(target)
+        rows = [{"node": node, "pods": number} for node, number in sorted(placed.items(), key=lambda one: -one[1])]
+        then = stop.message if stop is not None else ""
+        return self._hidden({"pod": target.key, "fit": sum(placed.values()), "nodes": _first(rows), "then": then})
+
+    def read_message(self, text: str) -> Answer:
+        """Explain a FailedScheduling message of any release: each reason, its plugin, its meaning and the next step.
+
+        Args:
+            text: the message, `0/3 nodes are available: …`.
+        """
+        return decode(text)
+
+    def changes_of_release(self, before: str, after: str = "") -> Answer:
+        """Say what a newer Kubernetes release changes for the cluster's objects: decisions, cgroup values, defaults.
+
+        Args:
+            before: the release that the objects are on, such as 1.34.
+            after: the later release; empty = the newest that the kit follows.
+        """
+        found = self.dump.changes(Release.of(before), Release.of(after or None))
+        rows = [{"kind": one.kind, "text": str(one)} for one in found]
+        return self._hidden({"from": before, "to": after or str(Release.followed()), "changes": _first(rows)})
+
+    def shown(self, text: str) -> str:
+        """Return a text as it may be shown, such as the message of an error."""
+        return self._redactor.text(text) if self._redactor is not None else text
+
+    def _hidden(self, data: Answer) -> Answer:
+        if self._redactor is None:
+            return data
+        hidden: Answer = json.loads(self._redactor.text(json.dumps(data)))
+        return hidden
+
+    def _plain(self, text: str) -> str:
+        _ = self.dump
+        return self._redactor.original(text) if self._redactor is not None else text
+
+
+def _first(rows: Any) -> Any:
+    """Return the first rows of a list or mapping, with a last one that says how many are left out."""
+    if not isinstance(rows, Sequence | dict) or isinstance(rows, str) or len(rows) <= ROW_LIMIT:
+        return rows
+    left = f"{len(rows) - ROW_LIMIT} more are left out"
+    if isinstance(rows, dict):
+        return {**dict(list(rows.items())[:ROW_LIMIT]), "…": left}
+    return [*rows[:ROW_LIMIT], left]
+
+
+TOOLS = ("overview", "explain", "what_if", "report", "node", "how_many", "read_message", "changes_of_release")
+"""The methods that are offered as tools."""
