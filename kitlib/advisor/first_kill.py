@@ -151,7 +151,7 @@ def run(cluster: Any) -> Outcome:
 
 
 @dataclass(frozen=True)
-class Moment:
+class KillMoment:
     """The node at one moment of the story.
 
     Attributes:
@@ -165,10 +165,10 @@ class Moment:
     dead: str = ""
 
 
-def moments(outcome: Outcome | None) -> list[Moment]:
+def moments(outcome: Outcome | None) -> list[KillMoment]:
     """The story's moments, one after the other; before the kill there is the first alone."""
     quiet = {pod.name: pod.uses for pod in PODS}
-    first = Moment(f"{GROWING.name} is quiet.", quiet)
+    first = KillMoment(f"{GROWING.name} is quiet.", quiet)
     if outcome is None or not outcome.killed:
         return [first]
     wanted = {**quiet, GROWING.name: GROWING.wants}
@@ -176,9 +176,9 @@ def moments(outcome: Outcome | None) -> list[Moment]:
     over = sum(wanted.values()) - CAPACITY
     return [
         first,
-        Moment(f"{GROWING.name} takes its memory: {over} MiB more are wanted than there are.", wanted),
-        Moment(f"The kernel must kill a process. It takes one of {outcome.killed}.", wanted, outcome.killed),
-        Moment(f"{outcome.killed} is gone; its memory is enough for now.", left),
+        KillMoment(f"{GROWING.name} takes its memory: {over} MiB more are wanted than there are.", wanted),
+        KillMoment(f"The kernel must kill a process. It takes one of {outcome.killed}.", wanted, outcome.killed),
+        KillMoment(f"{outcome.killed} is gone; its memory is enough for now.", left),
     ]
 
 

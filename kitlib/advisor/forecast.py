@@ -27,7 +27,7 @@ from kitlib.node.simulated import oom
 from kitlib.node.simulated.commands import workload_of
 from kitlib.node.simulated.kernel import Kernel
 
-Ranked = tuple[OomRow, oom.Candidate]
+Ranked = tuple[OomRow, oom.OOMCandidate]
 _KILL = re.compile(r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|global_oom),task_memcg=(?P<cgroup>[^,]+)")
 
 
@@ -82,7 +82,7 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
         most = max(phase.memory for phase in workload.phases)
         tables = (1 + most // (oom.PAGE * 512)) * oom.PAGE
         pid = kernel.spawn(Workload((Phase(FOREVER, memory=most),), name=workload.name), path, score)
-        arriving.append(oom.Candidate(pid, workload.name, path, score, most, tables))
+        arriving.append(oom.OOMCandidate(pid, workload.name, path, score, most, tables))
         if score != wanted:
             refused[pid] = wanted
     kills = kills_in(kernel.log[logged:])
@@ -106,7 +106,7 @@ def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, total: int) -> list[Ranked]:
+def _ranked(candidates: Sequence[oom.OOMCandidate], tree: CgroupTree, where: str, total: int) -> list[Ranked]:
     rows: list[Ranked] = []
     for one in candidates:
         cgroup = tree.get(one.cgroup)

@@ -33,7 +33,7 @@ from kitlib.kubelet.eviction.thresholds import (
 from kitlib.kubelet.loop.eviction import EVERY, EvictionManager
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import is_critical_pod
-from kitlib.node.simulated.oom import PAGE, Candidate, badness
+from kitlib.node.simulated.oom import PAGE, OOMCandidate, badness
 
 SIGNALS = {
     "memory": (MEMORY,),
@@ -312,5 +312,5 @@ def _processes(
 
 def _badness(machine: NodeUnderPressure, pod: Pod, container: Container, used: int) -> int:
     adjust = get_container_oom_score_adjust(pod, container, machine.capacity, machine.release)
-    points = badness(Candidate(0, container.name, "", adjust, used), machine.capacity // PAGE)
+    points = badness(OOMCandidate(0, container.name, "", adjust, used), machine.capacity // PAGE)
     return points if points is not None else 0

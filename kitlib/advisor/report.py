@@ -56,7 +56,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingPods:
     """Pods of one owner that one cause holds.
 
     Attributes:
@@ -94,7 +94,7 @@ class ClusterReport:
     release: str
     summary: str
     findings: tuple[Risk, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[WaitingPods, ...] = ()
     nodes: tuple[NodeRoom, ...] = ()
     sections: tuple[Section, ...] = ()
     gaps: tuple[Gap, ...] = field(default=())
@@ -135,7 +135,7 @@ def report(dump: Dump) -> ClusterReport:
     return ClusterReport(dump.newest_time, str(dump.release), summary, tuple(ordered), waiting, nodes, found, gaps)
 
 
-def _waiting(dump: Dump) -> tuple[tuple[Waiting, ...], tuple[Gap, ...]]:
+def _waiting(dump: Dump) -> tuple[tuple[WaitingPods, ...], tuple[Gap, ...]]:
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in dump.pending:
         above = root_of(dump, pod)
@@ -153,13 +153,13 @@ def _waiting(dump: Dump) -> tuple[tuple[Waiting, ...], tuple[Gap, ...]]:
         held = answer.held
         cause, by = (str(held).rstrip("."), held.owner) if held is not None else ("", "")
         found.append(
-            Waiting(owner, len(pods), first.key, answer.verdict, answer.stage, cause or "no stage holds it", by)
+            WaitingPods(owner, len(pods), first.key, answer.verdict, answer.stage, cause or "no stage holds it", by)
         )
         gaps |= dict.fromkeys(gap for gap in answer.gaps if gap.decides)
     return tuple(found), tuple(gaps)
 
 
-def _waiting_findings(waiting: Sequence[Waiting]) -> Iterator[Risk]:
+def _waiting_findings(waiting: Sequence[WaitingPods]) -> Iterator[Risk]:
     for one in waiting:
         if one.stage:
             number = f"{one.pods} pods" if one.pods > 1 else "one pod"
@@ -168,7 +168,7 @@ def _waiting_findings(waiting: Sequence[Waiting]) -> Iterator[Risk]:
             yield Risk(HIGH, "pods wait", said, (one.owner,), way)
 
 
-def _waiting_section(waiting: Sequence[Waiting], total: int) -> Section:
+def _waiting_section(waiting: Sequence[WaitingPods], total: int) -> Section:
     if not total:
         return Section("What waits", "No pod waits for a node.")
     stages = Counter[str]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kitlib.charts.base import Row
-from kitlib.charts.scene import Box, Line, Scale, Token
+from kitlib.charts.scene import BarScale, Box, Line, Token
 from kitlib.views.units import size
 
 
@@ -35,7 +35,7 @@ def memory_box(
         whole: what the capacity is that of.
     """
     used = sum(int(row["memory_bytes"]) for row in rows)
-    scale = Scale(capacity, used)
+    scale = BarScale(capacity, used)
     tokens = [
         Token(
             str(row["name"]),

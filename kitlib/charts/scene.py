@@ -144,7 +144,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Scale:
+class BarScale:
     """Amounts as parts of a bar that holds the capacity, or the sum where that is more.
 
     Attributes:

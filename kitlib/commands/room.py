@@ -88,7 +88,7 @@ def _decided(file: Path) -> tuple[Any, str]:
     try:
         return room.read(file), ""
     except KitError as error:
-        return room.Room(), str(error)
+        return room.RoomDecisions(), str(error)
 
 
 def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class CheatSheetRow:
     """One line of the sheet.
 
     Attributes:
@@ -55,102 +55,104 @@ class Row:
     see: str
 
 
-def rows() -> list[Row]:
+def rows() -> list[CheatSheetRow]:
     """The lines, with the values of the example computed now."""
     new, old = _Example(2), _Example(1)
     return [
-        Row(
+        CheatSheetRow(
             f"requests.cpu: {CPU}",
             f"cpu.weight {new.of('container', 'cpu.weight')}",
             f"cpu.shares {old.of('container', 'cpu.shares')}",
             "kernel (fair scheduling), only when CPUs are busy",
             "a part of the busy CPUs in proportion to the weights",
         ),
-        Row(
+        CheatSheetRow(
             f"limits.cpu: {LIMIT_CPU}",
             f"cpu.max {new.of('container', 'cpu.max')}",
             f"cpu.cfs_quota_us {old.of('container', 'cpu.cfs_quota_us')}",
             "kernel (bandwidth control), always",
             "cpu.stat: nr_throttled grows, on an idle node too",
         ),
-        Row(
+        CheatSheetRow(
             f"requests.memory: {MEMORY}",
             f"oom_score_adj {new.score}",
             f"oom_score_adj {old.score}",
             "scheduler (room), kubelet (eviction rank), kernel (who dies first)",
             "Pending: Insufficient memory; evicted first when above it",
         ),
-        Row(
+        CheatSheetRow(
             f"limits.memory: {LIMIT_MEMORY}",
             f"memory.max {new.of('container', 'memory.max')}",
             f"memory.limit_in_bytes {old.of('container', 'memory.limit_in_bytes')}",
             "kernel (reclaim, then the OOM killer in that cgroup)",
             "OOMKilled, exit code 137",
         ),
-        Row(
+        CheatSheetRow(
             "memorySwap: LimitedSwap",
             f"memory.swap.max {new.of('container', 'memory.swap.max')}",
             f"memory.memsw.limit_in_bytes {old.of('container', 'memory.memsw.limit_in_bytes')} (no swap)",
             "kernel; a share for Burstable containers below their limit",
             "memory.swap.current; slow, but not killed at memory.max",
         ),
-        Row(
+        CheatSheetRow(
             "MemoryQoS, memoryThrottlingFactor",
             f"memory.high {new.of('container', 'memory.high')}",
             "",
             "kernel: reclaims, and puts the process to sleep above it",
             "memory.events: high grows; Running and slow",
         ),
-        Row(
+        CheatSheetRow(
             "no field: what waits (PSI)",
             "cpu.pressure, memory.pressure, io.pressure",
             "",
             "nothing acts on it; kernel counts, kubelet reports (KubeletPSI)",
             "some avg10: percent of the time in which a task waited",
         ),
-        Row(
+        CheatSheetRow(
             "all containers limited",
             f"memory.max of the pod {new.of('pod', 'memory.max')}",
             f"memory.limit_in_bytes of the pod {old.of('pod', 'memory.limit_in_bytes')}",
             "kernel, on the sum of the containers",
             "the lower of container and pod counts",
         ),
-        Row(
+        CheatSheetRow(
             "--kube-reserved, --system-reserved",
             f"memory.max of kubepods {new.of('kubepods', 'memory.max')}",
             f"memory.limit_in_bytes of kubepods {old.of('kubepods', 'memory.limit_in_bytes')}",
             "kernel, on all pods together; scheduler by allocatable",
             "allocatable below capacity; a kill in /kubepods",
         ),
-        Row(
+        CheatSheetRow(
             "--eviction-hard",
             f"allocatable {new.allocatable}",
             f"allocatable {old.allocatable}",
             "kubelet, every 10 s",
             "Evicted, taint memory-pressure, available memory below the threshold",
         ),
-        Row(
+        CheatSheetRow(
             "Guaranteed, whole CPUs, static policy",
             f"cpuset.cpus {new.of('container', 'cpuset.cpus')} (shared pool)",
             f"cpuset.cpus {old.of('container', 'cpuset.cpus')} (shared pool)",
             "kubelet (CPU manager) picks, kernel keeps",
             "Cpus_allowed_list in /proc/PID/status",
         ),
-        Row(
+        CheatSheetRow(
             "--pod-max-pids",
             f"pids.max of kubepods {new.of('kubepods', 'pids.max')}",
             f"pids.max of kubepods {old.of('kubepods', 'pids.max')}",
             "kernel",
             "fork: Resource temporarily unavailable",
         ),
-        Row(
+        CheatSheetRow(
             "priorityClassName", "", "", "scheduler (queue, preemption), kubelet (eviction rank)", "Preempted, Evicted"
         ),
-        Row("topologySpreadConstraints", "", "", "scheduler, when a pod is placed", "didn't match pod topology spread"),
-        Row(
+        CheatSheetRow(
+            "topologySpreadConstraints", "", "", "scheduler, when a pod is placed", "didn't match pod topology spread"
+        ),
+        CheatSheetRow(
             "taints, tolerations", "", "", "scheduler; NoExecute by the taint eviction controller", "untolerated taint"
         ),
-        Row("schedulingGates", "", "", "scheduler (PreEnqueue)", "SchedulingGated"),
+        CheatSheetRow("schedulingGates", "", "", "scheduler (PreEnqueue)", "SchedulingGated"),
     ]
 
 

@@ -98,7 +98,7 @@ def _sentence(count: int) -> str:
     return f"This is shown when you have answered the question{'s' if count > 1 else ''} above."
 
 
-class Gate:
+class OutputGate:
     """Holds back what cells show while questions wait.
 
     Args:
@@ -147,7 +147,7 @@ def _display_formatter() -> Any:
     return None if shell is None else shell.display_formatter
 
 
-def _hold(formatter: Any, gate: Gate) -> None:
+def _hold(formatter: Any, gate: OutputGate) -> None:
     """Ask this gate about each object that is displayed; the gate of the notebook's newest lesson counts."""
     from IPython.core.formatters import IPythonDisplayFormatter
 

@@ -40,7 +40,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.store.kinds import resource
 from kitlib.lab.fields import Named, canonical, differences
-from kitlib.lab.history import Change, History, Key, key_of
+from kitlib.lab.history import History, Key, ObjectChange, key_of
 from kitlib.node.common.workload import ANNOTATION, WorkloadError, declared_workload
 
 Opens = dict[str, tuple[str, ...]]
@@ -78,7 +78,7 @@ class LabGuard:
         self._opens, self._history, self._journal = opens, history, journal
         self._known: dict[Key, KubeObject] = dict(history.first)
         self._last: dict[Key, KubeObject] = dict(history.first)
-        self._of: dict[Key, list[Change]] = {}
+        self._of: dict[Key, list[ObjectChange]] = {}
         for change in history.changes:
             key = key_of(change.object)
             self._of.setdefault(key, []).append(change)
@@ -189,7 +189,7 @@ class LabGuard:
                 return _text(path)
         return ""
 
-    def _by(self, key: Key, change: Change) -> str:
+    def _by(self, key: Key, change: ObjectChange) -> str:
         """Return the action that made a change, in words."""
         done = self._journal[: change.step + 1]
         entry = next((one for one in reversed(done) if key in self._targets(one)), None)

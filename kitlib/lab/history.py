@@ -20,7 +20,7 @@ Key = tuple[str, str, str]
 """Kind, namespace ("" for objects without one), name."""
 
 
-class Change(NamedTuple):
+class ObjectChange(NamedTuple):
     """One change of an object.
 
     Attributes:
@@ -48,7 +48,7 @@ class Moment:
 
     seconds: float
     objects: dict[Key, KubeObject]
-    change: Change | None = None
+    change: ObjectChange | None = None
     first: dict[Key, KubeObject] = field(default_factory=dict, repr=False)
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
@@ -90,13 +90,13 @@ class History:
         self._began = cluster.clock.seconds
         kept = [one for resource in RESOURCES for one in store.list(resource.kind, copy=False)]
         self.first: dict[Key, KubeObject] = {key_of(one): one for one in kept if one.kind != "Event"}
-        self.changes: list[Change] = []
+        self.changes: list[ObjectChange] = []
         self._stop = store.subscribe(self._note)
 
     def _note(self, event: WatchEvent) -> None:
         if event.object.kind != "Event":
             seconds = self._clock.seconds - self._began
-            self.changes.append(Change(seconds, event.type, event.object, len(self._journal)))
+            self.changes.append(ObjectChange(seconds, event.type, event.object, len(self._journal)))
 
     def stop(self) -> None:
         """Note no more."""

@@ -20,7 +20,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.origin import origin_of, together
 from kitlib.lab import host, kubectl, real_nodes
 from kitlib.lab.exercise import Judgement, Question, judged
-from kitlib.lab.gate import Gate, shows_all
+from kitlib.lab.gate import OutputGate, shows_all
 from kitlib.lab.lessons import content
 from kitlib.lab.notice import notice
 from kitlib.lab.prediction import Prediction, Reveal
@@ -105,7 +105,7 @@ class Lesson:
         self._told: set[str] = set()
         self._served: kubectl.Served | None = None
         self._progress.opened(name)
-        self._gate = Gate(self._questions, shows_all(answers))
+        self._gate = OutputGate(self._questions, shows_all(answers))
         self.print = self._gate.print
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:

@@ -22,7 +22,7 @@ EVENTS = 12
 
 
 @dataclass(frozen=True)
-class Moment:
+class LearnerMoment:
     """What a learner had done when an entry was made.
 
     Attributes:
@@ -38,7 +38,7 @@ class Moment:
     seconds: float
 
 
-def newest(file: Path) -> Moment:
+def newest(file: Path) -> LearnerMoment:
     """Return the newest moment of a progress file of which there is a journal.
 
     Raises:
@@ -46,7 +46,7 @@ def newest(file: Path) -> Moment:
     """
     for entry in reversed(submissions.entries(file)):
         if entry.lab in submissions.course_labs() and (journal := _journal(entry)) is not None:
-            return Moment(entry.lab, journal, entry.details.ground, entry.seconds)
+            return LearnerMoment(entry.lab, journal, entry.details.ground, entry.seconds)
     raise KitError("no check of a lab and no call for help yet, so there is no cluster to look at")
 
 
@@ -93,6 +93,6 @@ def _line(pod: Any) -> str:
     )
 
 
-def source(moment: Moment) -> LabFolder:
+def source(moment: LearnerMoment) -> LabFolder:
     """Return the lab of a moment, in its variant. Raises: KitError."""
     return LabFolder.read(course_source("labs") / moment.lab, moment.ground.seed)

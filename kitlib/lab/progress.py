@@ -5,9 +5,9 @@ Entries are only ever appended, so a killed kernel loses at most the line it was
 ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
 is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data folder.
 
-`Entry` is the schema of a line, and each line has its format: 0.1 wrote none. What does not fit it is no entry; a line
-of a newer format is left alone, with one warning. Files of other
-learners are read by `kitlib.lab.submissions`, which trusts nothing in them.
+`ProgressEntry` is the schema of a line, and each line has its format: 0.1 wrote none. What does not fit it is no entry;
+a line of a newer format is left alone, with one warning. Files of other learners are read by `kitlib.lab.submissions`,
+which trusts nothing in them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMAT = 1
 Points = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ProgressEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that happened.
 
     Attributes:
@@ -59,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: Annotated[int, msgspec.Meta(ge=0, le=FORMAT)] = 0
 
 
-_decoder = msgspec.json.Decoder(Entry)
+_decoder = msgspec.json.Decoder(ProgressEntry)
 
 
 class Progress:
@@ -71,11 +71,11 @@ class Progress:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.path = Path(folder or default_folder()) / "progress.jsonl"
-        self._unsaved: list[Entry] = []
+        self._unsaved: list[ProgressEntry] = []
 
-    def record(self, kind: Kind, lab: str, task: str, points: float, of: float, **details: Any) -> Entry:
+    def record(self, kind: Kind, lab: str, task: str, points: float, of: float, **details: Any) -> ProgressEntry:
         """Append an entry and return it; where it cannot be written, that is a warning."""
-        entry = Entry(kind, lab, task, points, of, round(time.time(), 3), details, FORMAT)
+        entry = ProgressEntry(kind, lab, task, points, of, round(time.time(), 3), details, FORMAT)
         self._unsaved.append(entry)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,13 +91,13 @@ class Progress:
         if account := os.environ.get(ACCOUNT):
             self.record("open", lab, "", 0, 0, owner=account)
 
-    def entries(self, lab: str | None = None) -> Iterator[Entry]:
+    def entries(self, lab: str | None = None) -> Iterator[ProgressEntry]:
         """All entries in the order they were made, or those of one lab."""
         for entry in (*self._saved(), *self._unsaved):
             if lab is None or entry.lab == lab:
                 yield entry
 
-    def _saved(self) -> Iterator[Entry]:
+    def _saved(self) -> Iterator[ProgressEntry]:
         if not self.path.exists():
             return
         newer = ""
@@ -118,7 +118,7 @@ class Progress:
 
         An answer that was given after the observed value had been shown does not count.
         """
-        best: dict[tuple[str, str], Entry] = {}
+        best: dict[tuple[str, str], ProgressEntry] = {}
         for entry in self.entries(lab):
             key = (entry.kind, entry.task)
             known = best.get(key)
@@ -131,12 +131,12 @@ class Progress:
         return sum(1 for entry in self.entries(lab) if entry.kind == "hint" and entry.task == task)
 
 
-def _counts_more(entry: Entry, known: Entry) -> bool:
+def _counts_more(entry: ProgressEntry, known: ProgressEntry) -> bool:
     """Whether a later entry of the same task takes the place of the one that counted until now."""
     return entry.kind == "check" and entry.points > known.points
 
 
-def _append(path: Path, entries: Sequence[Entry]) -> None:
+def _append(path: Path, entries: Sequence[ProgressEntry]) -> None:
     """All of them, or none where the disk is full."""
     lines = "".join(
         json.dumps(msgspec.structs.asdict(entry), default=str, ensure_ascii=False) + "\n" for entry in entries

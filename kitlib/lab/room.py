@@ -39,7 +39,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 @dataclass(frozen=True)
-class Room:
+class RoomDecisions:
     """The decisions.
 
     Attributes:
@@ -59,11 +59,11 @@ class Room:
         if self.open is not None and lab not in self.open:
             raise KitError(f"lab {lab} is closed: your instructor opens it for the room; what you reached is kept")
 
-    def opened(self, labs: Iterable[str]) -> Room:
+    def opened(self, labs: Iterable[str]) -> RoomDecisions:
         """The room with these labs open too; where all were open, only these are from now on."""
-        return Room(tuple(sorted({*(self.open or ()), *labs})), self.seeds)
+        return RoomDecisions(tuple(sorted({*(self.open or ()), *labs})), self.seeds)
 
-    def closed(self, labs: Iterable[str], course: Iterable[str]) -> Room:
+    def closed(self, labs: Iterable[str], course: Iterable[str]) -> RoomDecisions:
         """The room without these labs.
 
         Args:
@@ -71,15 +71,15 @@ class Room:
             course: all labs that there are.
         """
         before = tuple(course) if self.open is None else self.open
-        return Room(tuple(sorted(set(before) - set(labs))), self.seeds)
+        return RoomDecisions(tuple(sorted(set(before) - set(labs))), self.seeds)
 
-    def seeded(self, seeds: Mapping[str, int | None]) -> Room:
+    def seeded(self, seeds: Mapping[str, int | None]) -> RoomDecisions:
         """The room with other variants; None gives the learners their own again."""
         kept = {lab: seed for lab, seed in {**self.seeds, **seeds}.items() if seed is not None}
-        return Room(self.open, {lab: check_seed(seed, f"seed of {lab}") for lab, seed in sorted(kept.items())})
+        return RoomDecisions(self.open, {lab: check_seed(seed, f"seed of {lab}") for lab, seed in sorted(kept.items())})
 
 
-def current() -> Room:
+def current() -> RoomDecisions:
     """Return the decisions for this learner; without decisions every lab is open.
 
     An unreadable file has no effect: the trainer has to correct it, `kitlib room` reports it, and closing the labs of
@@ -87,9 +87,9 @@ def current() -> Room:
     """
     named = os.environ.get(VARIABLE, "")
     try:
-        return read(named) if named else Room()
+        return read(named) if named else RoomDecisions()
     except KitError:
-        return Room()
+        return RoomDecisions()
 
 
 def file_of(learners: str | Path) -> Path:
@@ -105,7 +105,7 @@ def file_of(learners: str | Path) -> Path:
     return (beside if beside.is_dir() else folder) / FILE
 
 
-def read(file: str | Path) -> Room:
+def read(file: str | Path) -> RoomDecisions:
     """A room's file; one that is not there decides nothing.
 
     Raises:
@@ -116,7 +116,7 @@ def read(file: str | Path) -> Room:
         with place.open("rb") as opened:
             text = opened.read(MAX_FILE)
     except FileNotFoundError:
-        return Room()
+        return RoomDecisions()
     except OSError as error:
         raise KitError(f"{place}: {error.strerror or error}") from error
     check_format(text, FORMAT, str(place))
@@ -124,10 +124,10 @@ def read(file: str | Path) -> Room:
         stored = decoder(_Stored).decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise KitError(f"{place}: not a room's file: {error}") from None
-    return Room(None if stored.open is None else tuple(stored.open)).seeded(stored.seeds)
+    return RoomDecisions(None if stored.open is None else tuple(stored.open)).seeded(stored.seeds)
 
 
-def write(file: str | Path, room: Room) -> None:
+def write(file: str | Path, room: RoomDecisions) -> None:
     """Write a room's file whole: learners read the old one or the new one.
 
     Raises:

@@ -20,7 +20,7 @@ from pathlib import Path
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.definition import Definition
-from kitlib.lab.room import Room
+from kitlib.lab.room import RoomDecisions
 from kitlib.lab.submissions import Submitted
 
 TRIES = 5
@@ -222,9 +222,9 @@ def _quiet(idle: float) -> str:
     return f"nothing for {idle / 60:.0f} minutes"
 
 
-def to_text(seats: Sequence[Seat], room: Room | None = None) -> str:
+def to_text(seats: Sequence[Seat], room: RoomDecisions | None = None) -> str:
     """The room as text: a line for each lab, then a line for each learner."""
-    lines = [*_summary(seats, room or Room()), ""]
+    lines = [*_summary(seats, room or RoomDecisions()), ""]
     width = max([len(_shown(seat)) for seat in seats] + [7])
     lines.append(f"{'LEARNER':{width}}  STATE   LAB                           SOLVED  HINTS  CHECKS  IDLE  WHY")
     for one in seats:
@@ -242,7 +242,7 @@ def _shown(seat: Seat) -> str:
     return f"{seat.name} ({seat.learner})" if seat.name else seat.learner
 
 
-def _summary(seats: Sequence[Seat], room: Room) -> list[str]:
+def _summary(seats: Sequence[Seat], room: RoomDecisions) -> list[str]:
     labs = sorted({seat.lab for seat in seats if seat.lab} | set(room.open or ()))
     counts = Counter((seat.lab, seat.state) for seat in seats)
     counted = Counter(seat.state for seat in seats)
@@ -258,7 +258,7 @@ def _summary(seats: Sequence[Seat], room: Room) -> list[str]:
     return lines
 
 
-def to_html(seats: Sequence[Seat], room: Room | None = None, every: int = 15) -> str:
+def to_html(seats: Sequence[Seat], room: RoomDecisions | None = None, every: int = 15) -> str:
     """A page for the front of the room that reads itself again.
 
     Args:
@@ -266,7 +266,7 @@ def to_html(seats: Sequence[Seat], room: Room | None = None, every: int = 15) ->
         room: which labs are open.
         every: seconds after which a browser reads the page again.
     """
-    head = "".join(f"<li>{html.escape(line)}</li>" for line in _summary(seats, room or Room()))
+    head = "".join(f"<li>{html.escape(line)}</li>" for line in _summary(seats, room or RoomDecisions()))
     rows = "".join(
         f'<tr class="{one.state}"><th scope="row">{html.escape(_shown(one))}</th><td>{one.state}</td>'
         f"<td>{html.escape(one.lab)}</td><td>{html.escape(one.task)}</td><td>{one.solved}/{one.tasks}</td>"

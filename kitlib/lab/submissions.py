@@ -65,7 +65,7 @@ class Details(msgspec.Struct, frozen=True):
 
 
 class Submitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of a progress file (`kitlib.lab.progress.Entry`)."""
+    """A line of a progress file (`kitlib.lab.progress.ProgressEntry`)."""
 
     kind: Kind
     lab: Name

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from kitlib.views.cgroup_row import Row, short_id
+from kitlib.views.cgroup_row import CgroupRow, short_id
 from kitlib.views.tokens import css, paint
 from kitlib.views.units import size
 
@@ -70,7 +70,7 @@ for _name, _token in {
     STYLE = STYLE.replace(f"@{_name}", paint(_token))
 
 
-class Line(NamedTuple):
+class CgroupLines(NamedTuple):
     """One cgroup of the tree.
 
     Attributes:
@@ -79,33 +79,33 @@ class Line(NamedTuple):
         parent: path of the cgroup above it.
     """
 
-    head: Row
-    files: tuple[Row, ...]
+    head: CgroupRow
+    files: tuple[CgroupRow, ...]
     parent: str
 
     @property
     def differs(self) -> bool:
         return self.head.differs or any(row.differs for row in self.files)
 
-    def file(self, name: str) -> Row | None:
+    def file(self, name: str) -> CgroupRow | None:
         """The row of one file."""
         return next((row for row in self.files if row.file == name), None)
 
 
-def lines_of(rows: Sequence[Row]) -> list[Line]:
+def lines_of(rows: Sequence[CgroupRow]) -> list[CgroupLines]:
     """The cgroups of a tree in the order in which they are shown, each with its files."""
-    found: dict[str, tuple[Row, list[Row]]] = {}
+    found: dict[str, tuple[CgroupRow, list[CgroupRow]]] = {}
     for row in rows:
         if not row.file:
             found[row.path] = (row, [])
     for row in rows:
         if row.file:
-            head = Row(row.depth, (), row.path, "", "", "", "", label="/")
+            head = CgroupRow(row.depth, (), row.path, "", "", "", "", label="/")
             found.setdefault(row.path, (head, []))[1].append(row)
     if "/" in found:
         found = {"/": found.pop("/"), **found}
     return [
-        Line(
+        CgroupLines(
             head,
             tuple(sorted(files, key=lambda row: not row.differs)),
             (path.rpartition("/")[0] or "/") if path != "/" else "",
@@ -114,7 +114,7 @@ def lines_of(rows: Sequence[Row]) -> list[Line]:
     ]
 
 
-def columns_of(lines: Sequence[Line]) -> list[str]:
+def columns_of(lines: Sequence[CgroupLines]) -> list[str]:
     """The files that are columns: the main ones, then those that most cgroups have."""
     count = Counter(row.file for line in lines for row in line.files)
     main = [file for file in MAIN if file in count]
@@ -128,7 +128,7 @@ def amount(file: str, value: str | None) -> float | None:
     return None if first in UNLIMITED or not first.isdigit() else float(first)
 
 
-def shares(lines: Sequence[Line], file: str, *, observed: bool) -> dict[str, float]:
+def shares(lines: Sequence[CgroupLines], file: str, *, observed: bool) -> dict[str, float]:
     """Cgroup -> its part among its siblings, 0 to 1: of the sum of weights, or of the largest limit."""
     values = {}
     for line in lines:
@@ -144,7 +144,7 @@ def shares(lines: Sequence[Line], file: str, *, observed: bool) -> dict[str, flo
     return found
 
 
-def value_words(line: Line, file: str, value: str | None) -> str:
+def value_words(line: CgroupLines, file: str, value: str | None) -> str:
     """A value as it is read: Mi of memory, CPUs of a quota, "max" where there is no limit."""
     if value is None:
         return "missing"
@@ -160,7 +160,7 @@ def value_words(line: Line, file: str, value: str | None) -> str:
     return value
 
 
-def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:
+def tree_html(title: str, rows: list[CgroupRow], *, compared: bool) -> str:
     """The rows of a tree as HTML, style included.
 
     Args:
@@ -174,7 +174,7 @@ def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:
     return f'<style>{STYLE}</style><div class="kit-tree">{body}</div>'
 
 
-def tree_body(rows: Sequence[Row], *, compared: bool, whole: bool = False) -> str:
+def tree_body(rows: Sequence[CgroupRow], *, compared: bool, whole: bool = False) -> str:
     """The header and one row for each cgroup; with `whole` paths by which a page knows its rows again, ids uncut."""
     lines = lines_of(rows)
     columns = columns_of(lines)
@@ -198,7 +198,7 @@ def _sentence(different: int) -> str:
     )
 
 
-def _line(line: Line, cells: Sequence[tuple[str, float, float]], compared: bool, whole: bool) -> str:
+def _line(line: CgroupLines, cells: Sequence[tuple[str, float, float]], compared: bool, whole: bool) -> str:
     head = line.head
     path = head.path if whole else short_id(head.path)
     name = head.label or short_id(head.path.rpartition("/")[2]) or "/"
@@ -222,7 +222,7 @@ def _whole(label: str) -> str:
     return label if "/" in label else f"default/{label}"
 
 
-def _cell(line: Line, file: str, wanted: float, seen: float, compared: bool) -> str:
+def _cell(line: CgroupLines, file: str, wanted: float, seen: float, compared: bool) -> str:
     row = line.file(file)
     if row is None:
         return '<span class="v"></span>'
@@ -237,7 +237,7 @@ def _cell(line: Line, file: str, wanted: float, seen: float, compared: bool) -> 
     )
 
 
-def _files(line: Line, compared: bool) -> Iterator[str]:
+def _files(line: CgroupLines, compared: bool) -> Iterator[str]:
     """What opens below a row: its path, and every file with its reason."""
     meaning = f": {line.head.comment}" if line.head.comment else ""
     yield f"<p>{escape(short_id(line.head.path) + meaning)}</p><dl>"
@@ -250,7 +250,7 @@ def _files(line: Line, compared: bool) -> Iterator[str]:
     yield "</dl>"
 
 
-def _why(row: Row) -> str:
+def _why(row: CgroupRow) -> str:
     """The reason in words; its formula opens on demand, so that a first look is not full of arithmetic."""
     words, formula = row.comment, row.formula
     if not formula or not words.endswith(formula):

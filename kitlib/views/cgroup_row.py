@@ -8,7 +8,7 @@ from typing import NamedTuple
 MISSING = "missing"
 
 
-class Row(NamedTuple):
+class CgroupRow(NamedTuple):
     """One line of the tree.
 
     Attributes:

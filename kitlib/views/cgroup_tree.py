@@ -14,7 +14,7 @@ from rich.text import Text
 
 from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupTree
 from kitlib.views.cgroup_html import tree_html
-from kitlib.views.cgroup_row import Row, short_id
+from kitlib.views.cgroup_row import CgroupRow, short_id
 from kitlib.views.units import meaning
 
 COLOURS = {"Guaranteed": "green", "Burstable": "yellow", "BestEffort": "red"}
@@ -48,7 +48,7 @@ class TreeView:
         hierarchy = f"/{controller}" if tree.version == 1 and controller else ""
         self.title = title or f"{MOUNT}{hierarchy}"
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[CgroupRow]:
         """All lines, in the order in which they are printed; the root's own files come first."""
         return list(self._below("/", 0, ()))
 
@@ -57,7 +57,7 @@ class TreeView:
         """How many lines differ; 0 where nothing was observed."""
         return sum(row.differs for row in self.rows()) if self.observed is not None else 0
 
-    def _below(self, path: str, depth: int, last: tuple[bool, ...]) -> Iterator[Row]:
+    def _below(self, path: str, depth: int, last: tuple[bool, ...]) -> Iterator[CgroupRow]:
         cgroup = self.tree.get(path)
         twin = self.observed[path] if self.observed is not None and path in self.observed else None
         files = self._files(cgroup, twin)
@@ -83,17 +83,17 @@ class TreeView:
             names = list(twin.files)
         return names
 
-    def _directory(self, path: str, depth: int, last: tuple[bool, ...]) -> Row:
+    def _directory(self, path: str, depth: int, last: tuple[bool, ...]) -> CgroupRow:
         desired = self.tree.get(path)
         there = self.observed is None or path in self.observed
         comment = desired.title if desired is not None else ""
         qos = desired.qos if desired is not None else ""
         seen, wanted = "" if there else None, "" if desired else None
-        return Row(depth, last, path, "", wanted, seen, comment, qos, label=_label(desired) if desired else "")
+        return CgroupRow(depth, last, path, "", wanted, seen, comment, qos, label=_label(desired) if desired else "")
 
     def _file(
         self, path: str, name: str, cgroup: Cgroup | None, twin: Cgroup | None, depth: int, last: tuple[bool, ...]
-    ) -> Row:
+    ) -> CgroupRow:
         own = cgroup.get(name) if cgroup is not None else None
         seen = twin.get(name) if twin is not None else None
         desired = own.shown if own is not None else None
@@ -104,7 +104,7 @@ class TreeView:
             comment = f"refused by the host: {twin.refused[name]}; {comment}".rstrip("; ")
         qos = cgroup.qos if cgroup is not None else ""
         formula = str(own.formula or "") if own is not None and self.reasons else ""
-        return Row(depth, last, path, name, desired, observed, comment, qos, own is None or own.written, formula)
+        return CgroupRow(depth, last, path, name, desired, observed, comment, qos, own is None or own.written, formula)
 
     def _comment(self, cgroup: Cgroup, name: str) -> str:
         words = meaning(cgroup, name)
@@ -162,7 +162,7 @@ def _branches(last: tuple[bool, ...]) -> str:
     return "".join("    " if end else "│   " for end in last[:-1]) + ("└── " if last[-1] else "├── ")
 
 
-def _line(row: Row, room: int) -> Iterator[Text]:
+def _line(row: CgroupRow, room: int) -> Iterator[Text]:
     """One line; a comment that does not fit is wrapped under itself, so that the tree stays in shape."""
     branches = _branches(row.last)
     line = Text(branches, style="dim", no_wrap=True, overflow="ellipsis")

@@ -27,7 +27,7 @@ from kitlib.views.describe_workloads import (
     describe_stateful_set,
 )
 from kitlib.views.tabs import align
-from kitlib.views.top import PodUsage, Usage, node_metrics, pod_metrics, top_nodes, top_pods
+from kitlib.views.top import MetricsUsage, PodUsage, node_metrics, pod_metrics, top_nodes, top_pods
 
 KINDS: dict[str, Callable[[Object, Others], str]] = {
     "Deployment": describe_deployment,
@@ -119,11 +119,11 @@ def metrics(cluster: Any, kind: str = "pods") -> dict[str, Any]:
     raise KitError(f"metrics.k8s.io/v1beta1: {kind!r}: pods or nodes is expected")
 
 
-def _nodes(cluster: Any) -> list[tuple[Any, Usage]]:
+def _nodes(cluster: Any) -> list[tuple[Any, MetricsUsage]]:
     rows = []
     for node in cluster.list("Node"):
         cpus, memory = cluster.node(node.name).total_usage()
-        rows.append((node, Usage(round(cpus * 1e9), memory)))
+        rows.append((node, MetricsUsage(round(cpus * 1e9), memory)))
     return rows
 
 
@@ -133,7 +133,7 @@ def _pods(cluster: Any) -> list[PodUsage]:
         PodUsage(
             namespace,
             name,
-            {c: Usage(round(cpus * 1e9), memory) for c, (cpus, memory) in used.items()},
+            {c: MetricsUsage(round(cpus * 1e9), memory) for c, (cpus, memory) in used.items()},
             labels.get((namespace, name), {}),
         )
         for node in cluster.list("Node")

@@ -25,7 +25,7 @@ DEFAULT_WEIGHT = {1: conversions.SHARES_PER_CPU, 2: conversions.DEFAULT_WEIGHT}
 """Weight of a cgroup that nobody has written, by cgroup version."""
 
 
-class Part(NamedTuple):
+class CgroupShare(NamedTuple):
     """What one cgroup gets.
 
     Attributes:
@@ -51,7 +51,7 @@ class Part(NamedTuple):
     with_limits: float
 
 
-def parts(tree: CgroupTree, cpus: float, beside: Mapping[str, int] | None = None) -> list[Part]:
+def parts(tree: CgroupTree, cpus: float, beside: Mapping[str, int] | None = None) -> list[CgroupShare]:
     """What every cgroup gets if all containers could use all CPUs.
 
     Args:
@@ -67,7 +67,7 @@ def parts(tree: CgroupTree, cpus: float, beside: Mapping[str, int] | None = None
     for cgroup in tree.values():
         if cgroup.kind != "sandbox" and cgroup.path != "/":
             children.setdefault(cgroup.parent, []).append(cgroup)
-    found: list[Part] = []
+    found: list[CgroupShare] = []
     _level(children, "/", cpus, cpus, 1, tree.version, top, found)
     return found
 
@@ -80,7 +80,7 @@ def _level(
     depth: int,
     version: int,
     others: Sequence[tuple[str, int, None]],
-    found: list[Part],
+    found: list[CgroupShare],
 ) -> None:
     here = [cgroup for cgroup in children.get(path, ()) if _works(cgroup, children)]
     weights = [_weight(cgroup, version) for cgroup in here] + [weight for _, weight, _ in others]
@@ -92,7 +92,7 @@ def _level(
     given = water_fill(wishes, with_limits)
     for i, cgroup in enumerate(here):
         share = weights[i] / total
-        made = Part(
+        made = CgroupShare(
             cgroup.path,
             cgroup.title,
             cgroup.kind,
@@ -109,7 +109,9 @@ def _level(
     for i, (name, weight, _) in enumerate(others, start=len(here)):
         share = weight / total
         title = "beside the kubelet's cgroups"
-        found.append(Part(f"/{name}", title, "system", depth, weight, total, share, cpus * share, None, given[i]))
+        found.append(
+            CgroupShare(f"/{name}", title, "system", depth, weight, total, share, cpus * share, None, given[i])
+        )
 
 
 def _works(cgroup: Cgroup, children: Mapping[str, Sequence[Cgroup]]) -> bool:

@@ -22,7 +22,7 @@ _PADDING = 3
 
 
 @dataclass(frozen=True)
-class Usage:
+class MetricsUsage:
     """What one container (or one node as a whole) used.
 
     Attributes:
@@ -45,13 +45,13 @@ class PodUsage:
 
     namespace: str
     name: str
-    containers: Mapping[str, Usage] = field(default_factory=dict)
+    containers: Mapping[str, MetricsUsage] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def total(self) -> Usage:
+    def total(self) -> MetricsUsage:
         """All containers together."""
-        return Usage(
+        return MetricsUsage(
             sum(u.cpu_nanocores for u in self.containers.values()),
             sum(u.memory_working_set for u in self.containers.values()),
         )
@@ -70,7 +70,7 @@ def top_pods(pods: Iterable[PodUsage], *, containers: bool = False, namespaces: 
     return _table(rows)
 
 
-def top_nodes(nodes: Iterable[tuple[Node, Usage]]) -> str:
+def top_nodes(nodes: Iterable[tuple[Node, MetricsUsage]]) -> str:
     """What `kubectl top node` prints: usage, and its part of allocatable."""
     rows = [["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"]]
     for node, usage in sorted(nodes, key=lambda pair: pair[0].name):
@@ -97,7 +97,7 @@ def pod_metrics(pods: Iterable[PodUsage], *, at: datetime, window_seconds: float
     return {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items}
 
 
-def node_metrics(nodes: Iterable[tuple[Node, Usage]], *, at: datetime, window_seconds: float) -> dict[str, Any]:
+def node_metrics(nodes: Iterable[tuple[Node, MetricsUsage]], *, at: datetime, window_seconds: float) -> dict[str, Any]:
     """The NodeMetricsList that `kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes` answers."""
     stamp, window = _stamp(at), f"{window_seconds:.3f}s"
     items = [
@@ -112,11 +112,11 @@ def node_metrics(nodes: Iterable[tuple[Node, Usage]], *, at: datetime, window_se
     return {"kind": "NodeMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items}
 
 
-def _figures(usage: Usage) -> tuple[str, str]:
+def _figures(usage: MetricsUsage) -> tuple[str, str]:
     return f"{usage.milli_cpu}m", f"{usage.memory_working_set // _MIB}Mi"
 
 
-def _quantities(usage: Usage) -> dict[str, str]:
+def _quantities(usage: MetricsUsage) -> dict[str, str]:
     cpu, memory = Quantity(f"{usage.cpu_nanocores}n"), Quantity.from_int(usage.memory_working_set, "BinarySI")
     return {"cpu": str(cpu), "memory": str(memory)}
 

@@ -17,7 +17,7 @@ from kitlib.cluster.nodes.metrics import name_of
 from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.views.cgroup_row import short_id
-from kitlib.views.cgroup_tree import Row, TreeView
+from kitlib.views.cgroup_tree import CgroupRow, TreeView
 from kitlib.widgets._parts.base import Field, KitWidget, Ticker, labelled
 from kitlib.widgets._parts.nodes import Passing, node_of
 from kitlib.widgets._parts.tree_picture import TreePicture
@@ -59,7 +59,7 @@ class CgroupTreeExplorer(KitWidget):
         controls: list[ipw.Widget] = [first]
         if self._node is not None:
             controls += self._live_controls(source)
-        self._rows: list[Row] = []
+        self._rows: list[CgroupRow] = []
         super().__init__(controls, picture=TreePicture())
         if self._node is not None:
             self._beat = self.ticker(self._tick, 0.5)
@@ -173,7 +173,7 @@ def _like(tree: CgroupTree, other: CgroupTree) -> CgroupTree:
     return CgroupTree(tree.version, tree.driver, (c for path, c in tree.items() if path in other))
 
 
-def _with_those_above(rows: list[Row]) -> list[Row]:
+def _with_those_above(rows: list[CgroupRow]) -> list[CgroupRow]:
     """The lines that differ, and the directories in which they stand."""
     wanted = {row.path for row in rows if row.differs}
     return [

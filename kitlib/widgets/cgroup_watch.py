@@ -19,7 +19,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.usage import UsageMark, usage_chart
 from kitlib.cluster.nodes.host_load import HostMeter
-from kitlib.cluster.nodes.metrics import METRICS, Meter, Reading, lines_after, name_of_path
+from kitlib.cluster.nodes.metrics import METRICS, Meter, MetricReading, lines_after, name_of_path
 from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.widgets._parts.base import KitWidget, labelled
@@ -29,7 +29,7 @@ from kitlib.widgets._parts.nodes import Passing, node_of
 _CHOICES = {"memory": "Memory", "cpu": "CPU", "throttled": "Throttled CFS periods"}
 _WINDOWS = {"memory": 30, "cpu": 30, "throttled": 5}
 """Seconds seen at first: of throttling so few that each period is a cell of its own."""
-_GONE = Reading(None)
+_GONE = MetricReading(None)
 _TITLES = {"memory": "Memory", "cpu": "CPU", "throttled": "What its quota does: one cell for each reading"}
 
 

@@ -116,7 +116,7 @@ class FirstKill(KitWidget):
         self.board.bring(scenes, legend, position=0 if not self.killed else 2 if new else self.board.position)
         self._why.value = self._reason(self.outcome) if self.outcome is not None else ""
 
-    def _scene(self, moment: story.Moment) -> Scene:
+    def _scene(self, moment: story.KillMoment) -> Scene:
         rows = [
             {
                 "name": pod.name,

@@ -16,7 +16,7 @@ from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.charts.base import Chart
 from kitlib.charts.node_bar import node_bar
-from kitlib.charts.scene import Area, Box, Line, Mark, Scale, Scene, Token
+from kitlib.charts.scene import Area, BarScale, Box, Line, Mark, Scene, Token
 from kitlib.kubelet.cm.node_allocatable import (
     Reservations,
     eviction_reservation,
@@ -165,7 +165,7 @@ class NodeBar(KitWidget):
         for resource in _AMOUNTS:
             parts = {part: float(value) for name, part, value in rows if name == resource}
             capacity = _number(self._quantity("capacity", resource), resource)
-            scale = Scale(capacity, sum(parts.values()))
+            scale = BarScale(capacity, sum(parts.values()))
             tokens = [
                 Token(f"{resource} {part}", part, _amount(value, resource), _KINDS[part], "", scale.of(value), "", True)
                 for part, value in parts.items()

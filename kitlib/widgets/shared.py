@@ -35,7 +35,7 @@ _VALUES = ("value", "index", "position", "selected")
 Plain = None | bool | int | float | Annotated[str, Meta(max_length=16_384)]
 
 
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class SharedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that was done.
 
     Attributes:
@@ -57,7 +57,7 @@ class SharedScene(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     widget: Word
     arguments: dict[Word, Plain | list[Annotated[str, Meta(max_length=64)]]] = {}
     cluster: SharedState | None = None
-    steps: Annotated[list[Step], Meta(max_length=MAX_STEPS)] = []
+    steps: Annotated[list[SharedStep], Meta(max_length=MAX_STEPS)] = []
 
 
 class Recorder:
@@ -73,7 +73,7 @@ class Recorder:
     def __init__(self, widget: Any) -> None:
         self._widget = weakref.ref(widget)
         self._heard: weakref.WeakSet[ipw.Widget] = weakref.WeakSet()
-        self.steps: list[Step] = []
+        self.steps: list[SharedStep] = []
         self.unplain = ""
 
     def listen(self) -> None:
@@ -109,7 +109,7 @@ class Recorder:
             self.unplain = name
             return
         try:
-            step = convert({"name": name, "number": number, **done}, Step)
+            step = convert({"name": name, "number": number, **done}, SharedStep)
         except msgspec.ValidationError:
             self.unplain = name
             return
@@ -186,7 +186,7 @@ def opened_scene(scene: SharedScene) -> Any:
     return widget
 
 
-def _do(widget: Any, step: Step, number: int) -> None:
+def _do(widget: Any, step: SharedStep, number: int) -> None:
     control = next((one for one in parts_of(widget) if place_of(widget, one) == (step.name, step.number)), None)
     if control is None or step.name in widget.unshared or isinstance(control, ipw.ToggleButton):
         raise KitError(f"step {number}: no control {step.name!r} that a link may move")

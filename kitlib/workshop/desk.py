@@ -87,7 +87,7 @@ class Desk:
         try:
             decided, problem = room.read(self.settings.room), ""
         except KitError as error:
-            decided, problem = room.Room(), f"{error}: it decides nothing, every lab is open"
+            decided, problem = room.RoomDecisions(), f"{error}: it decides nothing, every lab is open"
         counts = Counter(seat.state for seat in seats)
         places = sorted({seat.lab for seat in seats if seat.lab})
         return {

@@ -12,11 +12,11 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.origin import Origin, Refusal
+from kitlib.cluster.nodes.origin import HostRefusal, Origin
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.lab import pod
 
-REFUSAL = Refusal("oom_score_adj", "no oom_score_adj below 0 is granted")
+REFUSAL = HostRefusal("oom_score_adj", "no oom_score_adj below 0 is granted")
 GRANTED = Origin("real", 2, ("node-1",))
 
 

@@ -60,7 +60,7 @@ def write(folder: Path) -> None:
         record = json.loads((work / "course" / ".kitlib-course.json").read_text())
         record["files"] = dict(sorted(record["files"].items())[:3])
         (folder / "kitlib-course.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    room.write(folder / "room.json", room.Room(("01-make-it-guaranteed",), {"03-sidecar-oom": 7}))
+    room.write(folder / "room.json", room.RoomDecisions(("01-make-it-guaranteed",), {"03-sidecar-oom": 7}))
     with Cluster.simulated([{"name": "a", "cpus": 2, "memory": "2Gi"}]) as cluster:
         cluster.apply(POD)
         cluster.advance(5)

@@ -75,7 +75,7 @@ class TestProgress:
 
 class TestRoom:
     def test_it_is_read(self, sample: Path) -> None:
-        assert room.read(sample / "room.json") == room.Room((LAB,), {"03-sidecar-oom": 7})
+        assert room.read(sample / "room.json") == room.RoomDecisions((LAB,), {"03-sidecar-oom": 7})
 
     def test_a_newer_one_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(KitError, match=UPDATE):

@@ -11,7 +11,7 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.host_load import HostTime
-from kitlib.cluster.nodes.origin import Origin, Refusal
+from kitlib.cluster.nodes.origin import HostRefusal, Origin
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.lab import Lesson, cpu_used, wait_until_running
 from kitlib.lab import lesson as room
@@ -20,7 +20,7 @@ from kitlib.lab.lessons import content
 from kitlib.lab.progress import Progress
 
 Make = Callable[..., Lesson]
-REFUSED = (Refusal("oom_score_adj", "no oom_score_adj below 0 is granted"),)
+REFUSED = (HostRefusal("oom_score_adj", "no oom_score_adj below 0 is granted"),)
 CPU = "03-cpu-shares-quota-throttling"
 
 

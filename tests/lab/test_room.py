@@ -11,7 +11,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab import room
 from kitlib.lab.lab import Lab
 from kitlib.lab.progress import Progress
-from kitlib.lab.room import Room
+from kitlib.lab.room import RoomDecisions
 
 FIRST = "01-make-it-guaranteed"
 COURSE = ("01-make-it-guaranteed", "02-two-sidecars", "03-third")
@@ -19,26 +19,26 @@ COURSE = ("01-make-it-guaranteed", "02-two-sidecars", "03-third")
 
 def test_without_a_file_every_lab_is_open(tmp_path: Path) -> None:
     room.read(tmp_path / "room.json").require_open(FIRST)
-    assert room.current() == Room()
+    assert room.current() == RoomDecisions()
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    decided = Room().opened([FIRST]).seeded({FIRST: 7})
+    decided = RoomDecisions().opened([FIRST]).seeded({FIRST: 7})
     room.write(tmp_path / "new" / "room.json", decided)
-    assert room.read(tmp_path / "new" / "room.json") == Room((FIRST,), {FIRST: 7})
+    assert room.read(tmp_path / "new" / "room.json") == RoomDecisions((FIRST,), {FIRST: 7})
 
 
 @pytest.mark.parametrize(
     ("decided", "is_open"),
     [
-        (Room(), COURSE),
-        (Room().opened([COURSE[1]]), COURSE[1:2]),
-        (Room().closed([COURSE[0]], COURSE), COURSE[1:]),
-        (Room().closed(COURSE, COURSE), ()),
-        (Room().closed(COURSE, COURSE).opened([COURSE[2]]), COURSE[2:]),
+        (RoomDecisions(), COURSE),
+        (RoomDecisions().opened([COURSE[1]]), COURSE[1:2]),
+        (RoomDecisions().closed([COURSE[0]], COURSE), COURSE[1:]),
+        (RoomDecisions().closed(COURSE, COURSE), ()),
+        (RoomDecisions().closed(COURSE, COURSE).opened([COURSE[2]]), COURSE[2:]),
     ],
 )
-def test_labs_are_opened_and_closed(decided: Room, is_open: tuple[str, ...]) -> None:
+def test_labs_are_opened_and_closed(decided: RoomDecisions, is_open: tuple[str, ...]) -> None:
     for lab in COURSE:
         if lab in is_open:
             decided.require_open(lab)
@@ -65,13 +65,13 @@ def test_a_file_that_is_none_is_named(tmp_path: Path, text: str, says: str) -> N
 def test_a_learners_lab_obeys_the_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "room.json"
     monkeypatch.setenv("KITLIB_ROOM", str(file))
-    room.write(file, Room().opened([FIRST]).seeded({FIRST: 7}))
+    room.write(file, RoomDecisions().opened([FIRST]).seeded({FIRST: 7}))
     own: dict[str, Any] = {"progress": Progress(tmp_path)}
     lab = Lab(FIRST, "simulated", **own)
     assert lab.seed == 7 and Lab(FIRST, "simulated", seed=3, **own).seed == 3
     with pytest.raises(KitError, match="is closed: your instructor opens it"):
         Lab(_another(), "simulated", **own)
-    room.write(file, Room().closed([FIRST], [FIRST]))
+    room.write(file, RoomDecisions().closed([FIRST], [FIRST]))
     with pytest.raises(KitError, match=f"lab {FIRST} is closed"):
         lab.check()
     assert list(own["progress"].entries()) == []

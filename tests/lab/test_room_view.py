@@ -11,7 +11,7 @@ import pytest
 
 from kitlib import cli
 from kitlib.api.errors import KitError
-from kitlib.lab.room import Room
+from kitlib.lab.room import RoomDecisions
 from kitlib.lab.room_view import ORDER, RoomView, seat, to_html, to_text
 from kitlib.lab.submissions import Details, Submitted, course_labs
 
@@ -124,7 +124,7 @@ def test_those_who_need_help_stand_first_and_a_bad_file_does_not_hide_the_others
 
 def test_the_room_is_shown_as_text_and_as_a_page(tmp_path: Path) -> None:
     write(tmp_path, "<b>bob", [check(FIRST, 0), *ALL_HINTS])
-    seats, room = RoomView(tmp_path).seats(NOW), Room((), {LAB: 7})
+    seats, room = RoomView(tmp_path).seats(NOW), RoomDecisions((), {LAB: 7})
     text = to_text(seats, room)
     assert "1 learners, 1 stuck" in text and f"{LAB}: 1 stuck, variant 7 (closed)" in text
     page = to_html(seats, room)

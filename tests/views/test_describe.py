@@ -8,7 +8,7 @@ from kitlib.api.core import Event
 from kitlib.api.serialize import load
 from kitlib.views.describe import describe_node, human_duration
 from kitlib.views.tabs import align
-from kitlib.views.top import PodUsage, Usage, node_metrics, pod_metrics, top_nodes, top_pods
+from kitlib.views.top import MetricsUsage, PodUsage, node_metrics, pod_metrics, top_nodes, top_pods
 
 OBJECTS = """
 apiVersion: v1
@@ -92,7 +92,9 @@ def test_columns_end_where_a_line_has_no_tab():
 
 
 def test_top_pod_sums_containers_and_rounds_cpu_up(objects):
-    web = PodUsage("default", "web", {"a": Usage(100_000_001, 10 * 2**20), "b": Usage(50_000_000, 2**20 - 1)})
+    web = PodUsage(
+        "default", "web", {"a": MetricsUsage(100_000_001, 10 * 2**20), "b": MetricsUsage(50_000_000, 2**20 - 1)}
+    )
     assert top_pods([web]).splitlines()[1].split() == ["web", "151m", "10Mi"]
     assert [line.split()[:2] for line in top_pods([web], containers=True).splitlines()[1:]] == [
         ["web", "a"],
@@ -101,13 +103,15 @@ def test_top_pod_sums_containers_and_rounds_cpu_up(objects):
 
 
 def test_top_node_shows_parts_of_allocatable(objects):
-    text = top_nodes([(objects[0], Usage(350_000_000, 7 * 2**29))])
+    text = top_nodes([(objects[0], MetricsUsage(350_000_000, 7 * 2**29))])
     assert text.splitlines()[1].split() == ["node-1", "350m", "10%", "3584Mi", "50%"]
 
 
 def test_the_metrics_api_answers_with_quantities(objects):
     at = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
-    web = PodUsage("default", "web", {"c": Usage(123, 2048)})
+    web = PodUsage("default", "web", {"c": MetricsUsage(123, 2048)})
     answer = pod_metrics([web], at=at, window_seconds=15)
     assert answer["items"][0]["containers"] == [{"name": "c", "usage": {"cpu": "123n", "memory": "2Ki"}}]
-    assert node_metrics([(objects[0], Usage(1, 1024))], at=at, window_seconds=15)["items"][0]["window"] == "15.000s"
+    assert (
+        node_metrics([(objects[0], MetricsUsage(1, 1024))], at=at, window_seconds=15)["items"][0]["window"] == "15.000s"
+    )

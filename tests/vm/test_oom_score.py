@@ -19,7 +19,7 @@ def test_the_score_of_a_process_is_the_kernels(real: Real, memory: str, adjustme
     pid = real.made["p"].pid
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     resident, tables = (int(status[name].split()[0]) * 1024 for name in ("VmRSS", "VmPTE"))
-    one = oom.Candidate(pid, "p", "/a", adjustment, resident, tables)
+    one = oom.OOMCandidate(pid, "p", "/a", adjustment, resident, tables)
     shown = int(Path(f"/proc/{pid}/oom_score").read_text())
     assert abs(shown - oom.oom_score(one, os.sysconf("SC_PHYS_PAGES"))) <= 1
 

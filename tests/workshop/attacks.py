@@ -25,7 +25,7 @@ from urllib.parse import urlencode
 import yaml
 
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import Owner, PodOptions, node_pod
+from kitlib.node.kubernetes.manifest import PodOptions, PodOwner, node_pod
 
 IMAGE, HUB, OWN, OTHER = "registry.example/kitlib-node:1", "kitlib-hub", "kitlib-nodes-1", "kitlib-nodes-2"
 LEARNER = f"system:serviceaccount:{HUB}:kitlib-learner-1"
@@ -38,7 +38,7 @@ SHELL = {"exec": {"command": ["/bin/sh", "-c", "id"]}}
 def pod(name: str = "attempt") -> dict[str, Any]:
     """Return a pod as the kit makes it."""
     options = PodOptions(image=IMAGE, deadline=3600, machines="required")
-    return node_pod(name, "node-1", MachineInfo.declare(2, "1Gi"), options, Owner("host/1:2"))
+    return node_pod(name, "node-1", MachineInfo.declare(2, "1Gi"), options, PodOwner("host/1:2"))
 
 
 class Server:

@@ -70,7 +70,9 @@ def install(folder: Path) -> Place:
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KITLIB", "JUPYTER"))}
     variables |= {"PATH": path, "KITLIB_HUB_PASSWORD": PASSWORD, "KITLIB_HUB_FOLDER": str(folder / "learners")}
     variables["KITLIB_HUB_ADMIN_PASSWORD"] = ADMIN
-    room.write(folder / "room" / room.FILE, room.Room(open=("01-make-it-guaranteed",)))  # the trainer's decisions
+    room.write(
+        folder / "room" / room.FILE, room.RoomDecisions(open=("01-make-it-guaranteed",))
+    )  # the trainer's decisions
     return Place(folder, python, variables)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from kitlib import cli
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import Owner, PodOptions, control_pod, node_pod
+from kitlib.node.kubernetes.manifest import PodOptions, PodOwner, control_pod, node_pod
 from tests.apiserver.http.clients import binaries
 from tests.apiserver.http.test_kubectl import Client, start
 
@@ -60,14 +60,14 @@ def test_the_manifests_apply_strictly_and_again_without_a_change(kubectl: Client
 def test_a_learner_may_make_the_kits_pods_and_nothing_else(kubectl: Client) -> None:
     machine = MachineInfo.declare(2, "1Gi")
     for pod in (
-        node_pod("kitlib-node-1", "node-1", machine, OPTIONS, Owner("host/1:2")),
-        control_pod("kitlib-control-plane", OPTIONS, Owner("host/1:2")),
+        node_pod("kitlib-node-1", "node-1", machine, OPTIONS, PodOwner("host/1:2")),
+        control_pod("kitlib-control-plane", OPTIONS, PodOwner("host/1:2")),
     ):
         text = kubectl.file("pod.json", json.dumps(pod))
         kubectl(*LEARNER, "create", "--validate=strict", "-f", text)
     assert kubectl(*LEARNER, "auth", "can-i", "create", "pods/attach") == "yes\n"
     assert kubectl.run(*LEARNER, "auth", "can-i", "create", "secrets").stdout == "no\n"
-    large = node_pod("kitlib-large", "large", MachineInfo.declare(64, "1Gi"), OPTIONS, Owner("host/1:2"))
+    large = node_pod("kitlib-large", "large", MachineInfo.declare(64, "1Gi"), OPTIONS, PodOwner("host/1:2"))
     said = kubectl.refused(*LEARNER, "create", "-f", kubectl.file("large.json", json.dumps(large)))
     assert "maximum cpu usage per Container is 4, but limit is 64" in said
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"

@@ -16,14 +16,14 @@ from kitlib.cel.expression import Expression, compile_expression
 from kitlib.cel.library import ANY
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import Owner, PodOptions, control_pod, node_pod
+from kitlib.node.kubernetes.manifest import PodOptions, PodOwner, control_pod, node_pod
 from kitlib.workshop.nodes_namespace import NodesNamespace
 
 IMAGE = "registry.example/kitlib-node:1"
 NAMESPACE = NodesNamespace(image=IMAGE, nodes=2, cpus=2, memory="1Gi", deadline=3600, subjects=("user:ada",))
 OPTIONS = PodOptions(image=IMAGE, deadline=3600, machines="required")
 MACHINE = MachineInfo.declare(2, "1Gi")
-OWNER = Owner("host/1:2", "run", {"apiVersion": "v1", "kind": "Pod", "name": "jupyter-ada", "uid": "1"})
+OWNER = PodOwner("host/1:2", "run", {"apiVersion": "v1", "kind": "Pod", "name": "jupyter-ada", "uid": "1"})
 PODS = {
     "a node": node_pod("p", "node-1", MACHINE, OPTIONS, OWNER),
     "a node with systemd": node_pod("p", "node-1", MACHINE, OPTIONS, OWNER, systemd=True),

@@ -12,13 +12,13 @@ from kitlib import cli
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import Owner, PodOptions, node_pod
+from kitlib.node.kubernetes.manifest import PodOptions, PodOwner, node_pod
 from kitlib.workshop.nodes_namespace import NodesNamespace
 
 IMAGE = "registry.example/kitlib-node:1"
 NAMESPACE = NodesNamespace(image=IMAGE, nodes=2, cpus=2, memory="1Gi", deadline=3600)
 OPTIONS = PodOptions(image=IMAGE, deadline=3600, machines="required")
-NODE = node_pod("p", "node-1", MachineInfo.declare(2, "1Gi"), OPTIONS, Owner("host/1:2"))
+NODE = node_pod("p", "node-1", MachineInfo.declare(2, "1Gi"), OPTIONS, PodOwner("host/1:2"))
 
 
 def test_the_namespace_bounds_what_its_pods_use_and_takes_nodes_up_to_the_last() -> None:

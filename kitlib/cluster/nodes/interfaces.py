@@ -1,4 +1,4 @@
-"""What a node is to a cluster: `Node` is the least that the control plane needs, `KernelNode` has files and processes.
+"""What a node is to a cluster: the control plane needs a `ClusterNode`, a `KernelNode` has files and processes.
 
 Implementations: hollow (no kernel), simulated (a kernel in this process), container (a real kernel behind a stream).
 """
@@ -40,7 +40,7 @@ class Record(Protocol):
     def __call__(self, action: str, **fields: object) -> None: ...
 
 
-class Node(Protocol):
+class ClusterNode(Protocol):
     """One node, as the control plane uses it.
 
     Attributes:
@@ -127,7 +127,7 @@ class NodeProcess(Protocol):
         ...
 
 
-class KernelNode(Node, Protocol):
+class KernelNode(ClusterNode, Protocol):
     """A node with a kernel: what `cluster.node(name)` answers."""
 
     @property

@@ -128,7 +128,7 @@ def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: boo
         cgroup = wanted.get(process.cgroup)
         if cgroup is not None and cgroup.kind == "sandbox" and not sandboxes:
             continue
-        one = oom.Candidate(
+        one = oom.OOMCandidate(
             process.pid, process.name, process.cgroup, process.oom_score_adj, process.memory, process.page_tables
         )
         points = oom.badness(one, total)
@@ -140,7 +140,7 @@ def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: boo
     return sorted(rows, key=lambda row: -row["badness"])
 
 
-def oom_row(one: oom.Candidate, name: str, qos: str, points: int) -> OomRow:
+def oom_row(one: oom.OOMCandidate, name: str, qos: str, points: int) -> OomRow:
     """One line of the ranking."""
     return {
         "name": name,
@@ -153,13 +153,13 @@ def oom_row(one: oom.Candidate, name: str, qos: str, points: int) -> OomRow:
     }
 
 
-def mark_refused(row: OomRow, one: oom.Candidate, wanted: int, total_pages: int, why: str) -> None:
+def mark_refused(row: OomRow, one: oom.OOMCandidate, wanted: int, total_pages: int, why: str) -> None:
     """Write into a row what the kubelet wanted and the host refused, and the points that it would have with that."""
     row["refused"], row["why"] = wanted, why
     row["wanted_badness"] = oom.badness(one._replace(oom_score_adj=wanted), total_pages) or 0
 
 
-class Reading(NamedTuple):
+class MetricReading(NamedTuple):
     """What one cgroup shows of a metric.
 
     Attributes:
@@ -191,7 +191,7 @@ class Meter:
         self._before: dict[str, tuple[float, float, float]] = {}
         self._ran: dict[str, tuple[float, float, float]] = {}
 
-    def read(self, cgroups: Sequence[Cgroup], seconds: float) -> dict[str, Reading]:
+    def read(self, cgroups: Sequence[Cgroup], seconds: float) -> dict[str, MetricReading]:
         """The metric of each cgroup, by name; one that has gone is left out.
 
         Args:
@@ -206,19 +206,19 @@ class Meter:
                 self._before.pop(cgroup.path, None)
         return found
 
-    def _one(self, path: str, seconds: float) -> Reading:
+    def _one(self, path: str, seconds: float) -> MetricReading:
         version = self.node.desired().version
         if self.metric == "memory":
             limit = self._read(path, MEMORY_LIMIT[version]) if path != "/" else "max"
             no_limit = limit in ("max", str(UNLIMITED_V1))
-            return Reading(float(self._read(path, MEMORY_USAGE[version])), None if no_limit else float(limit))
+            return MetricReading(float(self._read(path, MEMORY_USAGE[version])), None if no_limit else float(limit))
         if self.metric == "cpu":
             used = cpu_seconds(partial(self._read, path), version)
-            return Reading(self._rate(path, seconds, used, seconds), self._quota(path, version))
+            return MetricReading(self._rate(path, seconds, used, seconds), self._quota(path, version))
         stat = dict(line.split() for line in self._read(path, "cpu.stat").splitlines())
         periods, throttled = float(stat.get("nr_periods", 0)), float(stat.get("nr_throttled", 0))
         rate = self._rate(path, periods, throttled, seconds)
-        return Reading(None if rate is None else 100 * rate, None, self._parts(path, seconds, stat, version))
+        return MetricReading(None if rate is None else 100 * rate, None, self._parts(path, seconds, stat, version))
 
     def _parts(self, path: str, seconds: float, stat: dict[str, str], version: int) -> tuple[float, float] | None:
         """How much of the time since the last reading a cgroup ran and stood still.

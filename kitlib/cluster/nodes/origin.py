@@ -33,7 +33,7 @@ _SOME_HOSTS = {
 """Files that a controller has on some hosts only -> why one is missing."""
 
 
-class Refusal(NamedTuple):
+class HostRefusal(NamedTuple):
     """A feature that a real node's host does not grant.
 
     Attributes:
@@ -64,7 +64,7 @@ class Origin:
     version: Version | None = None
     nodes: tuple[str, ...] = ()
     kernel: str = ""
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[HostRefusal, ...] = ()
     lowest_score: int = LOWEST_SCORE
     cpus: int | None = None
     because: str = ""
@@ -111,7 +111,7 @@ COMPUTED = Origin("computed")
 
 def host_refusals(
     config: NodeConfig, *, lowest_score: int, cpus: int, controllers: Sequence[str]
-) -> tuple[Refusal, ...]:
+) -> tuple[HostRefusal, ...]:
     """Return the features that the kubelet wants and the host of a real node does not grant.
 
     Args:
@@ -122,13 +122,13 @@ def host_refusals(
     """
     found = []
     if lowest_score > SANDBOX_OOM_SCORE_ADJ:
-        found.append(Refusal(SCORE, f"no oom_score_adj below {lowest_score} is granted"))
+        found.append(HostRefusal(SCORE, f"no oom_score_adj below {lowest_score} is granted"))
     if "cpuset" in controllers and cpus < config.machine.cores:
-        found.append(Refusal(CPUS, f"{config.machine.cores} CPUs are declared and {cpus} can be used"))
+        found.append(HostRefusal(CPUS, f"{config.machine.cores} CPUs are declared and {cpus} can be used"))
     for controller in CONTROLLERS:
         wanted = controller != "hugetlb" or config.machine.huge_pages
         if wanted and controller not in controllers:
-            found.append(Refusal(controller, f"no {controller} controller, so its files are missing"))
+            found.append(HostRefusal(controller, f"no {controller} controller, so its files are missing"))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from kitlib.api.serialize import to_dict
 from kitlib.node.real import protocol
 
 
-class PodChanges(TypedDict, total=False):
+class SyncRequest(TypedDict, total=False):
     """What one `sync` request carries.
 
     Attributes:
@@ -35,7 +35,7 @@ class PodSync:
         """Of the pods that the node knows."""
         return self._sent.keys()
 
-    def changes(self, pods: Sequence[Pod]) -> PodChanges:
+    def changes(self, pods: Sequence[Pod]) -> SyncRequest:
         """What to send to a node that these pods are bound to; it counts as sent. Empty where nothing has changed."""
         now = {pod.metadata.uid: self._signature(pod) for pod in pods}
         if now == self._sent:

@@ -15,7 +15,7 @@ from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.waiting import CLIENTS
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Ended, Forever, Machine, NotFollowed, Program, ProgramError
+from kitlib.node.simulated.shell.machine import Data, Forever, Machine, NotFollowed, Program, ProgramError, ShellExit
 from kitlib.node.simulated.shell.machine import Result as ProgramResult
 
 PROMPT = "/ # "
@@ -25,7 +25,7 @@ _SHOWN = (
 )
 
 
-class CgroupFiles(Protocol):
+class CgroupReader(Protocol):
     """The cgroup file system of a node."""
 
     @property
@@ -38,7 +38,7 @@ class ExecNode(Protocol):
     """What the shell needs of a node."""
 
     @property
-    def cgroupfs(self) -> CgroupFiles: ...
+    def cgroupfs(self) -> CgroupReader: ...
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]: ...
     def pressure(self, resource: str) -> str: ...
     def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files: ...
@@ -48,7 +48,7 @@ class ExecNode(Protocol):
     ) -> MutableMapping[str, Data | None]: ...
 
 
-class Result(NamedTuple):
+class ExecResult(NamedTuple):
     """What a command wrote and its exit code."""
 
     stdout: str
@@ -164,9 +164,9 @@ class ContainerShell:
         text = f"{words[0]}: not found (a simulated container runs no programs; it knows {_SHOWN} and others)\n"
         return ProgramResult(err=text, code=127)
 
-    def run(self, words: Sequence[str]) -> Result:
+    def run(self, words: Sequence[str]) -> ExecResult:
         """Run one command, as `kubectl exec POD -- COMMAND` does."""
-        return self._collect(lambda: self._program(words)) if words else Result("", "", 0)
+        return self._collect(lambda: self._program(words)) if words else ExecResult("", "", 0)
 
     def _program(self, words: Sequence[str]) -> int:
         try:
@@ -177,15 +177,15 @@ class ContainerShell:
         self._machine.log(Data(result.err), error=True)
         return result.code
 
-    def line(self, text: str) -> Result:
+    def line(self, text: str) -> ExecResult:
         """Run one line of an interactive shell."""
         return self._collect(lambda: self._shell.run(text))
 
-    def _collect(self, run: Callable[[], int]) -> Result:
+    def _collect(self, run: Callable[[], int]) -> ExecResult:
         self._machine.begin()
         try:
             code = run()
-        except Ended as end:
+        except ShellExit as end:
             code = end.code
         except ProgramError as error:
             self._machine.log(Data(f"sh: {error}\n"), error=True)
@@ -197,7 +197,7 @@ class ContainerShell:
         except Forever:
             self._machine.log(Data(f"sh: {REFUSED}\n"), error=True)
             code = 1
-        return Result(self._machine.out.text, self._machine.err.text, code)
+        return ExecResult(self._machine.out.text, self._machine.err.text, code)
 
 
 def _find(name: str) -> Program | None:

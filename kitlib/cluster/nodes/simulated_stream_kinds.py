@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kitlib.api.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
-from kitlib.cluster.nodes.simulated_exec import ContainerShell, Result
+from kitlib.cluster.nodes.simulated_exec import ContainerShell, ExecResult
 from kitlib.cluster.nodes.terminal import LineDiscipline
-from kitlib.node.common.log import Line, Log, shown
+from kitlib.node.common.log import Log, LogLine, shown
 
 _LONGEST = 65536
 """Bytes of a line that are kept while its end has not come."""
@@ -105,7 +105,7 @@ class ShellStream:
             plain = text.replace("\r\n", "\n").replace("\n", "\r\n") if self._tty else text
             self._heard(StreamEvent(STDOUT if self._tty else channel, plain.encode()))
 
-    def _finish(self, result: Result) -> None:
+    def _finish(self, result: ExecResult) -> None:
         self._say(STDOUT, result.stdout)
         self._say(STDERR, result.stderr)
         self._end(result.code)
@@ -145,7 +145,7 @@ class LogStream:
         found = log()
         self._say(found.lines(tail=options.tail, since=options.since), found)
 
-    def _say(self, lines: list[Line], log: Log) -> None:
+    def _say(self, lines: list[LogLine], log: Log) -> None:
         text = b"".join(shown(line, self._options.timestamps) for line in lines)
         text += log.unfinished(self._options.timestamps) if log.over and self._options.tail != 0 else b""
         if self._left is not None:

@@ -24,7 +24,7 @@ KILLED = 137
 """Exit code of a command whose container has ended. Source: shells: 128 + SIGKILL."""
 
 
-class Followed(NamedTuple):
+class FollowedProcess(NamedTuple):
     """A stream that ends with a process.
 
     Attributes:
@@ -46,7 +46,7 @@ class SimulatedStreams(ABC):
     """
 
     no_ports = "a simulated container runs no programs and listens on no port; nodes of --kind docker can be reached"
-    followed: list[Followed]
+    followed: list[FollowedProcess]
 
     @abstractmethod
     def as_exec_node(self) -> ExecNode:
@@ -147,4 +147,4 @@ class SimulatedStreams(ABC):
     def _follow(self, stream: ShellStream | LogStream, namespace: str, pod: str, container: str) -> None:
         self.followed = [one for one in self.followed if one.stream.is_open]
         current = partial(self.pid, namespace, pod, container)
-        self.followed.append(Followed(stream, current(), current))
+        self.followed.append(FollowedProcess(stream, current(), current))

@@ -54,7 +54,7 @@ class Sleeping:
         """Do nothing: nothing runs in the container."""
 
 
-class Refused:
+class UnsupportedHook:
     """A hook that the kubelet cannot run. Source: handlerRunner.Run, its default case."""
 
     def answer(self) -> Answer:
@@ -76,7 +76,7 @@ def begin_hook(
     if handler.sleep is not None:
         return Sleeping(handler.sleep.seconds, clock)
     if handler.exec is None and handler.http_get is None:
-        return Refused()
+        return UnsupportedHook()
     return runtime.run_hook(state.id, worker.addressed(), state.container, handler)
 
 

@@ -16,7 +16,7 @@ KEPT = 64 * 1024
 MAX_LINE = 16 * 1024
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """A line of output.
 
     Attributes:
@@ -43,7 +43,7 @@ class Log:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._lines: deque[Line] = deque()
+        self._lines: deque[LogLine] = deque()
         self._kept, self._count = 0, 0
         self._rest, self._rest_at = b"", 0.0
         self.listeners: list[Callable[[bytes], None]] = []
@@ -74,7 +74,7 @@ class Log:
         self._rest += rest
 
     def _end_line(self, text: bytes) -> None:
-        self._lines.append(Line(self._count, self._rest_at if self._rest else self._now(), text))
+        self._lines.append(LogLine(self._count, self._rest_at if self._rest else self._now(), text))
         self._count, self._rest = self._count + 1, b""
         self._kept += len(text)
         while self._kept - len(self._lines[0].text) > KEPT:
@@ -86,14 +86,14 @@ class Log:
 
     def unfinished(self, timestamps: bool) -> bytes:
         """A last line without its end."""
-        return shown(Line(self._count, self._rest_at, self._rest), timestamps) if self._rest else b""
+        return shown(LogLine(self._count, self._rest_at, self._rest), timestamps) if self._rest else b""
 
     @property
     def count(self) -> int:
         """How many lines have come."""
         return self._count
 
-    def lines(self, first: int = 0, tail: int | None = None, since: float = 0.0) -> list[Line]:
+    def lines(self, first: int = 0, tail: int | None = None, since: float = 0.0) -> list[LogLine]:
         """The kept lines.
 
         Args:
@@ -108,7 +108,7 @@ class Log:
         return [line for line in found if line.at >= since]
 
 
-def shown(line: Line, timestamps: bool) -> bytes:
+def shown(line: LogLine, timestamps: bool) -> bytes:
     """A line as `kubectl logs` prints it, with `--timestamps` after its time."""
     if not timestamps:
         return line.text

@@ -32,7 +32,7 @@ class KubernetesError(KitError):
     """The cluster refuses a request, or does not answer: why, and what to do."""
 
 
-class Refused(KubernetesError):
+class RequestFailed(KubernetesError):
     """An answer other than 2xx.
 
     Attributes:
@@ -151,7 +151,7 @@ class Api:
         """One request; the answer as plain data, or as text where it is no JSON.
 
         Raises:
-            Refused: for any answer but 2xx, and where there is none.
+            RequestFailed: for any answer but 2xx, and where there is none.
         """
         from kubernetes.client.exceptions import ApiException
 
@@ -167,7 +167,7 @@ class Api:
         except ApiException as error:  # older clients raise it here, newer ones only when the answer becomes an object
             status, text = int(error.status or 0), error.body or b""
         except Exception as error:  # urllib3's own: no route, no name, a wrong certificate
-            raise Refused(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
+            raise RequestFailed(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
         raw = text if isinstance(text, bytes) else str(text).encode()
         if not 200 <= status < 300:
             raise refused(status, raw)
@@ -185,7 +185,7 @@ class Api:
         """A connected WebSocket to a container's streams.
 
         Raises:
-            Refused: where the API server does not switch protocols.
+            RequestFailed: where the API server does not switch protocols.
         """
         from kubernetes.stream.ws_client import create_websocket
 
@@ -198,7 +198,7 @@ class Api:
             status = int(getattr(error, "status_code", 0) or 0)
             if status:
                 raise refused(status, getattr(error, "resp_body", b"") or b"") from None
-            raise Refused(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
+            raise RequestFailed(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
 
     def _credentials(self) -> dict[str, str]:
         """The headers that say who asks; a token that has expired is fetched again by the client."""
@@ -206,15 +206,15 @@ class Api:
         return {one["key"]: one["value"] for one in settings().values() if one.get("value")}
 
 
-def refused(status: int, body: bytes) -> Refused:
+def refused(status: int, body: bytes) -> RequestFailed:
     """The refusal that an answer means; its body is a Status object, or whatever stands between."""
     try:
         told = msgspec.json.decode(body)
         if isinstance(told, dict) and told.get("kind") == "Status":
-            return Refused(status, str(told.get("reason") or ""), str(told.get("message") or ""))
+            return RequestFailed(status, str(told.get("reason") or ""), str(told.get("message") or ""))
     except msgspec.DecodeError:
         pass
-    return Refused(status, "", body.decode("utf-8", "replace").strip()[:300] or "no reason is given")
+    return RequestFailed(status, "", body.decode("utf-8", "replace").strip()[:300] or "no reason is given")
 
 
 def _innermost(error: BaseException) -> str:

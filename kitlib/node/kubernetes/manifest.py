@@ -87,7 +87,7 @@ class PodOptions:
 
 
 @dataclass(frozen=True)
-class Owner:
+class PodOwner:
     """Whose pods they are.
 
     Attributes:
@@ -107,7 +107,7 @@ class Owner:
 
 
 def node_pod(
-    pod: str, node: str, machine: MachineInfo, options: PodOptions, owner: Owner, *, systemd: bool = False
+    pod: str, node: str, machine: MachineInfo, options: PodOptions, owner: PodOwner, *, systemd: bool = False
 ) -> dict[str, Any]:
     """The manifest of one node.
 
@@ -152,7 +152,7 @@ def node_pod(
     return _pod(pod, node, container, volumes, options, owner)
 
 
-def control_pod(pod: str, options: PodOptions, owner: Owner) -> dict[str, Any]:
+def control_pod(pod: str, options: PodOptions, owner: PodOwner) -> dict[str, Any]:
     """The manifest of a control plane: of the nodes' image, with no right at all and nothing to write to."""
     container = {
         "name": CONTAINER,
@@ -183,7 +183,7 @@ def _pod(
     container: dict[str, Any],
     volumes: list[dict[str, Any]],
     options: PodOptions,
-    owner: Owner,
+    owner: PodOwner,
 ) -> dict[str, Any]:
     labels = {"app.kubernetes.io/name": "kitlib-node", NODE: label_value(node), OWNER: owner.label}
     if owner.run:

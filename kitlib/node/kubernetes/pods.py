@@ -21,8 +21,8 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.node.kubernetes import manifest, refusals
 from kitlib.node.kubernetes.attach import AttachStream
-from kitlib.node.kubernetes.client import Api, KubernetesError, Place, Refused, own_namespace
-from kitlib.node.kubernetes.manifest import CONTAINER, NODE, OWNED_BY, OWNER, Owner
+from kitlib.node.kubernetes.client import Api, KubernetesError, Place, RequestFailed, own_namespace
+from kitlib.node.kubernetes.manifest import CONTAINER, NODE, OWNED_BY, OWNER, PodOwner
 from kitlib.node.real.container import owner as this_process
 from kitlib.node.real.container import runs_here
 from kitlib.node.real.link import Link
@@ -81,7 +81,7 @@ def check_rights(api: Api) -> None:
         }
         try:
             said = api.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
-        except Refused as error:
+        except RequestFailed as error:
             if error.code in (0, 401):
                 raise KubernetesError(f"node pods: {refusals.explained(error, api.namespace)}") from None
             return  # a cluster that answers no reviews refuses the request itself, and says why
@@ -95,14 +95,14 @@ def check_rights(api: Api) -> None:
         raise refusals.missing_rights(missing, api.namespace)
 
 
-def owner_of(api: Api) -> Owner:
+def owner_of(api: Api) -> PodOwner:
     """This process as the owner of pods; with the pod in which it runs, where that is in the same namespace."""
     run, reference = os.environ.get("KITLIB_RUN", ""), None
     if own_namespace() == api.namespace:
-        with suppress(Refused):  # it may not be read, or has another name than this host
+        with suppress(RequestFailed):  # it may not be read, or has another name than this host
             own = api.request("GET", api.pods(os.environ.get("POD_NAME") or platform.node()))
             reference = {"apiVersion": "v1", "kind": "Pod"} | {k: own["metadata"][k] for k in ("name", "uid")}
-    return Owner(this_process(), run, reference)
+    return PodOwner(this_process(), run, reference)
 
 
 def start(
@@ -138,7 +138,7 @@ def start(
         if held is not None:
             held.close()
         delete(api, name)
-        if isinstance(error, Refused):
+        if isinstance(error, RequestFailed):
             raise refusals.of_request(error, node, api.namespace) from None
         raise
 
@@ -172,11 +172,11 @@ def _attach(api: Api, node: str, name: str) -> AttachStream:
     """The stream of a pod that runs; one that ends just now says why.
 
     Raises:
-        Refused, KubernetesError: naming the rule, or the container's last words.
+        RequestFailed, KubernetesError: naming the rule, or the container's last words.
     """
     try:
         return AttachStream(api.attach(name, CONTAINER))
-    except Refused as error:
+    except RequestFailed as error:
         if error.code in (400, 404, 500):
             _wait(api, node, name, 0.0, threading.Event())
         raise
@@ -186,7 +186,7 @@ def _last_words(api: Api, name: str) -> str:
     """The end of a container's log; "" where there is none, or it may not be read."""
     try:
         return " / ".join(str(api.request("GET", api.pods(name, "log"), tailLines=5)).splitlines())[-400:]
-    except Refused:
+    except RequestFailed:
         return ""
 
 
@@ -194,7 +194,7 @@ def delete(api: Api, name: str) -> bool:
     """Delete a pod; False where the cluster does not answer or refuses."""
     try:
         api.request("DELETE", api.pods(name), timeout=GONE_WITHIN, gracePeriodSeconds=manifest.GRACE)
-    except Refused as error:
+    except RequestFailed as error:
         return error.code == 404
     return True
 
@@ -205,7 +205,7 @@ def wait_until_gone(api: Api, names: Iterable[str], within: float = GONE_WITHIN)
     while left:
         try:
             left = [name for name in left if _exists(api, name)]
-        except Refused:
+        except RequestFailed:
             return left
         if not left or time.monotonic() >= deadline:
             return left
@@ -217,7 +217,7 @@ def wait_until_gone(api: Api, names: Iterable[str], within: float = GONE_WITHIN)
 def _exists(api: Api, name: str) -> bool:
     try:
         api.request("GET", api.pods(name), timeout=GONE_WITHIN)
-    except Refused as error:
+    except RequestFailed as error:
         if error.code == 404:
             return False
         raise
@@ -231,7 +231,7 @@ def sweep(api: Api) -> list[str]:
         Their names; nothing where pods may not be listed.
     """
     removed = []
-    with suppress(Refused):
+    with suppress(RequestFailed):
         for pod in api.request("GET", api.pods(), labelSelector=NODE)["items"]:
             held = str((pod["metadata"].get("annotations") or {}).get(OWNED_BY, ""))
             if (runs_here(held) is False or _left(pod)) and delete(api, pod["metadata"]["name"]):
@@ -263,7 +263,7 @@ def reap(label: str, kubeconfig: str, context: str, namespace: str) -> None:
         api = Api(Place(kubeconfig, context, namespace))
         last = time.monotonic()
         while time.monotonic() < last + LOOKS_FOR:
-            with suppress(Refused):  # the cluster may be about to come back
+            with suppress(RequestFailed):  # the cluster may be about to come back
                 for pod in api.request("GET", api.pods(), labelSelector=f"{OWNER}={label}")["items"]:
                     if not pod["metadata"].get("deletionTimestamp"):
                         last = time.monotonic()

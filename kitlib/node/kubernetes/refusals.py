@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kitlib.node.kubernetes.client import KubernetesError, Refused
+from kitlib.node.kubernetes.client import KubernetesError, RequestFailed
 
 GRANTS = "kitlib workshop --namespace {namespace} prints the manifest that an administrator applies"
 NEVER = ("ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff", "RegistryUnavailable")
@@ -20,12 +20,12 @@ NEVER = ("ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePul
 BROKEN = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", "CrashLoopBackOff")
 
 
-def of_request(error: Refused, node: str, namespace: str) -> KubernetesError:
+def of_request(error: RequestFailed, node: str, namespace: str) -> KubernetesError:
     """What a refused request for a node pod means."""
     return KubernetesError(f"node {node}: {explained(error, namespace)}")
 
 
-def explained(error: Refused, namespace: str) -> str:
+def explained(error: RequestFailed, namespace: str) -> str:
     """The rule that refused, what it said, and what to do."""
     said, grants = error.message, GRANTS.format(namespace=namespace)
     if error.code == 0:

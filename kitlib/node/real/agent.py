@@ -32,7 +32,7 @@ from kitlib.node.real import capabilities, mounts, protocol, swap
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.introspection import Introspection
 from kitlib.node.real.runtime import CrunRuntime
-from kitlib.node.real.streams import Streams
+from kitlib.node.real.streams import NodeStreams
 from kitlib.node.real.system import RealSystem, system_ooms
 
 TICK = 0.5
@@ -139,7 +139,7 @@ class Agent:
         self._kubelet: Kubelet | None = None
         self._runtime: CrunRuntime | None = None
         self._introspection: Introspection | None = None
-        self._streams: Streams | None = None
+        self._streams: NodeStreams | None = None
         self._bound: dict[str, Pod] = {}
         self._kills = 0
         self._guard: Guard[str] = Guard("agent", self._say)
@@ -288,7 +288,7 @@ class Agent:
         self._kubelet.objects.find = lambda reference: self._objects.get(reference)
         self._runtime = runtime
         self._introspection = Introspection(self._kubelet, cgroups, runtime, self.clock)
-        self._streams = Streams(runtime, self._introspection.state, self._owner.send)
+        self._streams = NodeStreams(runtime, self._introspection.state, self._owner.send)
         self._does |= self._introspection.requests() | self._streams.requests()
         if systemd is not None:
             self._does["unit"] = systemd.systemd.show

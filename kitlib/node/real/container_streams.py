@@ -22,7 +22,7 @@ class Started(NamedTuple):
     input: int
 
 
-class ContainerStreams:
+class ContainerPipes:
     """Made before the runtime starts, kept or closed after it.
 
     Args:

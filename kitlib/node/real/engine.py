@@ -41,7 +41,7 @@ class EngineError(KitError):
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class EngineEndpoint:
     """Where an engine may listen.
 
     Attributes:
@@ -58,7 +58,7 @@ class Endpoint:
 
 
 @guarded("engine settings")
-def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[Endpoint]:
+def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[EngineEndpoint]:
     """Return the places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
 
     A place that may not be looked into is not among them; see `closed_places`.
@@ -76,14 +76,14 @@ def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = 
     known = os.environ if environment is None else environment
     home = home or _home()
     if known.get("DOCKER_HOST"):
-        return [Endpoint("", f"{_DOCKER_HOST}{known['DOCKER_HOST']}")]
+        return [EngineEndpoint("", f"{_DOCKER_HOST}{known['DOCKER_HOST']}")]
     configured = Path(known.get("DOCKER_CONFIG") or home / ".docker")
     name = known.get("DOCKER_CONTEXT") or _current_context(configured)
     if name and name != "default":
         return [_context(configured, name)]
     if sys.platform == "win32":
-        return [Endpoint(f"npipe:////./pipe/{pipe}", f"the pipe {pipe}") for pipe in PIPES]
-    return [Endpoint(f"unix://{path}", str(path)) for path in _sockets(known, home) if _is_there(path)]
+        return [EngineEndpoint(f"npipe:////./pipe/{pipe}", f"the pipe {pipe}") for pipe in PIPES]
+    return [EngineEndpoint(f"unix://{path}", str(path)) for path in _sockets(known, home) if _is_there(path)]
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _current_context(configured: Path) -> str:
     return str(found.get("currentContext", "")) if isinstance(found, dict) else ""
 
 
-def _context(configured: Path, name: str) -> Endpoint:
+def _context(configured: Path, name: str) -> EngineEndpoint:
     directory = hashlib.sha256(name.encode()).hexdigest()
     place = configured / "contexts" / "meta" / directory / "meta.json"
     try:
@@ -197,7 +197,7 @@ def _context(configured: Path, name: str) -> Endpoint:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(f"Docker context {name!r}: {place} cannot be read ({type(error).__name__})") from error
     tls = configured / "contexts" / "tls" / directory / "docker"
-    return Endpoint(host, f"Docker context {name}", str(tls) if os.path.isdir(tls) else "", verify)
+    return EngineEndpoint(host, f"Docker context {name}", str(tls) if os.path.isdir(tls) else "", verify)
 
 
 def connect(environment: Mapping[str, str] | None = None) -> Any:
@@ -205,7 +205,7 @@ def connect(environment: Mapping[str, str] | None = None) -> Any:
     return reach(environment)[0]
 
 
-def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
+def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, EngineEndpoint]:
     """A client of the first engine that answers, and where that is.
 
     Returns:
@@ -247,7 +247,7 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
     raise EngineError(f"no container engine answers: {where}. {way}, or use Cluster.simulated()")
 
 
-def _check_ssh(endpoint: Endpoint) -> None:
+def _check_ssh(endpoint: EngineEndpoint) -> None:
     """Refuse an engine behind SSH if the SDK lacks the package for it, which would cause a NameError.
 
     Raises:
@@ -258,7 +258,7 @@ def _check_ssh(endpoint: Endpoint) -> None:
         raise EngineError("an engine behind SSH needs the package paramiko: pip install 'docker[ssh]'")
 
 
-def _patient_client(docker: Any, endpoint: Endpoint) -> Any:
+def _patient_client(docker: Any, endpoint: EngineEndpoint) -> Any:
     """A client. The SDK walks through the environment, and fails where a thread changes it meanwhile: once more."""
     for _ in range(5):
         try:
@@ -268,7 +268,7 @@ def _patient_client(docker: Any, endpoint: Endpoint) -> Any:
     return _client(docker, endpoint)
 
 
-def _client(docker: Any, endpoint: Endpoint) -> Any:
+def _client(docker: Any, endpoint: EngineEndpoint) -> Any:
     """A client with little patience; it has asked the engine for its version already."""
     if endpoint.tls:
         tls = {"tls": _tls(docker, Path(endpoint.tls), endpoint.verify)}

@@ -13,14 +13,14 @@ from typing import Protocol
 import msgspec
 
 from kitlib.api.errors import KitError
-from kitlib.node.real.container_streams import ContainerStreams, Started
+from kitlib.node.real.container_streams import ContainerPipes, Started
 from kitlib.node.real.state_files import STATE, read
 
 
 class Crun(Protocol):
     """Runs crun to its end; its exit code."""
 
-    def __call__(self, *words: str, streams: ContainerStreams | None = None) -> int: ...
+    def __call__(self, *words: str, streams: ContainerPipes | None = None) -> int: ...
 
 
 def start_exec(crun: Crun, identity: str, command: Sequence[str], number: int, *, stdin: bool, tty: bool) -> Started:
@@ -42,7 +42,7 @@ def start_exec(crun: Crun, identity: str, command: Sequence[str], number: int, *
         process = msgspec.json.decode(file.read())["process"]
     with open(f"{place}.json", "wb") as file:
         file.write(msgspec.json.encode({**process, "args": list(command), "terminal": tty}))
-    streams = ContainerStreams(f"{place}.console", tty=tty, stdin=stdin, errors=True)
+    streams = ContainerPipes(f"{place}.console", tty=tty, stdin=stdin, errors=True)
     words = [f"--log={place}.log", "exec", "--detach", f"--pid-file={place}.pid", f"--process={place}.json"]
     try:
         code = crun(*words, *streams.options, identity, streams=streams)

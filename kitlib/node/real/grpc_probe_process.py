@@ -47,11 +47,11 @@ _LENGTHS = (
 """Symbol -> bits of its code, A = 5; the code is canonical. Source: RFC 7541, appendix B."""
 
 
-class Ended(Exception):
+class CallEnded(Exception):
     """The call has ended without an answer; the text is what is to be told."""
 
 
-class Line:
+class ProbeConnection:
     """A connection that is read and written until a moment."""
 
     def __init__(self, peer: socket.socket, deadline: float) -> None:
@@ -89,11 +89,11 @@ class Line:
         self.peer.settimeout(left)
 
 
-def connect(host: str, port: int, deadline: float) -> Line:
+def connect(host: str, port: int, deadline: float) -> ProbeConnection:
     """Connect and exchange settings, again and again until the deadline. Source: grpc.WithBlock."""
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
-            line = Line(socket.create_connection((host, port), deadline - time.monotonic()), deadline)
+            line = ProbeConnection(socket.create_connection((host, port), deadline - time.monotonic()), deadline)
             line.peer.sendall(PREFACE)
             line.send(SETTINGS, 0, 0, b"\x00\x01\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00")  # no table, no pushes
             if next(line.frames())[0] == SETTINGS:
@@ -101,10 +101,10 @@ def connect(host: str, port: int, deadline: float) -> Line:
                 return line
             line.peer.close()
         time.sleep(max(0.0, min(0.1, deadline - time.monotonic())))
-    raise Ended("connect")
+    raise CallEnded("connect")
 
 
-def ask(line: Line, authority: str, agent: str, service: str) -> str:
+def ask(line: ProbeConnection, authority: str, agent: str, service: str) -> str:
     """Call Check and tell what it answers."""
     name = service.encode()
     body = b"\x0a" + _varint(len(name)) + name if name else b""
@@ -122,11 +122,11 @@ def ask(line: Line, authority: str, agent: str, service: str) -> str:
         elif kind == PING and not flags & ACK:
             line.send(PING, ACK, 0, payload)
         elif kind == GOAWAY:
-            raise Ended(f"error {UNAVAILABLE} closing transport due to: connection error")
+            raise CallEnded(f"error {UNAVAILABLE} closing transport due to: connection error")
         elif kind == RST_STREAM:
             code = int.from_bytes(payload, "big")
             text = f"stream terminated by RST_STREAM with error code: {code}"
-            raise Ended(f"error {STREAM_ERRORS.get(code, INTERNAL)} {text}")
+            raise CallEnded(f"error {STREAM_ERRORS.get(code, INTERNAL)} {text}")
         elif kind == DATA:
             answer += _unpadded(payload, flags)
             ends = bool(flags & END_STREAM)
@@ -157,7 +157,7 @@ def _check_response(headers: dict[str, str]) -> None:
     elif not content.startswith("application/grpc"):
         wrong.append(f'transport: received unexpected content-type "{content}"')
     if wrong and not ("grpc-status" in headers and status == "200"):
-        raise Ended(f"error {HTTP_STATUSES.get(status, UNKNOWN)} {'; '.join(wrong)}")
+        raise CallEnded(f"error {HTTP_STATUSES.get(status, UNKNOWN)} {'; '.join(wrong)}")
 
 
 def status_of(message: bytes) -> int:
@@ -264,7 +264,7 @@ def main(seconds: str, host: str, port: str, authority: str, agent: str, service
     deadline = time.monotonic() + float(seconds)
     try:
         print(ask(connect(host, int(port), deadline), authority, agent, service))
-    except Ended as ended:
+    except CallEnded as ended:
         print(str(ended))
         return 0 if str(ended).startswith("error") else 1
     except TimeoutError:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kitlib.node.real.engine import Endpoint, asking
+from kitlib.node.real.engine import EngineEndpoint, asking
 
 PODMAN = "Podman"
 _CONTROLLERS = {
@@ -60,7 +60,7 @@ class Host:
         return f"{self.name} {self.version} on {self.system}, cgroup v{self.cgroup}, driver {self.driver}"
 
 
-def host_of(client: Any, endpoint: Endpoint) -> Host:
+def host_of(client: Any, endpoint: EngineEndpoint) -> Host:
     """Ask an engine.
 
     Raises:

@@ -39,7 +39,7 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Machine:
+class HostMachine:
     """The properties of the machine that the commands depend on.
 
     Attributes:
@@ -57,12 +57,12 @@ class Machine:
     find: Callable[[str], str]
 
 
-def this_machine(environment: Mapping[str, str] | None = None) -> Machine:
+def this_machine(environment: Mapping[str, str] | None = None) -> HostMachine:
     """Return this machine and user."""
     known = os.environ if environment is None else environment
     path = os.pathsep.join([known.get("PATH", os.defpath), *SBIN])
     user = os.geteuid() if hasattr(os, "geteuid") else 1
-    return Machine(
+    return HostMachine(
         sys.platform,
         os.path.isdir("/run/systemd/system"),  # sd_booted(3)
         user == 0,
@@ -71,7 +71,7 @@ def this_machine(environment: Mapping[str, str] | None = None) -> Machine:
     )
 
 
-def installed(machine: Machine | None = None) -> list[Installed]:
+def installed(machine: HostMachine | None = None) -> list[Installed]:
     """Return the engines that are installed, whether they run or not."""
     here = machine or this_machine()
     if here.platform == "darwin":
@@ -81,7 +81,7 @@ def installed(machine: Machine | None = None) -> list[Installed]:
     return _on_linux(here)
 
 
-def not_running(machine: Machine | None = None) -> list[Installed]:
+def not_running(machine: HostMachine | None = None) -> list[Installed]:
     """Return the installed engines that do not listen. One that refuses this user counts as listening."""
     return [one for one in installed(machine) if not (one.socket and _listens(one.socket))]
 
@@ -99,7 +99,7 @@ def _listens(path: str) -> bool:
     return True
 
 
-def _on_linux(here: Machine) -> list[Installed]:
+def _on_linux(here: HostMachine) -> list[Installed]:
     sudo = "" if here.root else "sudo "
     found = []
     if program := here.find("dockerd"):
@@ -118,7 +118,7 @@ def _on_linux(here: Machine) -> list[Installed]:
     return found
 
 
-def _on_macos(here: Machine) -> list[Installed]:
+def _on_macos(here: HostMachine) -> list[Installed]:
     found = []
     applications = (("Docker Desktop", "Docker"), ("OrbStack", "OrbStack"), ("Rancher Desktop", "Rancher Desktop"))
     for name, application in applications:
@@ -140,7 +140,7 @@ def _on_macos(here: Machine) -> list[Installed]:
     return found
 
 
-def _on_windows(here: Machine) -> list[Installed]:
+def _on_windows(here: HostMachine) -> list[Installed]:
     found = []
     place = os.path.join(os.environ.get("PROGRAMFILES", r"C:\Program Files"), "Docker", "Docker", "Docker Desktop.exe")
     if os.path.exists(place):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 
-class Counters(Protocol):
+class OOMCounterReader(Protocol):
     """Who reads the counters."""
 
     def oom_kills(self, path: str) -> int:
@@ -32,7 +32,7 @@ class OomCounts:
         cgroups: where the counters are read.
     """
 
-    def __init__(self, cgroups: Counters) -> None:
+    def __init__(self, cgroups: OOMCounterReader) -> None:
         self._cgroups = cgroups
         self._counted: dict[str, int] = {}
 

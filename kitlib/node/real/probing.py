@@ -21,7 +21,7 @@ from kitlib.api.release import Release
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
 from kitlib.node.common.probes import declared_answer, grpc_answer, grpc_authority, http_url, port_of, timed_out
 from kitlib.node.real import listening, spawn
-from kitlib.node.real.container_streams import ContainerStreams, Started
+from kitlib.node.real.container_streams import ContainerPipes, Started
 from kitlib.node.real.running import Running
 
 MAX_OUTPUT = 10 * 1024
@@ -218,7 +218,7 @@ class Probing:
         return any(inode in own for table in ("tcp", "tcp6") for inode in listening.listeners(table, port))
 
     def _start(self, words: list[str]) -> Started:
-        streams = ContainerStreams("")
+        streams = ContainerPipes("")
         try:
             pid = spawn.start([*_PYTHON, *words], streams.given[0])
             output, inputs, _ = streams.keep()

@@ -38,7 +38,7 @@ MAX_DEPTH = 60
 """Levels of a message: a Pod has at most 15 of its own."""
 
 
-class Event(msgspec.Struct, frozen=True, tag_field="report", tag="event"):
+class EventReport(msgspec.Struct, frozen=True, tag_field="report", tag="event"):
     """An event about a pod (namespace, name, UID), a part of it, or the node ([])."""
 
     kind: Literal["Normal", "Warning"]
@@ -48,7 +48,7 @@ class Event(msgspec.Struct, frozen=True, tag_field="report", tag="event"):
     field: str = ""
 
 
-class Status(msgspec.Struct, frozen=True, tag_field="report", tag="status"):
+class StatusReport(msgspec.Struct, frozen=True, tag_field="report", tag="status"):
     pod: tuple[str, str, str]
     status: dict[str, Any]
 
@@ -69,10 +69,10 @@ class LeaseRenewal(msgspec.Struct, frozen=True, tag_field="report", tag="lease")
     """The kubelet renews its Lease."""
 
 
-Report = Event | Status | Gone | NodeCondition | Busy | LeaseRenewal
+Report = EventReport | StatusReport | Gone | NodeCondition | Busy | LeaseRenewal
 
 
-class Sample(msgspec.Struct, frozen=True):
+class WatchSample(msgspec.Struct, frozen=True):
     watch: int
     at: float
     values: list[str | None]
@@ -100,13 +100,13 @@ class ErrorData(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class AgentResponse(msgspec.Struct, frozen=True):
     id: int
     ok: Any = None
     error: dict[str, Any] | None = None
 
 
-class Facts(msgspec.Struct, frozen=True):
+class AgentFacts(msgspec.Struct, frozen=True):
     """What a node says of itself when it has started."""
 
     version: Literal[1, 2]
@@ -120,7 +120,7 @@ class Facts(msgspec.Struct, frozen=True):
     began: float
 
 
-class Process(msgspec.Struct, frozen=True):
+class ProcessReport(msgspec.Struct, frozen=True):
     """What /proc says about a process of a container."""
 
     namespace: str
@@ -152,7 +152,7 @@ class TreeData(msgspec.Struct, frozen=True):
     ]
 
 
-class KernelLog(msgspec.Struct, frozen=True):
+class KernelLogLines(msgspec.Struct, frozen=True):
     lines: list[str]
     why: str
 
@@ -169,12 +169,12 @@ ANSWERS: dict[str, Any] = {
     "exists": bool,
     "children": list[str],
     "timeline": list[list[Any]],
-    "processes": list[Process],
+    "processes": list[ProcessReport],
     "usages": list[tuple[str, str, str, float, int]],
     "usage": int,
     "total_usage": tuple[float, int],
-    "kernel_log": KernelLog,
-    "start": Facts,
+    "kernel_log": KernelLogLines,
+    "start": AgentFacts,
     "unit": dict[str, Any],
 }
 """Request -> the type of its answer."""
@@ -246,8 +246,8 @@ def check_message(message: Mapping[str, Any]) -> None:
     Raises:
         KitError: where it does not.
     """
-    kind: Any = Answer
-    for name, one in (("report", Report), ("watch", Sample), ("stream", StreamMessage)):
+    kind: Any = AgentResponse
+    for name, one in (("report", Report), ("watch", WatchSample), ("stream", StreamMessage)):
         if name in message:
             kind = one
             break

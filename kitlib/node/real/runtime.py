@@ -32,7 +32,7 @@ from kitlib.node.common.log import Log
 from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
-from kitlib.node.real.container_streams import ContainerStreams, Started
+from kitlib.node.real.container_streams import ContainerPipes, Started
 from kitlib.node.real.exec import start_exec
 from kitlib.node.real.killing import Killing
 from kitlib.node.real.no_images import NoImages
@@ -41,7 +41,7 @@ from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Newest, Running
 from kitlib.node.real.state_files import STATE, read, remove
 from kitlib.node.real.usage import cpu_seconds, memory_of
-from kitlib.node.real.users import Users
+from kitlib.node.real.users import CrunUsers
 
 if TYPE_CHECKING:
     from kitlib.node.real.systemd import SystemdCgroupFS
@@ -52,7 +52,7 @@ TIMEOUT = 120.0
 """Seconds that the runtime has for one request. Source: KubeletConfiguration runtimeRequestTimeout."""
 
 
-class CrunRuntime(NoImages, Users):
+class CrunRuntime(NoImages, CrunUsers):
     """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime` with crun.
 
     Args:
@@ -148,7 +148,7 @@ class CrunRuntime(NoImages, Users):
             mounts=places,
             terminal=container.tty,
         )
-        streams = ContainerStreams(f"{STATE}/console", tty=container.tty, stdin=container.stdin)
+        streams = ContainerPipes(f"{STATE}/console", tty=container.tty, stdin=container.stdin)
         try:
             self._run(identity, config, cgroup, container.name, streams)
             running = self.containers[identity]
@@ -329,7 +329,7 @@ class CrunRuntime(NoImages, Users):
         config: dict[str, object],
         cgroup: Cgroup,
         name: str,
-        streams: ContainerStreams | None = None,
+        streams: ContainerPipes | None = None,
     ) -> None:
         """`crun run --detach`: create and start in one. What an earlier container of this id left is cleared first."""
         self.cgroups.expect_processes()
@@ -360,7 +360,7 @@ class CrunRuntime(NoImages, Users):
         if self._systemd is not None:
             self._systemd.take_over(cgroup)
 
-    def _crun(self, *words: str, streams: ContainerStreams | None = None) -> int:
+    def _crun(self, *words: str, streams: ContainerPipes | None = None) -> int:
         """Its exit code. Raises: TimeoutError, OSError."""
         output, inputs, errors = streams.given if streams is not None else (-1, -1, -1)
         command = [*_CRUN, *words]

@@ -31,7 +31,7 @@ STDOUT, STDERR = 1, 2
 Send = Callable[[Mapping[str, Any]], None]
 
 
-class Stream:
+class NodeStream:
     """One stream.
 
     Args:
@@ -157,7 +157,7 @@ class _Follow:
     rest: bytes
 
 
-class Streams:
+class NodeStreams:
     """The streams of one node.
 
     Args:
@@ -168,7 +168,7 @@ class Streams:
 
     def __init__(self, runtime: CrunRuntime, state: Callable[[str, str, str], ContainerState], send: Send) -> None:
         self._runtime, self._state, self._send = runtime, state, send
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, NodeStream] = {}
         self._follows: dict[int, _Follow] = {}
         self._detach: dict[int, tuple[Log, Callable[[bytes], None]]] = {}
         self._once: dict[int, Running] = {}
@@ -186,7 +186,7 @@ class Streams:
     ) -> None:
         """Run a command in a container."""
         running = self._running(namespace, pod, container)
-        stream = Stream(number, self._send)
+        stream = NodeStream(number, self._send)
 
         def ended(code: int) -> None:
             stream.code = code
@@ -201,7 +201,7 @@ class Streams:
     def attach(self, number: int, namespace: str, pod: str, container: str, stdin: bool, tty: bool) -> None:
         """Take part in a container's own input and output."""
         running = self._running(namespace, pod, container)
-        stream = Stream(number, self._send)
+        stream = NodeStream(number, self._send)
         if stdin and running.input < 0:
             raise KitError(f"container {running.name} does not read standard input (stdin: true is not set)")
         stream.input, stream.tty, stream.close_input = (running.input if stdin else -1), tty, False
@@ -235,7 +235,7 @@ class Streams:
         log = self._runtime.log(state.id, previous)
         if log is None and previous:
             raise NotFound("logs", f'previous terminated container "{container}" in pod "{pod}"')
-        stream = self._streams[number] = Stream(number, self._send)
+        stream = self._streams[number] = NodeStream(number, self._send)
         if log is None:
             stream.end()
             self._forget(stream)
@@ -258,7 +258,7 @@ class Streams:
             raise NotFound("processes", f"{namespace}/{pod}")
         pids = [pid for one in running for pid in self._runtime.cgroups.procs(one.cgroup)]
         descriptor = listening.connect(pids, port)
-        stream = self._streams[number] = Stream(number, self._send)
+        stream = self._streams[number] = NodeStream(number, self._send)
         stream.outputs, stream.input = {descriptor: STDOUT}, descriptor
 
     def _ids(self, namespace: str, pod: str) -> list[str]:
@@ -304,15 +304,15 @@ class Streams:
 
     # What the agent's loop needs.
 
-    def reads(self) -> dict[int, Stream]:
+    def reads(self) -> dict[int, NodeStream]:
         """The descriptors to wait for, of streams that may send."""
         return {fd: stream for stream in self._streams.values() if stream.credit > 0 for fd in stream.outputs}
 
-    def writes(self) -> dict[int, Stream]:
+    def writes(self) -> dict[int, NodeStream]:
         """The descriptors that input waits for."""
         return {stream.input: stream for stream in self._streams.values() if stream.writes}
 
-    def happened(self, descriptor: int, stream: Stream) -> None:
+    def happened(self, descriptor: int, stream: NodeStream) -> None:
         """A descriptor is ready."""
         if stream.writes and stream.input == descriptor:
             stream.flush()
@@ -329,7 +329,7 @@ class Streams:
                 stream.end()
             self._settle(stream)
 
-    def _settle(self, stream: Stream) -> None:
+    def _settle(self, stream: NodeStream) -> None:
         """End a stream whose process has ended and whose output has been sent."""
         if stream.code is not None:
             for descriptor in list(stream.outputs):
@@ -342,10 +342,10 @@ class Streams:
         if stream.finished:
             self._forget(stream)
 
-    def _is_log(self, stream: Stream) -> bool:
+    def _is_log(self, stream: NodeStream) -> bool:
         return stream.number in self._follows or stream.number in self._detach
 
-    def _send_log(self, stream: Stream) -> None:
+    def _send_log(self, stream: NodeStream) -> None:
         one = self._follows.get(stream.number)
         if one is None or stream.finished:
             return
@@ -366,7 +366,7 @@ class Streams:
         if not one.rest and (not one.follow or (one.log.over and one.next >= one.log.count)):
             stream.end()
 
-    def _forget(self, stream: Stream) -> None:
+    def _forget(self, stream: NodeStream) -> None:
         self._follows.pop(stream.number, None)
         held = self._detach.pop(stream.number, None)
         if held is not None:

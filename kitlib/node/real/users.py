@@ -6,7 +6,7 @@ from kitlib.api.core import Container, LinuxContainerUser, Pod
 from kitlib.node.real import oci
 
 
-class Users:
+class CrunUsers:
     """What a runtime that uses crun says of itself and of its containers' users."""
 
     name = "crun"

@@ -255,7 +255,7 @@ class Allocation:
             self._kernel.end(one, KILLED, killed_at=path)
         return True
 
-    def _group_of(self, victim: oom.Candidate, path: str) -> list[Process] | None:
+    def _group_of(self, victim: oom.OOMCandidate, path: str) -> list[Process] | None:
         """Everything below the highest cgroup with memory.oom.group between the victim and `path`; None = no such."""
         highest = None
         if self._kernel.version == 2:

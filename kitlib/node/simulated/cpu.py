@@ -34,7 +34,7 @@ from kitlib.node.simulated.cpu_sharing import EPSILON, TASK_WEIGHT, task_weight,
 from kitlib.node.simulated.pressure import Pressure
 
 
-class Scheduler:
+class CPUScheduler:
     """Divides a machine's processors.
 
     Args:

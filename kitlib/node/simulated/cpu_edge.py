@@ -27,12 +27,12 @@ def never_pauses(group: TaskGroup) -> bool:
     return all(want % 1 == 0 for want in group.tasks.values())
 
 
-def as_busy(group: TaskGroup) -> ticks.Busy:
+def as_busy(group: TaskGroup) -> ticks.BusyCgroup:
     """The same cgroups as the ticks see them."""
     below = tuple(as_busy(child) for _, child in sorted(group.active.items()))
     period = round(group.period * 1e9)
     quota = 0 if group.quota == INFINITE else round(group.quota * group.period * 1e9)
-    return ticks.Busy(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
+    return ticks.BusyCgroup(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
 
 
 def is_at_the_edge(group: TaskGroup) -> bool:

@@ -103,7 +103,7 @@ class TaskGroup:
         counted.nr_periods = counted.nr_throttled = counted.throttled_time = 0
         counted.nr_burst = counted.burst_time = 0
 
-    def throttle(self, now: float, outcome: ticks.Outcome | None = None) -> None:
+    def throttle(self, now: float, outcome: ticks.CPUOutcome | None = None) -> None:
         """Which of its periods end throttled from now on: as ticks have it, or else all or none."""
         share = held = 0.0
         if outcome is not None:

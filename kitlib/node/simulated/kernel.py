@@ -25,10 +25,10 @@ from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.bursts import BRIEF
 from kitlib.node.simulated.cgroupfs import CONTROLLERS, SimulatedCgroupFS
-from kitlib.node.simulated.cpu import Scheduler
+from kitlib.node.simulated.cpu import CPUScheduler
 from kitlib.node.simulated.memory import Holder, Ledger, pids_below, upwards
 from kitlib.node.simulated.pressure import Pressure
-from kitlib.node.simulated.process import Exit, Process
+from kitlib.node.simulated.process import Process, ProcessExit
 from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
@@ -70,7 +70,7 @@ class Kernel:
         for path in machine.cgroups:  # on v1 made with mkdir: no processors are copied into it
             (self.cgroups.makedirs if version == 2 else self.cgroups.mkdirs)(path)
         self.memory: Ledger = Ledger(self.cgroups, machine.memory, machine.swap)
-        self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
+        self.scheduler = CPUScheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
         self.now = 0.0
         self.changes: deque[tuple[float, str, str]] = deque(maxlen=CHANGES_KEPT)
         self.cgroups.on_change = lambda path, file: self.changes.append((self.now, path, file))
@@ -78,7 +78,7 @@ class Kernel:
         self.processes: dict[int, Process] = {}
         self._tasks: dict[str, int] = defaultdict(int)
         self._pids = itertools.count(1000)
-        self._exits: list[Exit] = []
+        self._exits: list[ProcessExit] = []
         self._due: list[tuple[float, int, int]] = []
         self._stalls = Stalls(self)
         self.reclaim = Reclaim(self.memory, self.cgroups, self._holders, self._pages_swapped)
@@ -152,14 +152,14 @@ class Kernel:
             process.workload = process.workload._replace(phases=(*before, last), exit_code=code, repeats=None)
             self._enter(process, process.phase + 1)
 
-    def exits(self) -> list[Exit]:
+    def exits(self) -> list[ProcessExit]:
         """What has ended since the last call."""
         found, self._exits = self._exits, []
         return found
 
-    def candidate(self, process: Process) -> oom.Candidate:
+    def candidate(self, process: Process) -> oom.OOMCandidate:
         """The process as the OOM killer sees it."""
-        return oom.Candidate(
+        return oom.OOMCandidate(
             process.pid,
             process.name,
             process.cgroup,
@@ -206,7 +206,7 @@ class Kernel:
         self._count_tasks(process.cgroup, -process.tasks)
         self.cgroups.detach(process.pid)
         self._stalls.moved(process.pid)
-        self._exits.append(Exit(self.now, process, code, bool(killed_at), killed_at))
+        self._exits.append(ProcessExit(self.now, process, code, bool(killed_at), killed_at))
         self.kill(process.child)
 
     def _moved(self, pid: int, path: str) -> None:

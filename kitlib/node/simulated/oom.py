@@ -19,7 +19,7 @@ PAGE = 4096
 UNKILLABLE = -1000
 
 
-class Candidate(NamedTuple):
+class OOMCandidate(NamedTuple):
     """A process as the OOM killer sees it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     swapped: int = 0
 
 
-def badness(one: Candidate, total_pages: int) -> int | None:
+def badness(one: OOMCandidate, total_pages: int) -> int | None:
     """Points of a process; None where it may not be chosen."""
     if one.oom_score_adj == UNKILLABLE:
         return None
@@ -48,7 +48,7 @@ def badness(one: Candidate, total_pages: int) -> int | None:
     return points + adjustment
 
 
-def oom_score(one: Candidate, machine_pages: int) -> int:
+def oom_score(one: OOMCandidate, machine_pages: int) -> int:
     """What /proc/PID/oom_score shows: 0 to 2000 since Linux 5.9, from the badness against the whole machine."""
     points = badness(one, machine_pages)
     if points is None:
@@ -58,9 +58,9 @@ def oom_score(one: Candidate, machine_pages: int) -> int:
     return max((1000 + part) * 2 // 3, 0)
 
 
-def choose(candidates: Iterable[Candidate], total_pages: int) -> Candidate | None:
+def choose(candidates: Iterable[OOMCandidate], total_pages: int) -> OOMCandidate | None:
     """The process with the most points; of equals the one that was started first. None where all are unkillable."""
-    best: tuple[int, Candidate] | None = None
+    best: tuple[int, OOMCandidate] | None = None
     for one in candidates:
         points = badness(one, total_pages)
         if points is not None and (best is None or points > best[0]):

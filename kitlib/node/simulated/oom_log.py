@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kitlib.node.simulated.oom import PAGE, Candidate
+from kitlib.node.simulated.oom import PAGE, OOMCandidate
 
 
-def _charged(table: list[Candidate], excess: int) -> list[Candidate]:
+def _charged(table: list[OOMCandidate], excess: int) -> list[OOMCandidate]:
     """Return the processes with the pages that were charged: the largest asked for those that did not fit.
 
     Source: mm/memcontrol.c try_charge_memcg, which fails before the page becomes part of the process.
@@ -22,7 +22,7 @@ def _charged(table: list[Candidate], excess: int) -> list[Candidate]:
 
 
 def log_lines(
-    now: float, victim: Candidate, where: str, *, invoker: str, limit: int, usage: int, table: Iterable[Candidate]
+    now: float, victim: OOMCandidate, where: str, *, invoker: str, limit: int, usage: int, table: Iterable[OOMCandidate]
 ) -> list[str]:
     """What the kernel writes about it, as dmesg shows it.
 

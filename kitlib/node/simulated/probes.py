@@ -26,7 +26,7 @@ from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.images import command_line
 from kitlib.node.simulated.programs.waiting import http_status
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Ended, Forever, NotFollowed, ProgramError, Result, TimeUp
+from kitlib.node.simulated.shell.machine import Data, Forever, NotFollowed, ProgramError, Result, ShellExit, TimeUp
 
 _LONGEST = 20_000
 
@@ -142,7 +142,7 @@ def run_in_container(
         return Ran(Answer("success"))
     except (TimeUp, Forever):
         return Ran(Answer("failure"), longest, endless=True)
-    except Ended as end:
+    except ShellExit as end:
         code, said = end.code, machine.out.text + machine.err.text
     except ProgramError as error:
         code, said = error.code, f"{command[0].rpartition('/')[2]}: {error}\n"

@@ -16,7 +16,7 @@ WINDOW = 1.0
 """Seconds over which the use of a process that works in bursts is averaged at least."""
 
 
-class Clock(Protocol):
+class KernelClock(Protocol):
     """What knows the time: the kernel."""
 
     now: float
@@ -47,7 +47,7 @@ class Process:
         read: bytes of files that its phases have brought into the page cache so far.
     """
 
-    clock: Clock
+    clock: KernelClock
     pid: int
     name: str
     cgroup: str
@@ -122,7 +122,7 @@ class Process:
 
 
 @dataclass(frozen=True)
-class Exit:
+class ProcessExit:
     """A process has ended.
 
     Attributes:

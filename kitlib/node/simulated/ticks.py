@@ -50,7 +50,7 @@ FIRST, SECONDS = 500_000_000, 5_000_000_000
 """How long the processor runs before its periods are counted, and how long they are."""
 
 
-class Busy(NamedTuple):
+class BusyCgroup(NamedTuple):
     """A cgroup in which a process wants to run all the time.
 
     Attributes:
@@ -63,12 +63,12 @@ class Busy(NamedTuple):
 
     weight: int
     threads: int = 0
-    below: tuple[Busy, ...] = ()
+    below: tuple[BusyCgroup, ...] = ()
     quota: int = 0
     period: int = 100_000_000
 
 
-class Outcome(NamedTuple):
+class CPUOutcome(NamedTuple):
     """What a cgroup has got.
 
     Attributes:
@@ -83,7 +83,7 @@ class Outcome(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def run(root: Busy, cores: int = 1) -> tuple[Outcome, ...]:
+def run(root: BusyCgroup, cores: int = 1) -> tuple[CPUOutcome, ...]:
     """Let one processor run for some seconds.
 
     Args:
@@ -100,7 +100,7 @@ def run(root: Busy, cores: int = 1) -> tuple[Outcome, ...]:
     found = []
     for queue, counted in zip(processor.cgroups, before, strict=True):
         ran, periods, throttled, held = (b - a for a, b in zip(counted, queue.counted(processor.now), strict=True))
-        found.append(Outcome(ran / SECONDS, throttled / periods if periods else 0.0, held / SECONDS))
+        found.append(CPUOutcome(ran / SECONDS, throttled / periods if periods else 0.0, held / SECONDS))
     return tuple(found)
 
 
@@ -140,7 +140,7 @@ class CfsRq(_SchedEntity):
         "throttles",
     )  # fmt: skip
 
-    def __init__(self, busy: Busy, parent: CfsRq | None) -> None:
+    def __init__(self, busy: BusyCgroup, parent: CfsRq | None) -> None:
         super().__init__(max(busy.weight, 2), parent)
         self.members: list[_SchedEntity] = []
         self.running: _SchedEntity | None = None
@@ -190,7 +190,7 @@ class CfsRq(_SchedEntity):
 class _Processor:
     """Runs the next entity, from tick to tick."""
 
-    def __init__(self, root: Busy, factor: int) -> None:
+    def __init__(self, root: BusyCgroup, factor: int) -> None:
         self.now = self._charged = 0
         self._latency, self._granularity = LATENCY * factor, GRANULARITY * factor
         self.cgroups: list[CfsRq] = []
@@ -198,7 +198,7 @@ class _Processor:
         self._root = self._add(root, None)
         self._pick_next_task_fair()
 
-    def _add(self, busy: Busy, parent: CfsRq | None) -> CfsRq:
+    def _add(self, busy: BusyCgroup, parent: CfsRq | None) -> CfsRq:
         """A cgroup with its threads and those below; everybody is there from the start."""
         queue = CfsRq(busy, parent)
         if parent is not None:

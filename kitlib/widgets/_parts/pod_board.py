@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
-from kitlib.charts.scene import Box, Line, Scale, Token
+from kitlib.charts.scene import BarScale, Box, Line, Token
 
 
 def cpu_of(pod: Pod) -> int:
@@ -47,7 +47,7 @@ def node_box(
     """
     used = sum(cpu_of(pod) for pod in pods)
     coming = dict(promised or {})
-    scale = Scale(capacity, used + sum(coming.values()))
+    scale = BarScale(capacity, used + sum(coming.values()))
     tokens = [token(pod, max(scale.of(cpu_of(pod)), 0.04)) for pod in pods]
     for other, milli in coming.items():
         words = f"nominated to {name}: its room is kept"

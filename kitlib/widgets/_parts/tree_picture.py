@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from kitlib.views.cgroup_html import STYLE, tree_body
-from kitlib.views.cgroup_row import Row, short_id
+from kitlib.views.cgroup_row import CgroupRow, short_id
 from kitlib.widgets._parts.page import script
 
 
@@ -28,13 +28,13 @@ class TreePicture(anywidget.AnyWidget):
     body = traitlets.Unicode().tag(sync=True)
     rows: traitlets.List[dict[str, Any]] = traitlets.List()
 
-    def bring(self, rows: Sequence[Row], compared: bool) -> None:
+    def bring(self, rows: Sequence[CgroupRow], compared: bool) -> None:
         """Show these lines."""
         self.rows = [_plain(row) for row in rows]
         self.body = tree_body(rows, compared=compared, whole=True)
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: CgroupRow) -> dict[str, Any]:
     return {
         "depth": row.depth,
         "path": row.path,

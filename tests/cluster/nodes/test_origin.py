@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.origin import COMPUTED, CONTROLLERS, Origin, Refusal, host_refusals, origin_of, with_reasons
+from kitlib.cluster.nodes.origin import (
+    COMPUTED,
+    CONTROLLERS,
+    HostRefusal,
+    Origin,
+    host_refusals,
+    origin_of,
+    with_reasons,
+)
 from kitlib.cluster.nodes.plan import plan
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -31,7 +39,7 @@ def config(cpus: int = 4, huge_pages: bool = False) -> NodeConfig:
         (COMPUTED, "Values: computed from Kubernetes' rules."),
         (Origin("computed", 1), "Values: computed from Kubernetes' rules for cgroup v1."),
         (
-            Origin("real", 2, ("a",), refusals=(Refusal("cpus", "4 CPUs are declared and 2 can be used"),)),
+            Origin("real", 2, ("a",), refusals=(HostRefusal("cpus", "4 CPUs are declared and 2 can be used"),)),
             "Values: real node a, cgroup v2. Refused by the host: 4 CPUs are declared and 2 can be used.",
         ),
     ],
@@ -75,7 +83,7 @@ def test_a_missing_file_carries_the_hosts_reason_into_tree_and_table() -> None:
     )
     files = {"cpu.shares": CgroupFile("cpu.shares", "4096")}
     observed = CgroupTree(1, "cgroupfs", [Cgroup("/kubepods", "kubepods", files=files)])
-    lacking = Origin("real", 1, ("n",), refusals=(Refusal("hugetlb", "no hugetlb controller"),))
+    lacking = Origin("real", 1, ("n",), refusals=(HostRefusal("hugetlb", "no hugetlb controller"),))
 
     known = with_reasons(observed, desired, lacking)
 

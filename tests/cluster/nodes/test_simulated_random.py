@@ -12,7 +12,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.kubelet.cm.desired import desired_tree
-from kitlib.node.simulated.cpu import Scheduler
+from kitlib.node.simulated.cpu import CPUScheduler
 from kitlib.node.simulated.kernel import Kernel
 from tests.sizes import sampled
 
@@ -81,7 +81,7 @@ def check_kernel(kernel: Kernel) -> None:
         limit = kernel.limit(path)
         assert limit is None or kernel.usage(path) <= limit, path
     anew: dict[int, float] = {}
-    again = Scheduler(kernel.cgroups, kernel.machine.cores, anew.__setitem__, anew.__getitem__, lambda *_: None)
+    again = CPUScheduler(kernel.cgroups, kernel.machine.cores, anew.__setitem__, anew.__getitem__, lambda *_: None)
     for process in processes:
         again.want(process.cgroup, process.pid, 0.0 if process.missing else process.wants.cpus, kernel.now)
     kernel.scheduler.divide(kernel.now)  # first, because it learns of changed files

@@ -100,7 +100,7 @@ def test_on_windows_named_pipes_are_tried(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_next_place_is_tried_where_one_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("docker")
-    places = [engine.Endpoint(f"unix://{tmp_path}/{name}.sock", name) for name in ("first", "second")]
+    places = [engine.EngineEndpoint(f"unix://{tmp_path}/{name}.sock", name) for name in ("first", "second")]
     monkeypatch.setattr(engine, "endpoints", lambda environment: places)
     with pytest.raises(engine.EngineError, match=r"first: no such file or directory; second: no such file"):
         engine.connect()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.node.real.installed import Installed, Machine, installed, not_running, this_machine
+from kitlib.node.real.installed import HostMachine, Installed, installed, not_running, this_machine
 
 
-def machine(*programs: str, systemd: bool = True, root: bool = False, platform: str = "linux") -> Machine:
-    return Machine(platform, systemd, root, "/run/user/7", lambda name: f"/bin/{name}" if name in programs else "")
+def machine(*programs: str, systemd: bool = True, root: bool = False, platform: str = "linux") -> HostMachine:
+    return HostMachine(platform, systemd, root, "/run/user/7", lambda name: f"/bin/{name}" if name in programs else "")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def machine(*programs: str, systemd: bool = True, root: bool = False, platform: 
         (machine("podman", platform="win32"), ["podman machine start"]),
     ],
 )
-def test_each_engine_is_named_with_the_command_that_starts_it_here(here: Machine, starts: list[str]) -> None:
+def test_each_engine_is_named_with_the_command_that_starts_it_here(here: HostMachine, starts: list[str]) -> None:
     assert [one.start for one in installed(here)] == starts
 
 

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from kitlib.node.simulated.oom import Candidate
+from kitlib.node.simulated.oom import OOMCandidate
 from kitlib.node.simulated.oom_log import log_lines
 
 MI = 2**20
 
 
-def candidate(pid: int, memory: int) -> Candidate:
-    return Candidate(pid, f"p{pid}", "/pod", 0, memory * MI, 0, 0)
+def candidate(pid: int, memory: int) -> OOMCandidate:
+    return OOMCandidate(pid, f"p{pid}", "/pod", 0, memory * MI, 0, 0)
 
 
 @pytest.mark.parametrize(

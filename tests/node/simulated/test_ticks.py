@@ -9,7 +9,7 @@ from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import ticks
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.ticks import Busy
+from kitlib.node.simulated.ticks import BusyCgroup
 from tests.vm import scenarios
 
 MS = 1_000_000
@@ -110,7 +110,7 @@ def test_limits_at_two_levels_are_told_alike_in_either_order(order):
 
 def test_a_little_less_than_everything_is_missed_in_every_second_period():
     """98 ms of 100: the first period ends before a tick finds the quota used up, and the second one pays the debt."""
-    (root, group) = ticks.run(Busy(1024, below=(Busy(1024, threads=1, quota=98 * MS),)))
+    (root, group) = ticks.run(BusyCgroup(1024, below=(BusyCgroup(1024, threads=1, quota=98 * MS),)))
     assert group.throttled == 0.5
     assert group.cpus == pytest.approx(0.98, abs=0.001) == root.cpus
     assert group.held == pytest.approx(0.02, abs=0.001)
@@ -118,7 +118,7 @@ def test_a_little_less_than_everything_is_missed_in_every_second_period():
 
 def test_a_cgroup_with_nobody_to_run_gives_back_what_it_took_but_for_a_millisecond():
     """Else the pod would carry up to 5 ms from period to period, and its own limit would never be met."""
-    pod = ticks.CfsRq(Busy(1024, quota=30 * MS), None)
+    pod = ticks.CfsRq(BusyCgroup(1024, quota=30 * MS), None)
     assert pod.assign_cfs_rq_runtime(5 * MS) and (pod.runtime_remaining, pod.pool) == (5 * MS, 25 * MS)
     pod.runtime_remaining -= 1_500_000
     pod.return_cfs_rq_runtime()
@@ -126,7 +126,7 @@ def test_a_cgroup_with_nobody_to_run_gives_back_what_it_took_but_for_a_milliseco
     pod.runtime_remaining = 400_000
     pod.return_cfs_rq_runtime()
     assert (pod.runtime_remaining, pod.pool) == (400_000, 27_500_000)
-    free = ticks.CfsRq(Busy(1024), None)
+    free = ticks.CfsRq(BusyCgroup(1024), None)
     free.return_cfs_rq_runtime()
     assert (free.runtime_remaining, free.pool) == (0, 0)
 
@@ -135,14 +135,16 @@ def test_a_cgroup_with_nobody_to_run_gives_back_what_it_took_but_for_a_milliseco
 def test_what_was_too_much_is_owed_in_the_next_period(period):
     """A quota of half is kept on average, whatever the ticks leave over in each period."""
     _, group, other = ticks.run(
-        Busy(1024, 0, (Busy(1024, 2, quota=period * MS // 2, period=period * MS), Busy(10, 1))),
+        BusyCgroup(1024, 0, (BusyCgroup(1024, 2, quota=period * MS // 2, period=period * MS), BusyCgroup(10, 1))),
     )
     assert group.cpus == pytest.approx(0.5, abs=0.004)
     assert group.cpus + other.cpus == pytest.approx(1.0, abs=0.004)
 
 
 def test_far_from_its_quota_a_cgroup_is_throttled_in_all_periods_or_in_none():
-    _, much, little = ticks.run(Busy(1024, 0, (Busy(1024, 1, quota=20 * MS), Busy(1024, 1, quota=95 * MS))))
+    _, much, little = ticks.run(
+        BusyCgroup(1024, 0, (BusyCgroup(1024, 1, quota=20 * MS), BusyCgroup(1024, 1, quota=95 * MS)))
+    )
     assert (much.throttled, little.throttled, little.held) == (1.0, 0.0, 0.0)
     assert much.held == pytest.approx(0.6, abs=0.05)  # 20 ms are used up after 40
 
@@ -160,10 +162,10 @@ def test_the_parts_of_the_processor_are_those_of_the_weights_and_quotas(version)
             for one in pod.containers:
                 names.append(f"/{pod.name}/{one.name}")
                 weight = round(k.scheduler.group(names[-1]).weight)
-                below.append(Busy(weight, one.busy, quota=one.quota * 1000))
+                below.append(BusyCgroup(weight, one.busy, quota=one.quota * 1000))
             weight = round(k.scheduler.group(f"/{pod.name}").weight)
-            trees.append(Busy(weight, 0, tuple(below), pod.quota * 1000))
-        outcomes = ticks.run(Busy(1024, 0, tuple(trees)))
+            trees.append(BusyCgroup(weight, 0, tuple(below), pod.quota * 1000))
+        outcomes = ticks.run(BusyCgroup(1024, 0, tuple(trees)))
         assert outcomes[0].cpus == pytest.approx(root.got, abs=0.03)
         for name, outcome in zip(names, outcomes[1:], strict=True):
             assert outcome.cpus == pytest.approx(k.scheduler.group(name).got, abs=0.03), (number, name)

@@ -83,7 +83,7 @@ class ControlledCluster(RealTimeCluster):
         return {name: node.facts for name, node in self._nodes.items() if name not in known}
 
 
-class Owner:
+class ChangeReader:
     """Who reads the changes on the other side of the stream.
 
     Attributes:
@@ -107,9 +107,9 @@ class ControlPlane:
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._reported, self._ended, self._loads = threading.Event(), False, False
         self._channels: dict[str, Channel] = {}
-        self._starts: dict[int, queue.SimpleQueue[wire.Started]] = {}
+        self._starts: dict[int, queue.SimpleQueue[wire.NodeStarted]] = {}
         self._numbers = itertools.count(1)
-        self._owner = Owner()
+        self._owner = ChangeReader()
         self._cluster: ControlledCluster | None = None
         self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
         self._does: dict[str, Callable[..., Any]] = {

@@ -61,10 +61,10 @@ class ControlPlaneRequest(msgspec.Struct, frozen=True):
     requester: Requester = ADMINISTRATOR
 
 
-class Started(msgspec.Struct):
+class NodeStarted(msgspec.Struct):
     """The owner's answer to a wish for a node: what the node said, or why there is none."""
 
-    facts: protocol.Facts | None = None
+    facts: protocol.AgentFacts | None = None
     error: dict[str, Any] | None = None
 
 
@@ -75,7 +75,7 @@ class ControlPlaneResponse(msgspec.Struct, frozen=True):
     ok: Any = None
     error: dict[str, Any] | None = None
     version: int = 0
-    nodes: dict[str, protocol.Facts] = {}
+    nodes: dict[str, protocol.AgentFacts] = {}
     journal: list[dict[str, Any]] = []
     changes: list[tuple[Literal["ADDED", "MODIFIED", "DELETED"], dict[str, Any]]] = []
     objects: list[dict[str, Any]] | None = None
@@ -96,7 +96,7 @@ class Passed(msgspec.Struct):
 
 
 _passed = msgspec.json.Decoder(Passed)
-_started = msgspec.json.Decoder(Started)
+_started = msgspec.json.Decoder(NodeStarted)
 _said = msgspec.json.Decoder(list[str])
 
 
@@ -135,7 +135,7 @@ def check_answer(message: Mapping[str, Any]) -> None:
         raise KitError(f"the control plane's answer is refused: {error}") from None
 
 
-def started(line: bytes) -> Started:
+def started(line: bytes) -> NodeStarted:
     """What became of a node that was wanted. Raises: KitError, where the line does not fit."""
     return _decoded(_started, line)
 

@@ -14,7 +14,7 @@ from kitlib.api.errors import shortened
 from kitlib.node.common.workload import Workload
 
 if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
-    from kitlib.node.simulated.programs.recorder import Change
+    from kitlib.node.simulated.programs.recorder import FileChange
     from kitlib.node.simulated.shell.machine import Data
 
 
@@ -30,7 +30,7 @@ class Behaviour(NamedTuple):
     """
 
     workload: Workload
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     loop: tuple[float, float] | None = None
     output: tuple[tuple[float, str], ...] = ()
     output_loop: tuple[int, float] | None = None

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from kitlib.node.common.workload import FOREVER, Phase, Workload, check_workload
 from kitlib.node.simulated.programs import Behaviour, catalogue, note_of
 from kitlib.node.simulated.programs.jobs import together
-from kitlib.node.simulated.programs.recorder import Mount, Recorder
+from kitlib.node.simulated.programs.recorder import Mount, RecordingMachine
 from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
 from kitlib.node.simulated.shell.machine import (
     Bombed,
     Data,
-    Ended,
     Forever,
     Machine,
     NotFollowed,
     ProgramError,
     Result,
+    ShellExit,
     TimeUp,
 )
 
@@ -38,7 +38,7 @@ def follow(
         host: the pod's name.
         shown: path -> content of files that the node shows in the container.
     """
-    recorder, notes = Recorder(mounts, {"/etc/hostname": f"{host}\n", **shown}), list[str]()
+    recorder, notes = RecordingMachine(mounts, {"/etc/hostname": f"{host}\n", **shown}), list[str]()
 
     def unknown(command: Sequence[str], machine: Machine) -> Result:
         notes.append(note_of(command))
@@ -55,7 +55,7 @@ def follow(
     except NotFollowed as error:
         notes.append(note_of(words, str(error)))
         recorder.phases.append(Phase(FOREVER))
-    except (ProgramError, Ended) as error:
+    except (ProgramError, ShellExit) as error:
         code = error.code
     except Bombed:
         recorder.jobs.clear()
@@ -94,11 +94,11 @@ def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str
         return 0.0, 0
     if not script.strip():
         return FOREVER, 0
-    machine = Recorder(mounts)
+    machine = RecordingMachine(mounts)
     tidying = Shell(machine, catalogue.find, lambda words, there: Result(), environment, functions=shell)
     try:
         tidying.run_here(script)
-    except Ended as end:
+    except ShellExit as end:
         return machine.now, end.code
     except (Forever, TimeUp):
         return FOREVER, 0

@@ -13,52 +13,52 @@ from typing import NamedTuple
 from kitlib.api.core import Container
 
 
-class Entry(NamedTuple):
+class Entrypoint(NamedTuple):
     """The program that an image starts: its entrypoint, and the arguments if the container gives none."""
 
     entrypoint: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
 
 
-_SHELL = Entry((), ("sh",))
+_SHELL = Entrypoint((), ("sh",))
 _IMAGES = {
-    "agnhost": Entry(("/agnhost",), ("pause",)),
+    "agnhost": Entrypoint(("/agnhost",), ("pause",)),
     "alpine": _SHELL,
-    "alpine-stress-ng": Entry(("stress-ng",)),
+    "alpine-stress-ng": Entrypoint(("stress-ng",)),
     "amazonlinux": _SHELL,
-    "bash": Entry(("docker-entrypoint.sh",), ("bash",)),
+    "bash": Entrypoint(("docker-entrypoint.sh",), ("bash",)),
     "busybox": _SHELL,
     "centos": _SHELL,
     "debian": _SHELL,
-    "echoserver": Entry(("nginx",)),
+    "echoserver": Entrypoint(("nginx",)),
     "fedora": _SHELL,
-    "hello-world": Entry(("/hello",)),
-    "hpa-example": Entry((), ("apache2-foreground",)),
-    "http-echo": Entry(("http-echo",)),
-    "httpd": Entry((), ("httpd-foreground",)),
-    "mariadb": Entry(("docker-entrypoint.sh",), ("mariadbd",)),
-    "memcached": Entry(("docker-entrypoint.sh",), ("memcached",)),
-    "mongo": Entry(("docker-entrypoint.sh",), ("mongod",)),
-    "mysql": Entry(("docker-entrypoint.sh",), ("mysqld",)),
-    "nginx": Entry(("/docker-entrypoint.sh",), ("nginx", "-g", "daemon off;")),
-    "nginx-slim": Entry(("nginx",), ("-g", "daemon off;")),
-    "nginx-unprivileged": Entry(("/docker-entrypoint.sh",), ("nginx", "-g", "daemon off;")),
-    "pause": Entry(("/pause",)),
-    "perl": Entry((), ("perl", "-de0")),
-    "polinux/stress": Entry((), ("stress",)),
-    "postgres": Entry(("docker-entrypoint.sh",), ("postgres",)),
-    "progrium/stress": Entry(("stress",)),
-    "python": Entry((), ("python3",)),
-    "redis": Entry(("docker-entrypoint.sh",), ("redis-server",)),
-    "registry": Entry(("registry",)),
-    "resource-consumer": Entry(("consumer",)),
-    "stress-ng": Entry(("stress-ng",)),
-    "ubuntu": Entry((), ("bash",)),
-    "vish/stress": Entry(("/stress", "-logtostderr")),
+    "hello-world": Entrypoint(("/hello",)),
+    "hpa-example": Entrypoint((), ("apache2-foreground",)),
+    "http-echo": Entrypoint(("http-echo",)),
+    "httpd": Entrypoint((), ("httpd-foreground",)),
+    "mariadb": Entrypoint(("docker-entrypoint.sh",), ("mariadbd",)),
+    "memcached": Entrypoint(("docker-entrypoint.sh",), ("memcached",)),
+    "mongo": Entrypoint(("docker-entrypoint.sh",), ("mongod",)),
+    "mysql": Entrypoint(("docker-entrypoint.sh",), ("mysqld",)),
+    "nginx": Entrypoint(("/docker-entrypoint.sh",), ("nginx", "-g", "daemon off;")),
+    "nginx-slim": Entrypoint(("nginx",), ("-g", "daemon off;")),
+    "nginx-unprivileged": Entrypoint(("/docker-entrypoint.sh",), ("nginx", "-g", "daemon off;")),
+    "pause": Entrypoint(("/pause",)),
+    "perl": Entrypoint((), ("perl", "-de0")),
+    "polinux/stress": Entrypoint((), ("stress",)),
+    "postgres": Entrypoint(("docker-entrypoint.sh",), ("postgres",)),
+    "progrium/stress": Entrypoint(("stress",)),
+    "python": Entrypoint((), ("python3",)),
+    "redis": Entrypoint(("docker-entrypoint.sh",), ("redis-server",)),
+    "registry": Entrypoint(("registry",)),
+    "resource-consumer": Entrypoint(("consumer",)),
+    "stress-ng": Entrypoint(("stress-ng",)),
+    "ubuntu": Entrypoint((), ("bash",)),
+    "vish/stress": Entrypoint(("/stress", "-logtostderr")),
 }
 
 
-def entry_of(image: str) -> Entry | None:
+def entry_of(image: str) -> Entrypoint | None:
     """Return what an image starts; None where it is not known. Registry, tag and digest do not matter."""
     name = image.partition("@")[0]
     last = name.rpartition("/")[2].partition(":")[0]
@@ -80,7 +80,7 @@ def command_line(container: Container) -> list[str] | None:
     return _joined(entry, container.args)
 
 
-def _joined(entry: Entry, args: Sequence[str]) -> list[str]:
+def _joined(entry: Entrypoint, args: Sequence[str]) -> list[str]:
     words = [*entry.entrypoint, *(args or entry.arguments)]
     if not entry.entrypoint and args and args[0].startswith("-"):
         # a runtime would look for a program of that name and fail; options are meant for the image's own program

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kitlib.node.common.workload import FOREVER, Phase
-from kitlib.node.simulated.programs.recorder import Recorder
+from kitlib.node.simulated.programs.recorder import RecordingMachine
 
 MAX_ROUNDS = 200
 """Rounds of a loop that are written out where several run beside each other."""
 
 
-def together(recorder: Recorder) -> tuple[tuple[Phase, ...], int | None]:
+def together(recorder: RecordingMachine) -> tuple[tuple[Phase, ...], int | None]:
     """Return the phases of a machine with its background jobs, and the phase that the last one is followed by."""
     jobs = list(_all(recorder))
     own = recorder.phases or [Phase(0.0)]
@@ -29,7 +29,7 @@ def together(recorder: Recorder) -> tuple[tuple[Phase, ...], int | None]:
     return tuple(found), None
 
 
-def _all(recorder: Recorder) -> Iterator[Recorder]:
+def _all(recorder: RecordingMachine) -> Iterator[RecordingMachine]:
     for job in recorder.jobs:
         yield job
         yield from _all(job)

@@ -13,7 +13,16 @@ import re
 from collections.abc import Callable, Sequence
 
 from kitlib.node.simulated.programs.registry import COPY, growing, program
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Ended, Machine, NotFollowed, ProgramError, Result
+from kitlib.node.simulated.shell.machine import (
+    FOREVER,
+    Call,
+    Data,
+    Machine,
+    NotFollowed,
+    ProgramError,
+    Result,
+    ShellExit,
+)
 
 INTERPRETER = 10 * 2**20
 """Bytes of an interpreter that has done nothing yet."""
@@ -157,7 +166,7 @@ class _Python:
             self._spend(first)
             return None
         if name in ("exit", "_exit", "quit"):
-            raise Ended((int(first) if isinstance(first, float) else 0 if first is None else 1) & 255)
+            raise ShellExit((int(first) if isinstance(first, float) else 0 if first is None else 1) & 255)
         if name == "input":
             raise ProgramError("EOFError: EOF when reading a line")
         if name in ("print", "flush", "gc", "collect") and not isinstance(first, _Sized | None):
@@ -246,7 +255,7 @@ def interpreter(call: Call) -> Result:
         tree = ast.parse(text)
         call.machine.spend(0.05, cpus=1.0, memory=INTERPRETER)
         _Python(call.machine).run(tree.body)
-    except Ended as end:
+    except ShellExit as end:
         return Result(code=end.code)
     except (
         Unreadable,

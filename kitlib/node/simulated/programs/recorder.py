@@ -66,7 +66,7 @@ class File:
     reads: int = 0
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file was written, or (None) removed, at a moment."""
 
     time: float
@@ -74,7 +74,7 @@ class Change(NamedTuple):
     data: Data | None
 
 
-class Mark(NamedTuple):
+class LoopMark(NamedTuple):
     """The state at the beginning of a loop's round."""
 
     phase: int
@@ -84,7 +84,7 @@ class Mark(NamedTuple):
     output: int
 
 
-class Recorder:
+class RecordingMachine:
     """Implements `shell.machine.Machine`.
 
     Args:
@@ -108,15 +108,15 @@ class Recorder:
         mounts: Sequence[Mount] = (),
         text: dict[str, str] | None = None,
         start: float = 0.0,
-        parent: Recorder | None = None,
+        parent: RecordingMachine | None = None,
     ) -> None:
         self._mounts, self._text, self._parent = tuple(mounts), text or {}, parent
         self.now, self.deadline, self._start = start, FOREVER, start
         self.phases: list[Phase] = []
-        self.changes: list[Change] = []
+        self.changes: list[FileChange] = []
         self.repeats: int | None = None
         self.program, self._entered = "", ""
-        self.jobs: list[Recorder] = []
+        self.jobs: list[RecordingMachine] = []
         self.output: list[tuple[float, str]] = []
         self.output_loop: tuple[int, float] | None = None
         self._files: dict[str, File] = {}
@@ -195,9 +195,9 @@ class Recorder:
         if more >= 2**20:
             self.spend(more / COPY, cpus=1.0)
 
-    def fork(self) -> Recorder:
+    def fork(self) -> RecordingMachine:
         """Return the machine of a background job, which begins now."""
-        job = Recorder(self._mounts, self._text, self.now, self)
+        job = RecordingMachine(self._mounts, self._text, self.now, self)
         job.deadline = self.deadline
         self.jobs.append(job)
         return job
@@ -227,17 +227,17 @@ class Recorder:
 
     # Loops.
 
-    def mark(self) -> Mark:
+    def mark(self) -> LoopMark:
         """Return the state now."""
         self._barrier = len(self.phases)
         files = tuple((path, file.data.size, min(file.reads, 2)) for path, file in self._files.items())
-        return Mark(
+        return LoopMark(
             len(self.phases), self.now, (files, self._held, self._logs // 65536), len(self.changes), len(self.output)
         )
 
     def repeat(self, since: object, changed: bool) -> None:
         """Go on for ever where a round has left everything as it was."""
-        assert isinstance(since, Mark)
+        assert isinstance(since, LoopMark)
         now, took = self.mark(), self.now - since.now
         if changed or now.state != since.state:
             if not took:
@@ -312,7 +312,7 @@ class Recorder:
             self._grow(path, file, data, copied)
 
     def _note(self, path: str, data: Data | None) -> None:
-        self.changes.append(Change(self.now, path, data))
+        self.changes.append(FileChange(self.now, path, data))
 
     def _grow(self, path: str, file: File, data: Data, copied: bool) -> None:
         room = self._room(file)

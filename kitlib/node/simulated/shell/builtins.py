@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, Ended, Machine, Result
+from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, Machine, Result, ShellExit
 from kitlib.node.simulated.shell.parser import parse
 from kitlib.node.simulated.shell.tree import Script
 
@@ -35,7 +35,7 @@ class Streams:
             self.err(Data(result.err))
 
 
-class Shell(Protocol):
+class ShellState(Protocol):
     """The state of a shell that the commands change; see `interpreter.Shell`."""
 
     machine: Machine
@@ -56,12 +56,12 @@ def _number(words: Sequence[str], otherwise: int) -> int:
     return int(words[0]) if words and words[0].isdigit() else otherwise
 
 
-def _exit(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
-    raise Ended(_number(words, shell.code) & 255)
+def _exit(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
+    raise ShellExit(_number(words, shell.code) & 255)
 
 
-def _jump(kind: str) -> Callable[[Shell, Sequence[str], Streams], Result]:
-    def jump(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _jump(kind: str) -> Callable[[ShellState, Sequence[str], Streams], Result]:
+    def jump(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
         if kind == "return":
             shell.code = _number(words, shell.code)
         raise Jump(kind, _number(words, 1))
@@ -69,7 +69,7 @@ def _jump(kind: str) -> Callable[[Shell, Sequence[str], Streams], Result]:
     return jump
 
 
-def _trap(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _trap(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     for signal in words[1:]:
         name = {"15": "TERM", "2": "INT", "0": "EXIT"}.get(signal, signal.removeprefix("SIG"))
         if words[0] == "-":
@@ -79,7 +79,7 @@ def _trap(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     return Result()
 
 
-def _export(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _export(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     for word in words:
         name, equals, value = word.partition("=")
         if equals:
@@ -87,7 +87,7 @@ def _export(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     return Result()
 
 
-def _set(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _set(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     for word in words:
         if word.startswith("-") and "e" in word and word != "-o":
             shell.quitting = True
@@ -96,12 +96,12 @@ def _set(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     return Result()
 
 
-def _wait(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _wait(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     shell.machine.wait()
     return Result()
 
 
-def _exec(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _exec(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     if not words:
         return Result()
     shell.traps.clear()
@@ -110,41 +110,41 @@ def _exec(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     shell.machine.hold(0)
     result = shell.program(words, shell.machine, Data())
     streams.take(result)
-    raise Ended(result.code)
+    raise ShellExit(result.code)
 
 
-def _eval(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _eval(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     shell.script(parse(" ".join(words)), streams)
     return Result(code=shell.code)
 
 
-def _command(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _command(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     return shell.invoke(words, streams, Data()) if words else Result()
 
 
-def _shift(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _shift(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     del shell.arguments[: _number(words, 1)]
     return Result()
 
 
-def _unset(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _unset(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     for word in words:
         shell.variables.pop(word, None)
     return Result()
 
 
-def _nothing(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _nothing(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     return Result()
 
 
-def _let(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _let(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     value = 0
     for word in words:
         value = shell.calculate(word)
     return Result(code=int(not value))
 
 
-def _kill(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _kill(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     """End background jobs, by process id or as %1. Process 1 takes no signal from inside that it has no handler for.
 
     Source: kernel/signal.c sig_task_ignored (SIGNAL_UNKILLABLE), also for SIGKILL.
@@ -161,12 +161,12 @@ def _kill(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
     return Result()
 
 
-def _read(shell: Shell, words: Sequence[str], streams: Streams) -> Result:
+def _read(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     """Read standard input, which is closed unless the container's manifest has `stdin: true`."""
     return Result(code=1)
 
 
-_Builtin = Callable[[Shell, Sequence[str], Streams], Result]
+_Builtin = Callable[[ShellState, Sequence[str], Streams], Result]
 BUILTINS: dict[str, _Builtin] = {
     ":": _nothing,
     "break": _jump("break"),

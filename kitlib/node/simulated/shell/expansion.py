@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, MutableMapping
 
 from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, NotFollowed
-from kitlib.node.simulated.shell.tree import Part, ShellSyntaxError, Word
+from kitlib.node.simulated.shell.tree import ShellSyntaxError, Word, WordPart
 
 MAX_FIELDS = 10_000
 """Words that one word may become."""
@@ -106,7 +106,7 @@ class Expansion:
         if begun:
             yield current, unseen
 
-    def _part(self, part: Part) -> Data:
+    def _part(self, part: WordPart) -> Data:
         if part.kind == "text":
             return Data(part.text)
         if part.kind == "command":

@@ -20,13 +20,13 @@ from kitlib.node.simulated.shell.machine import (
     Bombed,
     Call,
     Data,
-    Ended,
     Forever,
     Machine,
     NotFollowed,
     Program,
     ProgramError,
     Result,
+    ShellExit,
 )
 from kitlib.node.simulated.shell.parser import parse
 from kitlib.node.simulated.shell.tree import (
@@ -101,7 +101,7 @@ class Shell:
         """
         try:
             self.run_here(text)
-        except Ended as end:
+        except ShellExit as end:
             return end.code
         except ShellSyntaxError as error:
             self.machine.log(Data(f"{self._name}: syntax error: {error}\n"), error=True)
@@ -114,7 +114,7 @@ class Shell:
         """Run a script as a part of this shell.
 
         Raises:
-            Ended: the script runs `exit`.
+            ShellExit: the script runs `exit`.
             ShellSyntaxError: a shell refuses the script.
         """
         self.script(parse(text), Streams(self.machine.log, lambda data: self.machine.log(data, error=True)))
@@ -141,7 +141,7 @@ class Shell:
             collected[0] = collected[0].plus(data)
 
         inner = self._child()
-        with contextlib.suppress(Ended):
+        with contextlib.suppress(ShellExit):
             inner.script(parse(text), Streams(collect, lambda data: self.machine.log(data, error=True)))
         found = collected[0]
         self.code = inner.code
@@ -169,7 +169,7 @@ class Shell:
             else:
                 self._and_or(one, streams)
             if self.quitting and self.code:
-                raise Ended(self.code)
+                raise ShellExit(self.code)
 
     def _in_background(self, one: AndOr, streams: Streams) -> None:
         inner = self._child()
@@ -179,7 +179,7 @@ class Shell:
             inner._and_or(one, streams)
         except Bombed:
             raise
-        except (Forever, Ended):
+        except (Forever, ShellExit):
             pass
         self.code = 0
 
@@ -224,7 +224,7 @@ class Shell:
             inner = self._child()
             try:
                 inner.script(command.body, streams)
-            except Ended as end:
+            except ShellExit as end:
                 inner.code = end.code
             self.code = inner.code
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from kitlib.node.simulated.shell.tree import Part, ShellSyntaxError, Word
+from kitlib.node.simulated.shell.tree import ShellSyntaxError, Word, WordPart
 
 _OPERATORS = ("<<<", "&&", "||", ";;", ">>", "<&", ">&", "&>", ";", "&", "|", "<", ">", "(", ")")
 
@@ -16,7 +16,7 @@ MAX_UNCLOSED = 10
 """Parentheses without an end that are looked for to the end of the text, so that many of them cost little."""
 
 
-class Token(NamedTuple):
+class ShellToken(NamedTuple):
     kind: Literal["word", "operator", "newline", "arithmetic"]
     text: str
     word: Word = ()
@@ -45,16 +45,16 @@ class Lexer:
         self._here: list[_Here] = []
         self._unclosed = 0
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[ShellToken]:
         """Return the words, operators and line ends."""
-        found: list[Token] = []
+        found: list[ShellToken] = []
         text = self._text
         while self._at < len(text):
             one = text[self._at]
             if one in " \t" or text.startswith("\\\n", self._at):
                 self._at += 1 if one in " \t" else 2
             elif one == "\n":
-                found.append(Token("newline", "\n"))
+                found.append(ShellToken("newline", "\n"))
                 self._at += 1
                 for here in self._here:
                     found[here.token] = self._here_document(here)
@@ -68,7 +68,7 @@ class Lexer:
                 while text[self._at : self._at + 1] in (" ", "\t"):
                     self._at += 1
                 word = self._word().word
-                found += [Token("operator", "<<"), Token("word", "")]
+                found += [ShellToken("operator", "<<"), ShellToken("word", "")]
                 last, quoted = "".join(part.text for part in word), any(part.quoted for part in word)
                 self._here.append(_Here(len(found) - 1, last, quoted, stripped))
             else:
@@ -77,7 +77,7 @@ class Lexer:
             found[here.token] = self._here_document(here)
         return found
 
-    def _here_document(self, here: _Here) -> Token:
+    def _here_document(self, here: _Here) -> ShellToken:
         lines = list[str]()
         while self._at < len(self._text):
             line, newline, _ = self._text[self._at :].partition("\n")
@@ -87,13 +87,15 @@ class Lexer:
                 break
             lines.append(f"{line}\n")
         body = "".join(lines)
-        return Token("word", body, (Part("text", body, True),) if here.quoted else tuple(Lexer(body).expanded()))
+        return ShellToken(
+            "word", body, (WordPart("text", body, True),) if here.quoted else tuple(Lexer(body).expanded())
+        )
 
-    def expanded(self) -> list[Part]:
+    def expanded(self) -> list[WordPart]:
         """Return the text of a here-document with its variables and substitutions."""
         return self._quoted_until("")
 
-    def _arithmetic(self) -> Token | None:
+    def _arithmetic(self) -> ShellToken | None:
         """Return `(( … ))` of bash; None where it is a subshell in a subshell."""
         if not self._text.startswith("((", self._at) or self._unclosed > MAX_UNCLOSED:
             return None
@@ -106,9 +108,9 @@ class Lexer:
             return None
         inside = self._text[self._at + 2 : end]
         self._at = end + 2
-        return Token("arithmetic", inside)
+        return ShellToken("arithmetic", inside)
 
-    def _operator(self) -> Token | None:
+    def _operator(self) -> ShellToken | None:
         text, at = self._text, self._at
         digits = at
         while digits < len(text) and text[digits].isdigit():
@@ -116,27 +118,27 @@ class Lexer:
         if digits > at and digits < len(text) and text[digits] in "<>":
             operator = next(one for one in _OPERATORS if text.startswith(one, digits))
             self._at = digits + len(operator)
-            return Token("operator", operator, descriptor=int(text[at:digits][:3]))
+            return ShellToken("operator", operator, descriptor=int(text[at:digits][:3]))
         for operator in _OPERATORS:
             if text.startswith(operator, at):
                 self._at += len(operator)
-                return Token("operator", operator)
+                return ShellToken("operator", operator)
         return None
 
-    def _word(self) -> Token:
-        start, parts = self._at, list[Part]()
+    def _word(self) -> ShellToken:
+        start, parts = self._at, list[WordPart]()
         text = self._text
         while self._at < len(text) and text[self._at] not in " \t\n;&|<>()":
             one = text[self._at]
             if one == "'":
                 end = self._find("'", self._at + 1)
-                parts.append(Part("text", text[self._at + 1 : end], True))
+                parts.append(WordPart("text", text[self._at + 1 : end], True))
                 self._at = end + 1
             elif one == '"':
                 self._at += 1
                 parts += self._quoted_until('"')
             elif one == "\\":
-                parts.append(Part("text", text[self._at + 1 : self._at + 2], True))
+                parts.append(WordPart("text", text[self._at + 1 : self._at + 2], True))
                 self._at += 2
             elif one in "$`":
                 parts.append(self._dollar(quoted=False))
@@ -144,9 +146,9 @@ class Lexer:
                 end = self._at
                 while end < len(text) and text[end] not in " \t\n;&|<>()'\"\\$`":
                     end += 1
-                parts.append(Part("text", text[self._at : end]))
+                parts.append(WordPart("text", text[self._at : end]))
                 self._at = end
-        return Token("word", text[start : self._at], tuple(parts))
+        return ShellToken("word", text[start : self._at], tuple(parts))
 
     def _find(self, mark: str, start: int) -> int:
         end = self._text.find(mark, start)
@@ -154,48 +156,48 @@ class Lexer:
             raise ShellSyntaxError(f"unterminated {mark}")
         return end
 
-    def _quoted_until(self, end: str) -> list[Part]:
+    def _quoted_until(self, end: str) -> list[WordPart]:
         """Read up to a quotation mark; "" = up to the end of the text."""
-        parts, plain, text = [Part("text", "", True)], "", self._text
+        parts, plain, text = [WordPart("text", "", True)], "", self._text
         while self._at < len(text):
             one = text[self._at]
             if one == end:
                 self._at += 1
-                parts.append(Part("text", plain, True))
+                parts.append(WordPart("text", plain, True))
                 return parts
             if one == "\\" and text[self._at + 1 : self._at + 2] in ("$", "`", "\\", "\n", end or "$"):
                 plain += text[self._at + 1].replace("\n", "")
                 self._at += 2
             elif one in "$`":
-                parts.append(Part("text", plain, True))
+                parts.append(WordPart("text", plain, True))
                 plain = ""
                 parts.append(self._dollar(quoted=True))
             else:
                 plain += one
                 self._at += 1
         if not end:
-            return [*parts, Part("text", plain, True)]
+            return [*parts, WordPart("text", plain, True)]
         raise ShellSyntaxError('unterminated "')
 
-    def _dollar(self, *, quoted: bool) -> Part:
+    def _dollar(self, *, quoted: bool) -> WordPart:
         text, at = self._text, self._at
         if text[at] == "`":
             end = self._find("`", at + 1)
             self._at = end + 1
-            return Part("command", text[at + 1 : end], quoted)
+            return WordPart("command", text[at + 1 : end], quoted)
         if text.startswith("$((", at):
             end = self._closing(at + 3, "(", ")")
             if text.startswith("))", end):
                 self._at = end + 2
-                return Part("arithmetic", text[at + 3 : end], quoted)
+                return WordPart("arithmetic", text[at + 3 : end], quoted)
         if text.startswith("$(", at):
             end = self._closing(at + 2, "(", ")")
             self._at = end + 1
-            return Part("command", text[at + 2 : end], quoted)
+            return WordPart("command", text[at + 2 : end], quoted)
         if text.startswith("${", at):
             end = self._closing(at + 2, "{", "}")
             self._at = end + 1
-            return Part("variable", text[at + 2 : end], quoted)
+            return WordPart("variable", text[at + 2 : end], quoted)
         end = at + 1
         if text[end : end + 1] and text[end] in "?$!#@*0123456789":
             end += 1
@@ -204,8 +206,8 @@ class Lexer:
                 end += 1
         self._at = end
         if end == at + 1:
-            return Part("text", "$", quoted)
-        return Part("variable", text[at + 1 : end], quoted)
+            return WordPart("text", "$", quoted)
+        return WordPart("variable", text[at + 1 : end], quoted)
 
     def _closing(self, start: int, opening: str, closing: str) -> int:
         depth, quote = 1, ""

@@ -82,7 +82,7 @@ class TimeUp(Exception):
     """The machine's deadline is reached."""
 
 
-class Ended(Exception):
+class ShellExit(Exception):
     """The shell ends with an exit code."""
 
     def __init__(self, code: int) -> None:

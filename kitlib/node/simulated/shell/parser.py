@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kitlib.node.simulated.shell.lexer import Lexer, Token
+from kitlib.node.simulated.shell.lexer import Lexer, ShellToken
 from kitlib.node.simulated.shell.machine import NotFollowed
 from kitlib.node.simulated.shell.tree import (
     AndOr,
@@ -21,13 +21,13 @@ from kitlib.node.simulated.shell.tree import (
     Compound,
     If,
     Loop,
-    Part,
     Pipeline,
     Redirection,
     Script,
     ShellSyntaxError,
     Simple,
     Word,
+    WordPart,
 )
 
 MAX_LENGTH, MAX_DEPTH = 20_000, 60
@@ -56,10 +56,10 @@ def parse(text: str) -> Script:
 
 
 class _Parser:
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[ShellToken]) -> None:
         self._tokens, self._at, self._depth = tokens, 0, 0
 
-    def _peek(self) -> Token | None:
+    def _peek(self) -> ShellToken | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
     def _is(self, *texts: str) -> bool:
@@ -67,7 +67,7 @@ class _Parser:
         return token is not None and token.kind != "newline" and token.text in texts and self._plain(token)
 
     @staticmethod
-    def _plain(token: Token) -> bool:
+    def _plain(token: ShellToken) -> bool:
         return token.kind == "operator" or all(part.kind == "text" and not part.quoted for part in token.word)
 
     def _expect(self, text: str) -> None:
@@ -165,7 +165,7 @@ class _Parser:
         self._expect("done")
         return body
 
-    def _counting(self, head: Token) -> Compound:
+    def _counting(self, head: ShellToken) -> Compound:
         """Read what follows `for` in `for ((first; condition; step)); do …; done`, which bash has."""
         self._at += 1
         pieces = head.text.split(";")
@@ -241,7 +241,7 @@ class _Parser:
         words = list[Word]()
         while (token := self._peek()) is not None:
             self._at += 1
-            words.append(token.word or (Part("text", token.text, True),))
+            words.append(token.word or (WordPart("text", token.text, True),))
             if token.kind == "word" and token.text == "]]":
                 return Simple((), tuple(words), self._redirections())
         raise ShellSyntaxError('unexpected "end of file"')
@@ -289,16 +289,16 @@ class _Parser:
         return Simple(tuple(assignments), tuple(words), tuple(redirections))
 
     @staticmethod
-    def _assignment(token: Token) -> tuple[str, Word] | None:
-        first = token.word[0] if token.word else Part("text", "")
+    def _assignment(token: ShellToken) -> tuple[str, Word] | None:
+        first = token.word[0] if token.word else WordPart("text", "")
         name, equals, rest = first.text.partition("=")
         if first.kind != "text" or first.quoted or not equals or not name.isidentifier():
             return None
-        return name, (Part("text", rest), *token.word[1:])
+        return name, (WordPart("text", rest), *token.word[1:])
 
 
 def _calculation(text: str) -> Simple:
-    return Simple((), ((Part("text", "let"),), (Part("text", text, True),)), ())
+    return Simple((), ((WordPart("text", "let"),), (WordPart("text", text, True),)), ())
 
 
 def _let(text: str) -> Script:

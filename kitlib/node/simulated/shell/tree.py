@@ -12,7 +12,7 @@ class ShellSyntaxError(ValueError):
     """A script that a shell refuses."""
 
 
-class Part(NamedTuple):
+class WordPart(NamedTuple):
     """A piece of a word.
 
     Attributes:
@@ -26,7 +26,7 @@ class Part(NamedTuple):
     quoted: bool = False
 
 
-Word = tuple[Part, ...]
+Word = tuple[WordPart, ...]
 
 
 class Redirection(NamedTuple):
