@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kitlib.lab.progress import Entry
 
 Judge = Callable[[Any, Any], str]
+TRIES = 2
+"""Wrong answers after which a solution is shown."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Exercise:
         key: the exercise's name within the notebook.
         hint: where to begin; shown folded before the first attempt.
         judge: (answer, cluster) -> "" or the hint by what went wrong.
-        solution: code that leads to a right `answer`, in place of the learner's line.
+        solution: code that leads to a right `answer`, in place of the learner's line; shown after two tries.
         why: said when the answer is right.
     """
 
@@ -63,11 +68,21 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was said of an answer: `right` is None where there was no answer yet."""
+    """What is said of an answer.
+
+    Attributes:
+        exercise: the exercise.
+        right: None where there was no answer yet.
+        text: the hint, or the reason of a right answer.
+        read: whether the answer has the form that the exercise asks for.
+        solved: whether a solution is shown; until then it is not in the notebook's file.
+    """
 
     exercise: Exercise
     right: bool | None
     text: str
+    read: bool = True
+    solved: bool = False
 
     def __str__(self) -> str:
         head = {True: "Right.", False: "Not yet.", None: "Your turn."}[self.right]
@@ -78,11 +93,11 @@ class Judgement:
     def _repr_html_(self) -> str:
         mark = {True: "✓", False: "✗", None: "✎"}[self.right]
         folded = _folded("Hint", html.escape(self.exercise.hint)) if not self.right and self.exercise.hint else ""
-        code = f"<pre><code>{html.escape(self.exercise.solution.strip())}</code></pre>"
-        return (
-            f'<div role="status" class="kitlib-verdict"><p><b>{mark}</b> {html.escape(str(self))}</p>'
-            f"{folded}{_folded('A solution', code)}</div>"
-        )
+        if self.solved or self.right:
+            folded += _folded("A solution", f"<pre><code>{html.escape(self.exercise.solution.strip())}</code></pre>")
+        elif self.right is not None:
+            folded += f"<p>A solution is shown after {TRIES} different answers.</p>"
+        return f'<div role="status" class="kitlib-verdict"><p><b>{mark}</b> {html.escape(str(self))}</p>{folded}</div>'
 
 
 def _folded(title: str, inside: str) -> str:
@@ -99,8 +114,22 @@ def judged(exercise: Exercise, answer: Any, cluster: Any) -> Judgement:
         hint = (
             f"The answer cannot be read ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})."
         )
-        hint += f" {exercise.hint}"
+        return Judgement(exercise, False, f"{hint} {exercise.hint}", read=False)
     return Judgement(exercise, not hint, hint or exercise.why)
+
+
+def tries(entries: Iterable[Entry], key: str) -> int:
+    """Return the number of wrong answers to an exercise that were honest tries: readable, and each another one.
+
+    Where the answer is a state of the cluster, the same words may describe another state, so the hint counts as well.
+    """
+    return len(
+        {
+            (str(entry.details.get("found")), str(entry.details.get("hint", "")))
+            for entry in entries
+            if entry.kind == "check" and entry.task == key and not entry.points and entry.details.get("read", True)
+        }
+    )
 
 
 def number(

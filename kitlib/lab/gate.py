@@ -103,11 +103,11 @@ class OutputGate:
 
     Args:
         predictions: the questions of the lesson by key, as they are asked.
-        open_for_all: whether answers are shown at once, for a trainer.
+        open_for_all: whether answers are shown at once, for a trainer; exercises show their solutions as well.
     """
 
     def __init__(self, predictions: dict[str, Prediction], open_for_all: bool = False) -> None:
-        self._predictions, self._open_for_all = predictions, open_for_all
+        self._predictions, self.open_for_all = predictions, open_for_all
 
     @property
     def waiting(self) -> list[Prediction]:
@@ -116,7 +116,7 @@ class OutputGate:
 
     def close(self, prediction: Prediction) -> None:
         """Hold back what cells show from now on, until no question waits; for a trainer, nothing."""
-        if self._open_for_all:
+        if self.open_for_all:
             prediction.give_up()
         elif (formatter := _display_formatter()) is not None:
             _hold(formatter, self)

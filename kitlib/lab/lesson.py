@@ -14,12 +14,13 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.origin import origin_of, together
 from kitlib.lab import host, kubectl, real_nodes
-from kitlib.lab.exercise import Judgement, Question, judged
+from kitlib.lab.exercise import TRIES, Judgement, Question, judged, tries
 from kitlib.lab.gate import OutputGate, shows_all
 from kitlib.lab.lessons import content
 from kitlib.lab.notice import notice
@@ -335,7 +336,7 @@ class Lesson:
         return ExperimentRun(reveals, value, shown if isinstance(shown, list | tuple) else [shown])
 
     def check(self, key: str, answer: Any = ...) -> Judgement:
-        """The judgement of an exercise: right, or a hint by what went wrong; results are kept.
+        """Judge an exercise: right, or a hint by what went wrong, and a solution after two tries; results are kept.
 
         Args:
             key: of the exercise.
@@ -348,8 +349,10 @@ class Lesson:
             raise self._missing("exercise", key, self._content.exercises)
         made = judged(self._content.exercises[key], answer, self._cluster)
         if made.right is not None:
-            self._progress.record("check", self.name, key, float(made.right), 1.0, found=str(answer)[:200])
-        return made
+            kept = {"found": str(answer)[:200], "hint": "" if made.right else made.text, "read": made.read}
+            self._progress.record("check", self.name, key, float(made.right), 1.0, **kept)
+        solved = self._gate.open_for_all or tries(self._progress.entries(self.name), key) >= TRIES
+        return replace(made, solved=solved)
 
     def _missing(self, what: str, key: str, known: Mapping[str, Any]) -> KitError:
         return KitError(f"no {what} {key!r} in notebook {self.name}; valid values: {', '.join(known) or 'none'}")

@@ -19,7 +19,7 @@ from kitlib.study.compare import compare
 from kitlib.study.scenario import Scenario
 from tests.lab.test_lessons_clusters import CASES
 from tests.lab.test_lessons_swap import CLUSTERS
-from tests.lab.test_lessons_values import NUMBERS, WORDS
+from tests.lab.test_lessons_values import NUMBERS, PAIRS, WORDS
 
 SSD = {"disk": "ssd"}
 NODES: list[dict[str, Any]] = [
@@ -146,6 +146,7 @@ def test_a_node_without_quotas_is_judged(flags: list[str], made: Any, answer: An
         ("600m", None, ""),
         ("1", "Pod QOS Class may not change", ""),
         ("1", "it is refused", "Catch the KitError"),
+        ("1", "qos", "Catch the KitError"),
         ("1", True, "Catch the KitError"),
         ("", "no", "Catch the KitError"),
         ("1", 500, "Catch the KitError"),
@@ -241,7 +242,7 @@ TABLED = {f"{n:02}" for n in range(1, 25)}
 
 def test_every_exercise_is_in_a_table_with_right_and_wrong_answers() -> None:
     there = {f"{number} {key}" for number in TABLED for key in content(number).exercises}
-    tabled = {*NUMBERS, *WORDS, *CASES, *DECIDED, *CLUSTERS, *HERE}
+    tabled = {*NUMBERS, *WORDS, *PAIRS, *CASES, *DECIDED, *CLUSTERS, *HERE}
     assert there - tabled == set(), "an exercise without a table of answers"
     assert {one for one in tabled if one.split()[0] in TABLED} - there == set(), "answers to an exercise that has gone"
     for exercise, rows in (CASES | DECIDED | CLUSTERS).items():

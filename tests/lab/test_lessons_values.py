@@ -33,6 +33,9 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     ),
     "09 units": (104857600, {100_000_000: "M is 2^20", 100: "M is 2^20", 1024: "M is 2^20", 104857601: "M is 2^20"}),
     "09 times": (5.88, {10: "on v1", 100: "last column", 17: "last column", 1: "last column"}),
+    "04 tmpfs": (20, {100: "charged to the cgroup", 180: "does not raise", 30: "one cgroup", 80: "one cgroup"}),
+    "10 removal": (2, {1: "sandbox", 0: "has children", 3: "own", 4: "below"}),
+    "15 starve": (0, {1: "next small", 4: "let through", 2: "Five small", 3: "Five small"}),
     "10 restarted": (200, {150: "dead container", 50: "new limit", 350: "new limit", 100: "new limit"}),
     "11 grace": (0, {20: "soft threshold", 10: "waits for nobody", 30: "waits for nobody", 1: "waits for nobody"}),
     "11 reclaim": (660, {400: "on top", 260: "together", 60: "together", 140: "together"}),
@@ -71,10 +74,14 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "02 zero": ("BestEffort", {"Burstable": "above zero", "Guaranteed": "Nothing else"}),
     "03 more-than-limit": (
         "cpuCFSQuota: false",
-        {"cpu-quota": "boolean", "limits: none": "boolean", "shares": "boolean"},
+        {
+            "cpu-quota": "boolean",
+            "limits: none": "boolean",
+            "cpuCFSQuota": "Which value",
+            "cpuCFSQuota: true": "Which value",
+            "cpuManagerPolicy: none": "Only the policy static",
+        },
     ),
-    "04 tmpfs": ("it is killed", {"it runs": "80 + 30", "it is evicted": "Answer"}),
-    "05 two": ("no", {"yes": "own request", "perhaps": "Answer"}),
     "06 daemons": ("they are killed", {"nothing": "memory limit", "they are evicted": "pods only", "they wait": "or"}),
     "07 no-memory": ("none", {"besteffort": "memory requests", "both": "memory requests", "all": "or"}),
     "08 siblings": ("2-3", {"1-2": "siblings side by side", "0-1": "siblings", "2": "siblings", "2,4": "siblings"}),
@@ -94,14 +101,11 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
         "/custom/kubepods",
         {"/custom": "in the root itself", "/kubepods": "Below", "/kubepods/custom": "Below"},
     ),
-    "10 removal": ("container", {"pod": "has children", "both at once": "or"}),
     "10 without-qos": ("enforceNodeAllocatable", {"cgroupDriver": "enforces", "kubeReserved": "enforces"}),
-    "11 tie": ("no", {"yes": "exceeds the request", "it depends": "Answer"}),
+    "11 tie": ("c", {"a": "not compared", "b": "uses most", "none": "Answer"}),
     "12 port": ("NodePorts", {"NodeResourcesFit": "no resource", "NodeName": "Its name"}),
     "13 room": ("worker", {"worker4": "In 1.23", "worker3": "pods leave it", "zone1": "pods leave it"}),
     "14 two-cpus": ("n3", {"n1": "priority 100", "n2": "every pod unimportant", "n4": "every pod unimportant"}),
-    "14 default": ("new", {"old": "never changes", "both": "or"}),
-    "15 starve": ("large", {"small": "find a gap", "both": "or"}),
     "16 match-label-keys": ("1.27", {"1.25": "alpha", "1.26": "Ask each", "1.36": "Ask each"}),
     "23 plugin": ("NodeResourcesFit", {"DynamicResources": "about claims only", "NodePorts": "One of the two"}),
 }
@@ -156,8 +160,8 @@ def test_a_wrong_word_gets_its_hint(exercise: str) -> None:
 def test_the_same_setting_has_several_names() -> None:
     for answer in (
         "--cpu-cfs-quota=false",
-        "cpuCFSQuota",
-        "cpu-cfs-quota",
+        "cpuCFSQuota = False",
+        "cpuManagerPolicy: static",
         "the static CPU manager policy: cpuManagerPolicy",
     ):
         assert verdict("03 more-than-limit", answer).right, answer
@@ -165,3 +169,19 @@ def test_the_same_setting_has_several_names() -> None:
         assert verdict("08 siblings", answer).right, answer
     assert verdict("10 without-qos", "--enforce-node-allocatable").right
     assert verdict("13 room", "worker2").right is False
+
+
+PAIRS: dict[str, tuple[tuple[float, float], dict[tuple[float, float], str]]] = {
+    "05 two": ((988, 999), {(988, 988): "own request", (999, 999): "own request", (500, 999): "The first"}),
+    "14 default": ((0, 500), {(500, 500): "never changes", (0, 0): "without a class", (1, 500): "priority 0"}),
+}
+
+
+@pytest.mark.parametrize("exercise", PAIRS)
+def test_a_pair_of_numbers_is_judged_with_a_hint_for_each(exercise: str) -> None:
+    right, wrong = PAIRS[exercise]
+    assert verdict(exercise, right).right is True and verdict(exercise, list(map(str, right))).right is True
+    for answer, words in wrong.items():
+        made = verdict(exercise, answer)
+        assert made.right is False and words in made.text, (answer, made.text)
+    assert verdict(exercise, 7).read is False

@@ -86,8 +86,13 @@ def _free_wheel(answer: Any, cluster: Any) -> str:
 
 def _setting(answer: Any, _: Any) -> str:
     plain = "".join(c for c in str(answer).lower() if c.isalnum())
-    known = ("cpucfsquota", "cfsquota", "staticpolicy", "cpumanagerpolicy")
-    return "" if any(word in plain for word in known) else "It is a boolean of the kubelet; exercise 3 used it."
+    words = "It is a boolean of the kubelet; exercise 3 used it."
+    return first_problem(
+        ("cfsquota" not in plain and "cpumanagerpolicy" not in plain, words),
+        (plain.endswith(("true", "quota")), "Which value? Without it limits are enforced: that is the default."),
+        ("cpumanagerpolicy" in plain and "static" not in plain, "Only the policy static gives exclusive CPUs."),
+        ("cfsquota" in plain and not plain.endswith("false"), words),
+    )
 
 
 EXERCISES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem
+from kitlib.lab.exercise import Exercise, Question, first_problem, number
 
 MIB = 2**20
 REFUSES, KILLED, NEW_ONLY = (
@@ -185,12 +185,15 @@ answer = cluster.pod("once").status.container_statuses[0].state["terminated"]["r
     Exercise(
         "tmpfs",
         "Files in memory are pages of the container that wrote them, and cannot be given back without swap.",
-        choice(
-            "it is killed",
-            {"it runs": "80 + 30 MiB are charged to the same cgroup, and its limit is 100."},
-            otherwise='Answer "it runs" or "it is killed".',
+        number(
+            20,
+            {
+                100: "The files are charged to the cgroup of the container that wrote them.",
+                180: "A file in memory takes from the limit, it does not raise it.",
+            },
+            otherwise="Its own memory and the 80 MiB of files are charged to one cgroup, with a limit of 100.",
         ),
-        'answer = "it is killed"',
+        "answer = 20",
         "A tmpfs is memory. Without this charge a pod could fill the node with files.",
     ),
     Exercise(

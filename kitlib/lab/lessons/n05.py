@@ -8,7 +8,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.manifests import pod
 
 MIB, GIB = 2**20, 2**30
@@ -23,6 +23,16 @@ def _adjustment(request: str, capacity: int) -> int:
 def _overtakes() -> float:
     """MiB from which a BestEffort pod has more points than thrifty: 1000‰ + x = 999‰ + 220 MiB."""
     return 220 - (1000 - _adjustment("1Mi", MACHINE)) * LIMIT / 1000 / MIB
+
+
+def _of_two(answer: Any, _: Any) -> str:
+    asking, other = (float(one) for one in answer)
+    expected = _adjustment("100Mi", 8 * GIB)
+    return first_problem(
+        (asking == other, "The pod's class is the same, but the formula takes the container's own request."),
+        (asking != expected, "The first: 1000 − 1000 × 100 MiB / 8 GiB, rounded up."),
+        (other != 999, "The second: no request leaves 1000, and a Burstable container has 999 at the most."),
+    )
 
 
 QUESTIONS = [
@@ -99,12 +109,8 @@ EXERCISES = [
     Exercise(
         "two",
         "The adjustment is computed for each container from its own request.",
-        choice(
-            "no",
-            {"yes": "The pod's class is the same, but the formula takes the container's own request."},
-            otherwise='Answer "yes" or "no".',
-        ),
-        'answer = "no"',
+        _of_two,
+        'answer = (adjustment(capacity=8 * 2**30, memory="100Mi"), 999)',
         "Without a request it is 999; with 100Mi it is 1000 − 1000 × 100 / memory of the machine in MiB.",
     ),
     Exercise(

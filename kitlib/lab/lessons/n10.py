@@ -67,14 +67,23 @@ def _nested(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "removal",
-        "A cgroup with children cannot be removed.",
-        choice("container", {"pod": "rmdir refuses a directory that has children."}, otherwise='"pod" or "container"?'),
+        "A cgroup with children cannot be removed: count those of web in node.desired().of_pod(uid).",
+        number(
+            2,
+            {
+                1: "The sandbox (pause) has a cgroup of its own beside the container's.",
+                0: "rmdir refuses a directory that has children.",
+                3: "Without the pod's own.",
+            },
+            otherwise="How many cgroups stand below the pod's?",
+        ),
         """
+below = [group.kind for group in node.desired().of_pod(uid) if group.kind != "pod"]
 cluster.delete("Pod", "web", grace=0)
 lesson.wait(lambda: not node.tree().of_pod(uid), 60)
-answer = "container"
+answer = len(below)
 """,
-        "From the bottom up: the runtime removes the containers', then the kubelet the pod's.",
+        "From the bottom up: the runtime removes the containers' and the sandbox's, then the kubelet the pod's.",
     ),
     Exercise(
         "restarted",

@@ -76,12 +76,15 @@ EXERCISES = [
         "tie",
         "The third rule compares what is used above the request.",
         choice(
-            "no",
-            {"yes": "Only what exceeds the request is compared, and that is the same."},
-            otherwise='Answer "yes" or "no".',
+            "c",
+            {
+                "a": "It has no request, but the class is not compared: it is 60 MiB above nothing.",
+                "b": "It uses most, but only 50 MiB of that are above its request.",
+            },
+            otherwise='Answer "a", "b" or "c".',
         ),
-        'answer = "no"',
-        "Nothing is left to decide: any of them may go first.",
+        'answer = "c"',
+        "It is 70 MiB above its request; neither the use nor the class decides.",
     ),
     Exercise(
         "grace",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.examples.stories import story
-from kitlib.lab.exercise import Exercise, Question, choice, number
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
 
 PODS = ("web-1", "web-2", "batch-1", "web-3", "batch-2", "batch-3")
 ONCE, ENDED, GRACE = "at once", "as soon as the victim has ended", "when the grace period is over"
@@ -24,6 +25,15 @@ def _two_cpus() -> str:
     urgent.spec.containers[0].resources.requests["cpu"] = Quantity.parse("2")
     pods = [urgent if one is full.question else one for one in full.pods]
     return replace(full, pods=pods).decide().nominated
+
+
+def _default_class(answer: Any, _: Any) -> str:
+    old, new = (float(one) for one in answer)
+    return first_problem(
+        (old == 500, "The first: a pod's priority never changes after it has been created."),
+        (new == 0, "The second: the default holds for every pod that is created without a class."),
+        ((old, new) != (0, 500), "Without a class and without a default a pod has priority 0."),
+    )
 
 
 QUESTIONS = [
@@ -145,9 +155,8 @@ EXERCISES = [
     Exercise(
         "default",
         "The admission plugin Priority sets the priority when a pod is created.",
-        choice(
-            "new", {"old": "A pod's priority never changes after it has been created."}, otherwise='"old" or "new"?'
-        ),
-        'answer = "new"',
+        _default_class,
+        "answer = (0, 500)",
+        "A pod's priority is set once; old pods keep theirs until they are made again.",
     ),
 ]

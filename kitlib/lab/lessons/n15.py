@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.readings import placed
 
 NEVER, MINUTE, FIVE = "never", "after about one minute", "after about five minutes"
@@ -141,9 +141,16 @@ EXERCISES = [
     Exercise(
         "starve",
         "Whose place is taken whenever a little becomes free?",
-        choice("large", {"small": "Small pods find a gap first."}, otherwise='"small" or "large"?'),
-        'answer = "large"',
-        "That is why oldest first, or a reservation for the first in the queue, is the safe rule.",
+        number(
+            0,
+            {
+                1: "A CPU that becomes free is taken by the next small pod.",
+                4: "The small pods are let through first, and there is always one that waits.",
+            },
+            otherwise="Five small pods would like to run at any time, and four CPUs are there.",
+        ),
+        "answer = 0",
+        "It may wait for ever. Oldest first, or a reservation for the first in the queue, is the safe rule.",
     ),
     Exercise(
         "free",
