@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kitlib.charts.base import Row
-from kitlib.charts.scene import BarScale, Box, Line, Token
+from kitlib.charts.scene import BarScale, Box, Column, Line, Token
 from kitlib.views.units import size
+
+PAGE = 4096
+"""Bytes; the kernel counts points in pages."""
 
 
 def memory_box(
@@ -20,8 +23,9 @@ def memory_box(
     marks: Sequence[Line] = (),
     words: str = "",
     whole: str = "the machine",
+    points: bool = False,
 ) -> Box:
-    """The bar of one node.
+    """Return the bar of one node.
 
     Args:
         name: of the node.
@@ -33,6 +37,8 @@ def memory_box(
         marks: further lines, their place as a part of the capacity.
         words: what is said about the node.
         whole: what the capacity is that of.
+        points: whether each process has a column of its points above it; rows then have "badness" in pages and
+            "oom_score_adj".
     """
     used = sum(int(row["memory_bytes"]) for row in rows)
     scale = BarScale(capacity, used)
@@ -60,7 +66,36 @@ def memory_box(
     free = f"{mebibytes(capacity - used)} free" if not scale.over else f"{mebibytes(used - capacity)} too much"
     lines.sort(key=lambda line: line.at)
     note = f"{mebibytes(used)} of {mebibytes(capacity)} in use, {free}"
-    return Box(name, name, tokens, note, "bar", "bad" if scale.over else "", lines, words or note)
+    columns = point_columns(rows, scale, dead, coming) if points else []
+    return Box(name, name, tokens, note, "bar", "bad" if scale.over else "", lines, words or note, columns)
+
+
+def point_columns(rows: Sequence[Row], scale: BarScale, dead: Collection[str] = (), coming: str = "") -> list[Column]:
+    """Return the points by which the kernel chooses whom to kill, one column a process; negative ones hang down.
+
+    Source: kernel mm/oom_kill.c oom_badness(): pages in memory, plus oom_score_adj thousandths of all pages.
+
+    Args:
+        rows: as for `memory_box`, in the order of the bar.
+        scale: of the bar.
+        dead: names of those that were killed.
+        coming: the one that is not there yet.
+    """
+    highest = max((abs(int(row["badness"])) for row in rows), default=0) or 1
+    found: list[Column] = []
+    at = 0.0
+    for row in rows:
+        wide, all_points = scale.of(float(row["memory_bytes"])), int(row["badness"])
+        memory = min(int(row["memory_bytes"]) // PAGE, max(all_points, 0))
+        parts = [("memory", memory / highest), ("added", (all_points - memory) / highest)]
+        if all_points < 0:
+            parts = [("added", -all_points / highest)]
+        label = f"{'−' if all_points < 0 else ''}{mebibytes(abs(all_points) * PAGE)}"
+        words = f"{row['name']}: {label} of points, oom_score_adj {row['oom_score_adj']}"
+        state = "dead" if row["name"] in dead else "promised" if row["name"] == coming else ""
+        found.append(Column(str(row["name"]), at, wide, parts, label, all_points < 0, state, words))
+        at += wide
+    return found
 
 
 def mebibytes(amount: float) -> str:

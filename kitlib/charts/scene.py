@@ -53,6 +53,30 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Column:
+    """A column that grows out of a bar, above a token of it.
+
+    Attributes:
+        id: the token's name.
+        at, wide: where the token begins and how wide it is, 0 to 1 of the bar.
+        parts: (kind, height) from the foot up, heights as parts of the highest column; kinds "memory" or "added".
+        label: written at its end.
+        down: hangs below the bar: a negative amount.
+        state: "dead" for the one that was killed, "promised" for one that is not there yet.
+        words: what is said about it.
+    """
+
+    id: str
+    at: float
+    wide: float
+    parts: Sequence[tuple[str, float]]
+    label: str
+    down: bool = False
+    state: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
 class Box:
     """A node, a lane of the queue, a core.
 
@@ -64,6 +88,7 @@ class Box:
         kind: "best", "no", "bad" or "".
         marks: lines across a bar.
         words: what is said about it.
+        columns: above and below a bar.
     """
 
     id: str
@@ -74,6 +99,7 @@ class Box:
     kind: str = ""
     marks: Sequence[Line] = ()
     words: str = ""
+    columns: Sequence[Column] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +146,12 @@ def _plain_area(area: Area) -> dict[str, Any]:
 
 
 def _plain_box(box: Box) -> dict[str, Any]:
-    return {**vars(box), "tokens": [dict(vars(one)) for one in box.tokens], "marks": [dict(vars(m)) for m in box.marks]}
+    plain = {
+        **vars(box),
+        "tokens": [dict(vars(one)) for one in box.tokens],
+        "marks": [dict(vars(m)) for m in box.marks],
+    }
+    return plain | {"columns": [dict(vars(one)) for one in box.columns]}
 
 
 @dataclass(frozen=True)

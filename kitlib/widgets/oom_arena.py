@@ -28,7 +28,6 @@ from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
-from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.container_row import AmountField
 from kitlib.widgets._parts.nodes import Passing, node_of
 from kitlib.widgets._parts.story import Story
@@ -67,8 +66,8 @@ class OomArena(KitWidget):
         self.qos = labelled(ipw.Dropdown(options=list(QOS_CLASSES), value="BestEffort"), "QoS class")
         self.request = AmountField("requests", "memory", "memory request; of a Guaranteed pod also its limit")
         self.uses = AmountField("uses", "memory", "memory that its process takes")
-        self.request.amount, self.uses.amount = "128Mi", "100Mi"
-        self.qos.observe(self._changed, "value")
+        self.uses.amount = "100Mi"  # a BestEffort pod requests nothing
+        self.qos.observe(self._class_changed, "value")
         self.request.control.observe(self._changed, "value")
         self.uses.control.observe(self._changed, "value")
         self.add = self.button("Add the pod", self._add, "start it on the node now", "plus")
@@ -80,14 +79,22 @@ class OomArena(KitWidget):
         for row in (first, second):
             row.add_class("kitlib-row")
         self.board = BoardPicture("The node's memory")
-        self.board.help = "A box is a process, as wide as its memory; below, the points by which the kernel chooses."
+        self.board.help = (
+            "A box is a process, as wide as its memory. The column on it is the points by which the kernel chooses; "
+            "the highest dies first. Columns that hang down are protected."
+        )
         self.story = Story(self.board)
-        self._bars = ChartPicture()
-        super().__init__([first, second], picture=ipw.VBox([self.board, self._bars, self._forecast]))
+        super().__init__([first, second], picture=ipw.VBox([self.board, self._forecast]))
         self.add.add_class("kitlib-main")
         self.refresh()
 
     # ---- what the learner does
+
+    def _class_changed(self, _change: Any) -> None:
+        if self.qos.value != "BestEffort" and not self.request.amount:
+            self.request.amount = "128Mi"  # shows the picture anew
+        else:
+            self._changed(None)
 
     def _changed(self, _change: Any) -> None:
         self._end_of_kill()
@@ -250,15 +257,20 @@ class OomArena(KitWidget):
         self.request.hint("a BestEffort pod requests nothing: this amount is left out" if ignored else "")
 
     def paint(self, chart: Chart) -> None:
-        legend = [*QOS_LEGEND, Mark("the pod that you may add", state="promised"), Mark("killed", sign="✗")]
+        legend = [
+            Mark("points: its memory", "points"),
+            Mark("points that oom_score_adj adds", "added"),
+            *QOS_LEGEND,
+            Mark("the pod that you may add", state="promised"),
+            Mark("killed", sign="✗"),
+        ]
         self.story.show(self._scene(self._shown_rows, coming=self._coming, dead=self._dead), legend)
-        self._bars.show(chart)
 
     def _scene(self, rows: Sequence[OomRow], *, coming: str = "", dead: str = "") -> Scene:
         order = sorted(rows, key=lambda row: (row["name"] == coming, row["qos"] != "node", row["name"]))
         told = [{**row, "words": f"oom_score_adj {row['oom_score_adj']}, {row['badness']:,} points"} for row in order]
         memory = self.node.config.machine.memory
-        box = memory_box(self.node.name, memory, told, dead=[dead] if dead else [], coming=coming)
+        box = memory_box(self.node.name, memory, told, dead=[dead] if dead else [], coming=coming, points=True)
         return Scene([Area("node", "", [box], wide="100%")])
 
     def _name_of(self, path: str) -> str:

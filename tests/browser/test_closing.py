@@ -31,4 +31,4 @@ def test_the_page_keeps_nothing_of_the_widgets_of_a_closed_notebook(open_cells):
     assert not left, (len(left), left[:10])
     fronts.open_in_lab(page, name)  # its kernel still has the widgets
     page.get_by_role("group", name=re.compile("^Pod builder$", re.I)).get_by_role("slider").first.wait_for()
-    page.wait_for_selector(".kitlib-plot rect")
+    page.wait_for_selector(".kitlib-drawn rect")

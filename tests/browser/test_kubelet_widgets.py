@@ -129,10 +129,10 @@ class TestOomArena:
     def test_pods_are_added_until_the_kernel_kills_whom_was_predicted(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".kitlib-bar")
+        page.wait_for_selector(".kitlib-column")
         type_into(page, box.get_by_label("uses", exact=True), "400Mi")
         box.get_by_role("button", name="Add the pod").click()
-        page.wait_for_selector(".kitlib-bar-row[data-name='besteffort-2/app']")
+        page.wait_for_selector(".kitlib-column[title^='besteffort-2/app'][data-state=promised]")
         type_into(page, box.get_by_label("uses", exact=True), "600Mi")
         assert "besteffort" not in sentence(page).replace("With besteffort-2", "")  # the guess comes first
         page.get_by_text("The forecast (guess first)").click()
@@ -140,9 +140,7 @@ class TestOomArena:
         box.get_by_role("button", name="Add the pod").click()
         wait_for_sentence(page, "The kernel killed besteffort-2/app, as predicted")
         page.wait_for_selector(".kitlib-board-token[data-state=dead]")
-        page.wait_for_function(
-            "() => [...document.querySelectorAll('.kitlib-bar-text')].some(t => t.textContent === 'killed')"
-        )
+        page.wait_for_selector(".kitlib-column[title^='besteffort-2/app'][data-state=dead]")
         check_names(page)
 
     def test_an_amount_that_is_none_is_said_beside_the_field(self, open_cells):

@@ -15,7 +15,7 @@ PICTURES = ".kitlib-plot, .kitlib-board, .kitlib-lanes, canvas.kitlib-canvas, .k
 
 MEASURE = """
 () => {
-  const taken = (window.taken = []), plot = document.querySelector('.kitlib-plot');
+  const taken = (window.taken = []), plot = document.querySelector('.kitlib-widget');
   let began = null;
   document.addEventListener('keydown', () => { began = performance.now(); }, true);
   plot.addEventListener('kitlib-drawn', () => {
@@ -62,7 +62,7 @@ def p95(values):
 
 def moved(page, label):
     """Milliseconds that each of so many moves of a slider took to its new figure."""
-    page.wait_for_selector(".kitlib-plot :is(.kitlib-bar, .kitlib-cells td, rect)")
+    page.wait_for_selector(".kitlib-widget :is(.kitlib-bar, .kitlib-cells td, .kitlib-drawn rect, .kitlib-column)")
     page.wait_for_timeout(1000)
     handle = page.locator(".kitlib-widget").get_by_role("slider", name=label).first
     handle.focus()
@@ -96,7 +96,7 @@ def test_speed_from_slider_to_figure_while_a_cell_computes(open_cells, name):
     """JupyterLab gives widgets' messages a thread of the kernel; it shares the interpreter with the cell."""
     code, label = SLIDERS[name]
     page = open_cells(code, "import time", own_page=True)
-    page.wait_for_selector(".kitlib-plot :is(.kitlib-bar, .kitlib-cells td, rect)")
+    page.wait_for_selector(".kitlib-widget :is(.kitlib-bar, .kitlib-cells td, .kitlib-drawn rect, .kitlib-column)")
     last = page.locator(".jp-CodeCell").nth(1)
     last.locator(".cm-content").click()
     page.keyboard.press("ControlOrMeta+A")

@@ -127,3 +127,24 @@ def test_on_a_real_node_the_next_forecast_waits_for_the_memory_of_the_pod(monkey
     assert arena.problem == "" and len(looks) == 5
     assert (looks[-1] - looks[0]).total_seconds() == 4 * LOOK
     arena.cluster.close()
+
+
+def test_columns_on_the_bar_are_the_points_of_the_ranking():
+    arena = OomArena()
+    arena.add.click()
+    columns = {one["id"]: one for one in arena.board.box("node-1")["columns"]}
+    frame = arena.frame().set_index("name")
+    assert set(columns) == set(frame.index)
+    highest = max(abs(frame.badness))
+    for name, one in columns.items():
+        points = frame.badness[name]
+        assert one["down"] == (points < 0)
+        assert sum(height for _, height in one["parts"]) == pytest.approx(abs(points) / highest)
+    assert columns["besteffort-2/app"]["state"] == "promised" and columns["kubelet"]["down"]
+
+
+def test_a_pod_that_requests_nothing_opens_without_a_warning_and_another_class_has_a_request():
+    arena = OomArena()
+    assert arena.request.amount == "" and arena.request.problem == ""
+    arena.qos.value = "Burstable"
+    assert arena.request.amount == "128Mi" and "burstable-1" in arena.sentence

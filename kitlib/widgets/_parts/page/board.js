@@ -19,7 +19,7 @@ export default {
     const help = element("p", "kitlib-board-help"), legend = element("ul", "kitlib-legend");
     areas.setAttribute("role", "group");
     status.setAttribute("role", "status");
-    const tokens = new Map(), boxes = new Map(), sections = new Map();
+    const columns = new Map(), tokens = new Map(), boxes = new Map(), sections = new Map();
     let here = "", carried = "", dragged = "", drawn = false;
     const frames = () => model.get("frames");
     const scene = () => frames()[player.at] ?? { areas: [] };
@@ -69,6 +69,26 @@ export default {
       if (one.size !== undefined) node.style.setProperty("--size", (100 * one.size).toFixed(3) + "%");
       return node;
     }
+    function columnOf(box, one) {
+      const node = keep(columns, box + " " + one.id, () => {
+        const made = element("div", "kitlib-column"), bar = element("div");
+        bar.append(element("i"), element("i"));
+        made.append(bar, element("span"));
+        return made;
+      });
+      node.style.left = 100 * one.at + "%";
+      node.style.width = 100 * one.wide + "%";
+      set(node, "data-down", one.down ? "yes" : "");
+      set(node, "data-state", one.state);
+      node.title = one.words;
+      [...node.firstChild.children].forEach((part, i) => {
+        const [kind, high] = one.parts[i] ?? ["", 0];
+        set(part, "data-kind", kind);
+        part.style.height = `calc(var(--kit-column)*${Math.max(0, high).toFixed(4)})`;
+      });
+      put(node.lastChild, one.label);
+      return node;
+    }
     function boxOf(box, seen) {
       const node = keep(boxes, box.id, () => {
         const made = element("div", "kitlib-board-box"), head = element("header"), name = element("button");
@@ -102,8 +122,13 @@ export default {
         return line;
       });
       const made = box.tokens.map((one) => { seen.add(one.id); return tokenOf(one); });
-      const wanted = [...made, ...marks];
-      for (const old of [...list.children]) if (!made.includes(old)) old.remove();
+      const grown = (box.columns ?? []).map((one) => columnOf(box.id, one));
+      const highest = (down) => Math.max(0, ...(box.columns ?? []).filter((one) => one.down === down).map((one) => one.parts.reduce((sum, part) => sum + part[1], 0)));
+      set(node, "data-columns", grown.length ? "yes" : "");
+      node.style.setProperty("--up", highest(false).toFixed(4));
+      node.style.setProperty("--down", highest(true).toFixed(4));
+      const kept = [...made, ...grown], wanted = [...kept, ...marks];
+      for (const old of [...list.children]) if (!kept.includes(old)) old.remove();
       wanted.forEach((child, i) => { if (list.children[i] !== child) list.insertBefore(child, list.children[i] ?? null); });
       return node;
     }
@@ -134,6 +159,7 @@ export default {
       for (const old of [...areas.children]) if (!shown.includes(old)) old.remove();
       shown.forEach((child, i) => { if (areas.children[i] !== child) areas.insertBefore(child, areas.children[i] ?? null); });
       if (moves) move(before, ghosts, seen, ground);
+      settle();
       for (const id of [...tokens.keys()]) if (!seen.has(id)) { tokens.get(id).remove(); tokens.delete(id); }
       set(areas, "aria-label", model.get("label"));
       set(el, "data-pick", model.get("pick") ? "yes" : "");
@@ -143,6 +169,7 @@ export default {
       if (focused && focused.isConnected && document.activeElement !== focused) focused.focus();
       drawn = true;
       el.dataset.drawn = Number(el.dataset.drawn ?? 0) + 1;
+      el.dispatchEvent(new CustomEvent("kitlib-drawn", { bubbles: true }));
     }
     function move(before, ghosts, seen, ground) {
       const time = parseFloat(getComputedStyle(el).getPropertyValue("--kit-move")) || 480;
@@ -163,6 +190,21 @@ export default {
         el.append(ghost);
         ghost.animate([{ opacity: 1, transform: "none" }, { opacity: 0, transform: "translateY(26px) rotate(4deg) scale(.8)" }],
           { duration: time * 1.5, easing: "ease-in" }).onfinish = () => ghost.remove();
+      }
+    }
+    function settle() { // labels of columns that would lie on each other stand one above the other
+      for (const down of [false, true]) {
+        const taken = [];
+        const labels = [...areas.querySelectorAll(".kitlib-column>span")].filter((one) => (one.parentNode.dataset.down === "yes") === down);
+        for (const label of labels) label.style.translate = "";
+        for (const label of labels) {
+          const box = label.getBoundingClientRect();
+          let y = box.y, other;
+          const near = (one) => one.x < box.right + 3 && box.x < one.right + 3 && Math.abs(one.y - y) < 12;
+          while ((other = taken.find(near))) y = other.y + (down ? 12 : -12);
+          if (y !== box.y) label.style.translate = `0 ${y - box.y}px`;
+          taken.push({ x: box.x, right: box.right, y });
+        }
       }
     }
     function legends() {
@@ -253,6 +295,8 @@ export default {
     model.on("change:position", () => { if (model.get("position") !== player.at) player.go(model.get("position"), false); });
     model.on("change:legend change:help change:more", () => { legends(); put(help, model.get("help")); player.paint(); });
     player.go(model.get("position"), false);
-    return () => player.stop();
+    const size = new ResizeObserver(settle);
+    size.observe(areas);
+    return () => { size.disconnect(); player.stop(); };
   },
 };
