@@ -26,6 +26,7 @@ from kitlib.apiserver.http import (
 from kitlib.apiserver.http.audit import AuditLog
 from kitlib.apiserver.http.health import health
 from kitlib.apiserver.http.instruments import Instruments
+from kitlib.apiserver.http.lists import check_version
 from kitlib.apiserver.http.logs import LogRequest
 from kitlib.apiserver.http.metrics import usage_list, usage_of
 from kitlib.apiserver.http.printers import table
@@ -265,6 +266,7 @@ class Dispatcher:
             if request.flag("watch"):
                 return self._watch(served, namespace, name, request)
             if name:
+                check_version(request.resource_version, self.rest.version)
                 return self._shaped(served, [self.rest.get(served, namespace, name)], {}, request, single=True)
             with collector_paused():  # thousands of new dictionaries, none of which is garbage
                 items, meta = self.rest.list(served, namespace, request)

@@ -7,8 +7,6 @@ Source: apiserver pkg/endpoints/handlers, pkg/registry/generic/registry.Store.
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -23,6 +21,7 @@ from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.custom.fields import fill
 from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
 from kitlib.apiserver.admission.updating import check_preconditions as check_changes
+from kitlib.apiserver.http import lists
 from kitlib.apiserver.http.bodies import apply_document, object_body, read_object
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.http.event_versions import EVENTS, event_of
@@ -43,7 +42,9 @@ from kitlib.apiserver.http.resources import APIResource, ResourceTable
 from kitlib.apiserver.http.selectors import field_selector, label_selector
 from kitlib.apiserver.http.status import StatusError, of_error, success
 from kitlib.apiserver.http.timestamps import with_whole_seconds
+from kitlib.apiserver.store.history import list_at
 from kitlib.apiserver.store.kinds import Resource
+from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.apiserver.validation.warnings import warnings_of
 
 Object = dict[str, Any]
@@ -109,28 +110,42 @@ class Rest:
         """Whether an object is there."""
         return self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False) is not None
 
-    def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
-        """The objects that the selectors match, by namespace and name, and the list's metadata.
+    def objects_at(self, served: APIResource, namespace: str, start: lists.Start) -> list[Object]:
+        """The objects at a version, or the newest; they must not be changed.
 
-        Pages: `limit` objects a page, `continue` is the token of the next one; it holds for the version it names.
+        Raises:
+            StatusError: 410 where the changes since that version are no longer remembered.
         """
-        matches = self.selector(served, request)
-        kind, store = self.kind_of(served), self.cluster.api.store
-        found = store.list(kind, namespace or None, copy=False)
-        items = [self.shared_wire(served, obj) for obj in found]
-        items = sorted((one for one in items if matches(one)), key=_key)
-        meta: Object = {"resourceVersion": str(self.version)}
-        start = request.get("continue")
-        if start:
-            after, meta["resourceVersion"] = _decode_token(start)
-            items = [one for one in items if _key(one) > after]
+        kind, store, place = self.kind_of(served), self.cluster.api.store, namespace or None
+        if start.version is None or start.version == self.version:
+            return [self.shared_wire(served, obj) for obj in store.list(kind, place, copy=False)]
+        try:
+            found = list_at(store, kind, start.version, place)
+        except ResourceExpired as error:
+            raise lists.gone(start) from error
+        newest = {id(obj) for obj in store.list(kind, place, copy=False)}
+        return [self.shared_wire(served, obj) if id(obj) in newest else self.wire(served, obj) for obj in found]
+
+    def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
+        """The objects that the selectors match, in the order of their keys, and the list's metadata.
+
+        Pages: `limit` objects a page, `continue` is the token of the next one; all show the state of the first page.
+
+        Raises:
+            StatusError: as `lists.start_of`; 410 where the state that is asked for is no longer remembered.
+        """
+        matches, start = self.selector(served, request), lists.start_of(request, self.version)
+        found, version = self.objects_at(served, namespace, start), start.version or self.version
+        keys = {lists.key_of(obj, in_namespace=bool(namespace)): obj for obj in found if matches(obj)}
+        chosen = sorted(key for key in keys if key >= start.key)
+        meta: Object = {"resourceVersion": str(version)}
         limit = request.number("limit", 0) or 0
-        if limit > 0 and len(items) > limit:
+        if 0 < limit < len(chosen):
             if not request.get("labelSelector") and not request.get("fieldSelector"):
-                meta["remainingItemCount"] = len(items) - limit
-            items = items[:limit]
-            meta["continue"] = _token(_key(items[-1]), meta["resourceVersion"])
-        return items, meta
+                meta["remainingItemCount"] = len(chosen) - limit
+            chosen = chosen[:limit]
+            meta["continue"] = lists.token_after(chosen[-1], version)
+        return [keys[key] for key in chosen], meta
 
     def selector(self, served: APIResource, request: Request) -> Callable[[Mapping[str, Any]], bool]:
         """The test that label and field selector of a request make together."""
@@ -428,19 +443,3 @@ def _with_version(shown: Object, version: str) -> None:
     shown["metadata"].pop("resourceVersion", None)
     if version:
         shown["metadata"]["resourceVersion"] = version
-
-
-def _key(obj: Object) -> tuple[str, str]:
-    return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
-
-
-def _token(after: tuple[str, str], version: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([*after, version]).encode()).decode()
-
-
-def _decode_token(text: str) -> tuple[tuple[str, str], str]:
-    try:
-        namespace, name, version = json.loads(base64.urlsafe_b64decode(text.encode()))
-        return (str(namespace), str(name)), str(version)
-    except (ValueError, TypeError):
-        raise StatusError(400, "continue key is not valid: the token cannot be decoded") from None

@@ -334,13 +334,15 @@ class _Handler(RequestHandler):
         self._service.watches += 1
         try:
             await self.flush()
-            while not stream.closed and not self.request.connection.stream.closed():  # type: ignore[union-attr]
+            while not self.request.connection.stream.closed():  # type: ignore[union-attr]
                 with self._service.lock:
                     lines = stream.poll()
                 if lines:
                     self.write(b"".join(lines))
                     await self.flush()
-                else:
+                if stream.closed:
+                    break
+                if not lines:
                     await self._service.changed(min(1.0, max(0.01, stream.deadline - time.monotonic())))
             self.finish()
         except StreamClosedError:

@@ -25,6 +25,7 @@ REASONS = {
     429: "TooManyRequests",
     500: "InternalError",
     501: "NotImplemented",
+    504: "Timeout",
 }
 
 
@@ -36,6 +37,7 @@ class StatusError(Exception):
         reason: the machine-readable reason, `NotFound`; by default the usual one of the code.
         message: what a client prints.
         details: name, group, kind, causes.
+        metadata: of the Status, as of a list: the token that goes on.
     """
 
     def __init__(self, code: int, message: str, reason: str = "", details: dict[str, Any] | None = None) -> None:
@@ -43,10 +45,11 @@ class StatusError(Exception):
         self.code, self.message = code, message
         self.reason = reason or REASONS.get(code, "")
         self.details = details or {}
+        self.metadata: dict[str, Any] = {}
 
     def body(self) -> dict[str, Any]:
         """The Status object."""
-        made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure"}
         made["message"] = self.message
         if self.reason:
             made["reason"] = self.reason

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from kitlib.api.meta import KubeObject
+from kitlib.apiserver.http.lists import Start, check_version
 from kitlib.apiserver.http.printers import table
 from kitlib.apiserver.http.protobuf import PROTOBUF, encode_event
 from kitlib.apiserver.http.request import Request
@@ -41,7 +41,7 @@ class WatchStream:
         protobuf: whether events are sent in frames of protobuf, not in lines of JSON.
 
     Raises:
-        StatusError: 410 where the version is too old, 422 for options that do not go together.
+        StatusError: 422 for options that do not go together, 504 for a version of the future.
     """
 
     def __init__(
@@ -72,49 +72,28 @@ class WatchStream:
             why = "resourceVersionMatch: Forbidden: sendInitialEvents requires resourceVersionMatch=NotOlderThan"
             raise StatusError(422, f'ListOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
         version = request.resource_version
-        if version > rest.version:
-            raise StatusError(504, f"Too large resource version: {version}, current: {rest.version}", "Timeout")
-        standing = [obj for obj in self._objects() if self._matches(obj)]
+        check_version(version, rest.version)
         if version == 0 or initial:
             if version == 0 or request.get("sendInitialEvents").lower() != "false":
-                for obj in standing:
+                for obj in self._objects(Start(None)):
                     self._add("ADDED", obj)
             self._seen = store.version
             if initial:
                 self._bookmark(initial_end=True)
             return
         self._seen = version
-        try:
-            newer = store.changes(version)
-        except ResourceExpired as error:
-            raise StatusError(410, str(error), "Expired") from error
-        first = {_key_of(e.object): e.type for e in reversed(newer) if self._concerns(e.object)}
-        self._known = {_key(obj) for obj in standing} - first.keys()
-        self._known |= self._known_before(version, {key for key, change in first.items() if change != "ADDED"})
+        try:  # what the client sees at its version: an object that has left the selector since is told to be deleted
+            self._known = {_key(obj) for obj in self._objects(Start(version))}
+        except StatusError as error:
+            if error.code != 410:
+                raise
+            # the watch begins, and ends with its first event. Source: cacher.Watch (newErrWatcher)
+            self._error(StatusError(410, str(error.__cause__), "Expired"))
 
-    def _known_before(self, version: int, keys: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Those of these objects that the client saw at a version; one whose state then is forgotten counts as seen.
-
-        So an object that has left the selector since is told to be deleted. Source: watchCache, whose events hold the
-        previous object.
-        """
-        if not keys:
-            return keys
-        store, before = self._rest.cluster.api.store, {}
-        for event in store.changes(store.oldest):
-            if event.version > version:
-                break
-            if self._concerns(event.object) and _key_of(event.object) in keys:
-                before[_key_of(event.object)] = event.object
-        unseen = {key for key, obj in before.items() if not self._matches(self._rest.wire(self._served, obj))}
-        return keys - unseen
-
-    def _objects(self) -> list[dict[str, Any]]:
-        served, store = self._served, self._rest.cluster.api.store
-        found = store.list(self._rest.kind_of(served), self._namespace or None, copy=False)
-        return [
-            self._rest.shared_wire(served, obj) for obj in found if not self._name or obj.metadata.name == self._name
-        ]
+    def _objects(self, start: Start) -> list[dict[str, Any]]:
+        """The objects of the watch at a version."""
+        found = self._rest.objects_at(self._served, self._namespace, start)
+        return [obj for obj in found if self._name in ("", obj["metadata"]["name"]) and self._matches(obj)]
 
     def _concerns(self, obj: Any) -> bool:
         meta = obj.metadata
@@ -128,7 +107,7 @@ class WatchStream:
         """The lines since the last call; after the deadline the stream is closed."""
         store = self._rest.cluster.api.store
         store.bring_up_to_date(self._rest.kind_of(self._served).qualified)
-        if store.version != self._seen:
+        if store.version != self._seen and not self.closed:
             try:
                 for event in store.changes(self._seen):
                     if self._concerns(event.object):
@@ -191,10 +170,6 @@ class WatchStream:
 
 def _key(obj: Mapping[str, Any]) -> tuple[str, str]:
     return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
-
-
-def _key_of(obj: KubeObject) -> tuple[str, str]:
-    return obj.metadata.namespace, obj.metadata.name
 
 
 Shape = Callable[[list[dict[str, Any]], bool], dict[str, Any]]

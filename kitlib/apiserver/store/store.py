@@ -283,7 +283,7 @@ class Store:
         self._forget_kinds(wanted.qualified)
         self.version += 1
         gone.metadata.resource_version = str(self.version)
-        self._tell(WatchEvent("DELETED", gone))
+        self._tell(WatchEvent("DELETED", gone, old))
         return gone
 
     def watch(
@@ -381,6 +381,7 @@ class Store:
 
     def _put(self, change: str, kind: Resource, key: Key, made: KubeObject) -> None:
         self._remember(kind.qualified, key)
+        previous = self._objects.get(kind.qualified, {}).get(key)
         self.version += 1
         self._forget_kinds(kind.qualified)
         made.metadata.resource_version = str(self.version)
@@ -397,7 +398,7 @@ class Store:
             share(made, sibling)
         self._last_written[kind.qualified] = made
         self._objects.setdefault(kind.qualified, {})[key] = made
-        self._tell(WatchEvent(change, made))
+        self._tell(WatchEvent(change, made, previous))
 
     def _forget_kinds(self, changed: str) -> None:
         if changed == _DEFINITIONS:

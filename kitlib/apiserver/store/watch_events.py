@@ -9,10 +9,11 @@ from kitlib.api.meta import KubeObject
 
 
 class WatchEvent(NamedTuple):
-    """A change: `ADDED`, `MODIFIED` or `DELETED`, and the object as it was after the change."""
+    """A change: `ADDED`, `MODIFIED` or `DELETED`, the object as it was after the change, and as it was before."""
 
     type: str
     object: KubeObject
+    previous: KubeObject | None = None
 
     @property
     def version(self) -> int:

@@ -28,13 +28,14 @@ class Replica(Store):
             made = from_dict(data)
             kind, key = self.kinds.of(made), (made.metadata.namespace, made.metadata.name)
             here = self._objects.setdefault(kind.qualified, {})
+            previous = here.get(key)
             if change == "DELETED":
                 here.pop(key, None)
             else:
                 here[key] = made
             self._forget_kinds(kind.qualified)
             self.version = int(made.metadata.resource_version)
-            self._publish(WatchEvent(change, made))
+            self._publish(WatchEvent(change, made, previous))
         self.version = version
         self.compact()
 
