@@ -1,29 +1,30 @@
-"""Events in the form of the core group and of events.k8s.io: one object, kept once, with two sets of field names.
+"""Events over events.k8s.io, whose rules are stricter than those of the core group.
 
-Source: pkg/apis/events/v1/conversion.go; registry/events/rest.
+Source: registry/core/event eventStrategy; registry/events/rest.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-EVENTS = "events.k8s.io"
+from kitlib.api.errors import Invalid
+from kitlib.apiserver.validation.events import EVENTS as EVENTS
+from kitlib.apiserver.validation.events import validate_event, validate_event_update
 
 
-def event_of(group: str, data: dict[str, Any]) -> dict[str, Any]:
-    """An event in the form of the core group or of events.k8s.io. Source: pkg/apis/events/v1/conversion.go."""
-    renamed = {"involvedObject": "regarding", "message": "note", "reportingComponent": "reportingController"}
-    deprecated = {
-        "source": "deprecatedSource",
-        "firstTimestamp": "deprecatedFirstTimestamp",
-        "lastTimestamp": "deprecatedLastTimestamp",
-        "count": "deprecatedCount",
-    }
-    names = {**renamed, **deprecated}
-    if group != EVENTS:
-        names = {new: old for old, new in names.items()}
-    made = {names.get(field, field): value for field, value in data.items()}
-    if group != EVENTS:
-        made["apiVersion"] = "v1"
-        made.setdefault("type", "Normal")
-    return made
+def check_event(event: Any, standing: Any) -> None:
+    """Refuse an event that events.k8s.io does not take.
+
+    Args:
+        event: in its stored form.
+        standing: the event that it replaces; None for a new one.
+
+    Raises:
+        Invalid: with the field errors.
+    """
+    if standing is None:
+        errors = validate_event(event, EVENTS)
+    else:
+        errors = validate_event_update(event, standing, EVENTS)
+    if errors:
+        raise Invalid("Event.events.k8s.io", event.name, errors)

@@ -13,11 +13,13 @@ import msgspec
 
 from kitlib.api.decoding import cannot_be_handled, strict_errors, unknown_fields
 from kitlib.api.errors import ManifestError
+from kitlib.api.events_v1 import EventV1, stored_event
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.serialize import from_dict, type_of
 from kitlib.api.typed_patch import problems
 from kitlib.apiserver.admission.custom.fields import prune
 from kitlib.apiserver.http.bodies import Body, patch_document, with_repeated_members
+from kitlib.apiserver.http.event_versions import EVENTS
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.status import StatusError
@@ -47,12 +49,15 @@ def decode(served: APIResource, data: dict[str, Any], request: Request, warnings
         StatusError: 400 for a value of the wrong type, and under Strict for an unknown field; 422 for another option.
     """
     mode = _mode(request)
+    unknown = _unknown_words(served, data) if mode == "Warn" else []
     try:
+        if served.group == EVENTS:  # its names and types first: it is stored in those of the core group
+            from_dict(data, EventV1, strict=mode == "Strict")
+            data = stored_event(data)
         made = from_dict(data, strict=mode == "Strict")
     except ManifestError as error:
         raise StatusError(400, error.problem) from error
-    if mode == "Warn":
-        warnings += [f'unknown field "{path}"' for path in _unknown(served, data)]
+    warnings += unknown
     return made
 
 
@@ -87,7 +92,7 @@ def check_repeated(served: APIResource, body: Body, request: Request, warnings: 
         members = None if _is_yaml(request) else with_repeated_members(request.body)
         if members is None:
             return
-        wanted = type_of(served.group_version, served.kind)
+        wanted = _type_of(served)
         found = strict_errors(members, Any if wanted is KubeObject else wanted)
     if mode == "Warn":
         warnings += found
@@ -143,7 +148,8 @@ def check_typed(served: APIResource, body: Body) -> None:
 
     Source: apimachinery managedfields/internal/structuredmerge.go Apply, whose error has no code: 500 without a reason.
     """
-    wrong = problems({**body.data, "apiVersion": served.group_version, "kind": served.kind}, served.schema)
+    shape = EventV1 if served.group == EVENTS else served.schema
+    wrong = problems({**body.data, "apiVersion": served.group_version, "kind": served.kind}, shape)
     if wrong:
         meta = body.data.get("metadata") or {}
         kind = f"{served.group}/{served.version}, Kind={served.kind}"
@@ -156,8 +162,12 @@ def check_typed(served: APIResource, body: Body) -> None:
 def _unknown(served: APIResource, data: dict[str, Any]) -> list[str]:
     if served.schema is not None:
         return prune(deepcopy(data), served.schema)
-    wanted = type_of(served.group_version, served.kind)
+    wanted = _type_of(served)
     return [] if wanted is KubeObject else unknown_fields(data, wanted)
+
+
+def _type_of(served: APIResource) -> type[KubeObject]:
+    return EventV1 if served.group == EVENTS else type_of(served.group_version, served.kind)
 
 
 def _unknown_words(served: APIResource, data: dict[str, Any]) -> list[str]:

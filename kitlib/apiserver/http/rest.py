@@ -15,6 +15,7 @@ from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.autoscaling_v1 import to_v1
 from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
+from kitlib.api.events_v1 import served_event
 from kitlib.api.meta import is_condition_true
 from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
@@ -24,7 +25,7 @@ from kitlib.apiserver.admission.updating import check_preconditions as check_cha
 from kitlib.apiserver.http import lists
 from kitlib.apiserver.http.bodies import apply_document, object_body, read_object
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
-from kitlib.apiserver.http.event_versions import EVENTS, event_of
+from kitlib.apiserver.http.event_versions import EVENTS, check_event
 from kitlib.apiserver.http.field_validation import (
     check_applied,
     check_repeated,
@@ -41,7 +42,7 @@ from kitlib.apiserver.http.reset_fields import own_fields, without_reset_fields
 from kitlib.apiserver.http.resources import APIResource, ResourceTable
 from kitlib.apiserver.http.selectors import field_selector, label_selector
 from kitlib.apiserver.http.status import StatusError, of_error, success
-from kitlib.apiserver.http.timestamps import with_whole_seconds
+from kitlib.apiserver.http.timestamps import with_served_times
 from kitlib.apiserver.store.history import list_at
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.store import ResourceExpired
@@ -169,13 +170,13 @@ class Rest:
             raise StatusError(500, f"{why}and the kit calls no conversion webhooks; use {obj.api_version}")
         data = to_dict(obj)
         data["apiVersion"], data["kind"] = served.group_version, served.kind
-        with_whole_seconds(data)
+        with_served_times(data, custom=served.schema is not None)
         if served.schema is None:
             complete(served.kind, data)
         else:
             fill(data, served.schema)
-        if served.plural == "events":
-            return event_of(served.group, data)
+        if served.group == EVENTS:
+            return served_event(data)
         return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
 
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
@@ -334,8 +335,6 @@ class Rest:
                 why = f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
                 raise StatusError(400, why)
             meta["name"] = name
-        if served.group == EVENTS:
-            return event_of("", made)
         return made
 
     def _complete(self, served: APIResource, body: Object, request: Request) -> None:
@@ -350,6 +349,8 @@ class Rest:
         made = self._object(served, body, request)
         if isinstance(made, CertificateSigningRequest):
             request.user.sign(made)
+        if served.group == EVENTS:
+            check_event(made, None)
         stored = self.cluster.api.create(made)
         self.warnings += warnings_of(made)
         return stored
@@ -398,6 +399,8 @@ class Rest:
         """The object that a write names; its time of deletion keeps the digits that the wire does not show."""
         made = self._object(served, data, request)
         standing = self.cluster.api.store.standing(made)
+        if served.group == EVENTS:
+            check_event(made, standing)
         if standing is not None and made.metadata.deletion_timestamp is not None:
             before = standing.metadata.deletion_timestamp
             if before is not None and before.replace(microsecond=0) == made.metadata.deletion_timestamp:

@@ -1,4 +1,4 @@
-"""Times on the wire have whole seconds, as `metav1.Time` has; `MicroTime` of leases and events keeps its digits.
+"""Times on the wire have whole seconds, as `metav1.Time` has; `MicroTime` of leases and events has six digits more.
 
 Source: apimachinery pkg/apis/meta/v1 Time.MarshalJSON, MicroTime.MarshalJSON.
 """
@@ -13,20 +13,39 @@ _SECONDS = 19
 """Characters of a time up to its seconds."""
 _OF_METADATA = ("creationTimestamp", "deletionTimestamp")
 _OF_EVENTS = ("firstTimestamp", "lastTimestamp")
+_MICRO_TIMES = {
+    "Event": (("eventTime",), ("series", "lastObservedTime")),
+    "Lease": (("spec", "acquireTime"), ("spec", "renewTime")),
+}
+"""Kind -> paths of its times with microseconds, which Go reads with exactly six digits. Source: RFC3339Micro."""
 
 
-def with_whole_seconds(data: dict[str, Any]) -> dict[str, Any]:
-    """An object whose metadata and status name whole seconds; changed in place."""
+def with_served_times(data: dict[str, Any], *, custom: bool = False) -> dict[str, Any]:
+    """An object with its times as they are served; changed in place.
+
+    Args:
+        data: in the wire form.
+        custom: of a custom kind, whose times outside of its metadata are texts that nothing changes.
+    """
     meta = data.get("metadata") or {}
     for name in _OF_METADATA:
         if name in meta:
             meta[name] = _whole(meta[name])
+    if custom:
+        return data
     for name in _OF_EVENTS:
         if data.get(name):
             data[name] = _whole(data[name])
     status = data.get("status")
     if isinstance(status, dict):
         _walk(status)
+    for *steps, name in _MICRO_TIMES.get(data.get("kind", ""), ()):
+        place = data
+        for step in steps:
+            place = place.get(step) or {}
+        text = place.get(name)
+        if isinstance(text, str) and len(text) == _SECONDS + 1:
+            place[name] = f"{text[:_SECONDS]}.000000Z"
     return data
 
 

@@ -35,6 +35,7 @@ MODULES = {
     "device_taints": ("DeviceTaintRule",),
     "devices": ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"),
     "endpoints": ("Endpoints", "EndpointSlice"),
+    "events": ("Event",),
     "flow_control": ("FlowSchema", "PriorityLevelConfiguration"),
     "job_update": ("Job",),
     "networking": ("Ingress", "IngressClass", "NetworkPolicy", "IPAddress", "ServiceCIDR"),

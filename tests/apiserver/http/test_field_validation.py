@@ -12,7 +12,7 @@ from kitlib.api.decoding import strict_errors
 from kitlib.api.errors import ManifestError
 from kitlib.api.yaml_reader import yaml_documents
 from kitlib.apiserver.http.bodies import with_repeated_members
-from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -38,7 +38,7 @@ def sent(cluster: Any, method: str, path: str, body: str | bytes, kind: str, mod
     query = {"fieldManager": ["me"], **({"fieldValidation": [mode]} if mode else {})}
     text = body.encode() if isinstance(body, str) else body
     answer = Dispatcher(cluster).handle(Request(method, path, query, {"content-type": kind}, text))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Response)
     return answer.code, json.loads(answer.body), list(answer.warnings)
 
 
