@@ -33,8 +33,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.validation import validate_pod_create
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE, PodTopologySpread
-from kitlib.scheduler.plugins.spread_domains import skews
+from kitlib.scheduler.plugins.pod_topology_spread import ZONE, PodTopologySpread
+from kitlib.scheduler.plugins.spread_domains import HOSTNAME
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import Scenario, node_of, pod_of
 
@@ -192,8 +192,8 @@ class Spread:
         context = scheduler.context
         state = PodTopologySpread().pre_filter(PodInfo(asked, self.release), context).state
         _, values = context.snapshot.label(self.topology_key)
-        counted = dict(zip(values, state.counts[0].tolist(), strict=True))
-        skew = dict(zip(values, skews(state.domains[0], state.counts[0], state.smallest[0]).tolist(), strict=True))
+        counted = dict(zip(values, state[0].counts[: len(values)].tolist(), strict=True))
+        skew = dict(zip(values, state[0].skews()[: len(values)].tolist(), strict=True))
         standing = dict.fromkeys(self._domains(), 0)
         of_node = {node: domain for domain, nodes in self._domains().items() for node in nodes}
         for node in self.placed:

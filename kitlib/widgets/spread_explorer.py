@@ -22,7 +22,8 @@ from kitlib.charts.spread import spread_chart
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.origin import COMPUTED, Origin
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE
+from kitlib.scheduler.plugins.pod_topology_spread import ZONE
+from kitlib.scheduler.plugins.spread_domains import HOSTNAME
 from kitlib.study.scenario import Scenario
 from kitlib.study.spread_stage import Spread, UndoHistory
 from kitlib.widgets._parts.base import KitWidget, labelled

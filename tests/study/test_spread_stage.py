@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kitlib.api.errors import Invalid, KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.examples.stories import story
-from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME
+from kitlib.scheduler.plugins.spread_domains import HOSTNAME
 from kitlib.study.scenario import Scenario
 from kitlib.study.spread_stage import Spread, UndoHistory
 

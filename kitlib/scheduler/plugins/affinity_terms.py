@@ -1,21 +1,100 @@
-"""Affinity terms of the pod that is placed and of pods that stand: whom they mean, and how many of these stand where.
+"""InterPodAffinity's rules: which pods a term selects, and what follows from their number by topology value.
 
-Source: plugins/interpodaffinity (filtering.go, plugin.go).
+A place is a value of a topology key. `AffinityFilterState` holds the counts that Filter compares, `weighted_terms`
+names the terms that Score adds up. The counts are taken anew for a pod, or follow the pods (`affinity_kept`); the rules
+are here.
+
+Source: plugins/interpodaffinity (filtering.go, scoring.go, plugin.go).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.scheduler.framework.counts import StandingTerm
+from kitlib.scheduler.framework.node_columns import Codes
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
+from kitlib.scheduler.framework.status import Rows
 
 Matches = Callable[[PodInfo], int]
+
+
+@dataclass
+class TermCount:
+    """Pods by place of a topology key. Source: topologyToMatchedTermCount.
+
+    Attributes:
+        codes: row -> place, -1 = the node lacks the label; None = every row is a place of its own.
+        counts: by place, followed by a 0; by row where `codes` is None.
+    """
+
+    codes: Codes | None
+    counts: NDArray[np.int64]
+
+    def at(self, rows: Rows | None) -> NDArray[np.int64]:
+        """Return the counts of the places that the rows are in, 0 without a place; None = all rows."""
+        if self.codes is None:
+            return self.counts if rows is None else self.counts[rows]
+        found: NDArray[np.int64] = self.counts[self.codes if rows is None else self.codes[rows]]
+        return found
+
+
+@dataclass
+class AffinityFilterState:
+    """What Filter compares.
+
+    Attributes:
+        existing_anti: pods whose required anti-affinity selects the incoming pod.
+        affinity: pods that all of its required affinity terms select, one count for each term.
+        anti_affinity: pods that its required anti-affinity selects.
+        matches_itself: whether all of its required affinity terms select the pod itself.
+    """
+
+    existing_anti: list[TermCount] = field(default_factory=list)
+    affinity: list[TermCount] = field(default_factory=list)
+    anti_affinity: list[TermCount] = field(default_factory=list)
+    matches_itself: bool = False
+
+    def satisfy_pod_affinity(self, rows: Rows | None) -> NDArray[np.bool_]:
+        """Return on which rows the required affinity is fulfilled. Source: satisfyPodAffinity."""
+        # the first pod of a group that wants to be near itself may stand anywhere with the labels
+        first = self.matches_itself and not any(one.counts.any() for one in self.affinity)
+        good: NDArray[np.bool_] | None = None
+        for one in self.affinity:
+            near = one.at(rows) > 0
+            if first:
+                codes = one.codes if rows is None or one.codes is None else one.codes[rows]
+                near = np.ones(len(near), np.bool_) if codes is None else codes >= 0
+            good = near if good is None else good & near
+        assert good is not None
+        return good
+
+
+def weighted_terms(info: PodInfo, context: Context, hard_weight: int) -> Iterator[tuple[int, Term | StandingTerm]]:
+    """Yield the terms that score a pod, each with the points of one pod that it selects or that has it.
+
+    Args:
+        info: the incoming pod; its preferred terms count the pods that they select.
+        context: the cluster; terms of standing pods that select the incoming pod count the pods that have them.
+        hard_weight: points of a standing pod's required affinity.
+
+    Source: interpodaffinity processExistingPod.
+    """
+    for terms, sign in ((info.preferred_affinity, 1), (info.preferred_anti_affinity, -1)):
+        for term in unrolled(terms, context):
+            yield sign * term.weight, term
+    if hard_weight:
+        for standing in standing_that_mean(info, context, "required_affinity"):
+            yield hard_weight, standing
+    for kind, sign in (("preferred_affinity", 1), ("preferred_anti_affinity", -1)):
+        for standing in standing_that_mean(info, context, kind):
+            yield sign * standing.term.weight, standing
 
 
 def unrolled(terms: tuple[Term, ...], context: Context) -> tuple[Term, ...]:

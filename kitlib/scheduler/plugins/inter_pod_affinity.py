@@ -9,7 +9,6 @@ Source: plugins/interpodaffinity (filtering.go, scoring.go).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
-from kitlib.scheduler.framework.counts import StandingTerm
+from kitlib.scheduler.framework.counts import StandingTerm, sums_of
 from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import (
     MAX_NODE_SCORE,
@@ -31,7 +30,16 @@ from kitlib.scheduler.framework.plugin import (
 )
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
-from kitlib.scheduler.plugins.affinity_terms import all_match, matching, matching_all, standing_that_mean, unrolled
+from kitlib.scheduler.plugins.affinity_terms import (
+    AffinityFilterState,
+    TermCount,
+    all_match,
+    matching,
+    matching_all,
+    standing_that_mean,
+    unrolled,
+    weighted_terms,
+)
 
 if TYPE_CHECKING:
     from kitlib.scheduler.plugins.affinity_kept import KeptAffinity
@@ -40,17 +48,8 @@ AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 HARD_WEIGHT = 1
-Places = dict[str, NDArray[np.int64]]
-"""Topology key -> counts by the number of the label's value; the last place, for nodes without the label, stays 0."""
-
-
-@dataclass
-class AffinityFilterState:
-    """Counts by place: of existing pods that do not like the pod, of those that it likes, of those that it does not."""
-
-    existing_anti: Places
-    affinity: Places
-    anti_affinity: Places
+Places = dict[str, TermCount]
+"""Topology key -> counts, or weighted sums, by its values; a key with none of them is missing."""
 
 
 class InterPodAffinity(Plugin):
@@ -67,7 +66,7 @@ class InterPodAffinity(Plugin):
     def kept_answers(self, info: PodInfo, context: Context) -> KeptAffinity:
         from kitlib.scheduler.plugins.affinity_kept import KeptAffinity  # loaded with the second pod of a kind
 
-        return KeptAffinity(info, context, self.hard_weight, self.ignore_existing)
+        return KeptAffinity(self, info, context, self.hard_weight if self.scores(info, context) else None)
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
@@ -86,63 +85,50 @@ class InterPodAffinity(Plugin):
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         existing: Places = {}
         for standing in standing_that_mean(info, context, "required_anti_affinity"):
-            _add_standing(existing, context, standing)
+            _add(existing, context, standing)
         if not existing and not info.required_affinity and not info.required_anti_affinity:
             return PreFilterResult(SKIP)
-        affinity: Places = {}
-        anti: Places = {}
         wanted = unrolled(info.required_affinity, context)
+        state = AffinityFilterState([*existing.values()], matches_itself=all_match(wanted, info, context))
         if wanted:
-            liked = matching_all(wanted, context)
-            if liked.any():
-                for term in wanted:
-                    _add(affinity, context, term, liked)
+            selected = matching_all(wanted, context)
+            state.affinity = [_by_place(context, term.topology_key, selected) for term in wanted]
+        anti: Places = {}
         for term in unrolled(info.required_anti_affinity, context):
-            _add(anti, context, term, matching(term, context))
-        return PreFilterResult(AffinityFilterState(existing, affinity, anti))
+            _add(anti, context, term)
+        state.anti_affinity = [*anti.values()]
+        return PreFilterResult(state)
 
     def filter(self, state: AffinityFilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
-        if info.required_affinity:
-            labelled = np.ones(len(rows), np.bool_)
-            near = np.ones(len(rows), np.bool_)
-            for term in info.required_affinity:
-                codes = context.snapshot.label(term.topology_key)[0][rows]
-                labelled &= codes >= 0
-                near &= _counts(state.affinity, term.topology_key, codes) > 0
-            # the first pod of a group that wants to be near itself may stand anywhere
-            nobody = not any(counts.any() for counts in state.affinity.values())
-            first = nobody and all_match(unrolled(info.required_affinity, context), info, context)
-            passes = labelled & (near | first)
-            found.reject(~passes, Code.UnschedulableAndUnresolvable, AFFINITY)
-        for places, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
-            for key in places:
-                codes = context.snapshot.label(key)[0][rows]
-                found.reject(_counts(places, key, codes) > 0, Code.Unschedulable, reason)
+        if state.affinity:
+            near = state.satisfy_pod_affinity(rows)
+            found.reject(~near, Code.UnschedulableAndUnresolvable, AFFINITY)
+        for counts, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
+            for one in counts:
+                found.reject(one.at(rows) > 0, Code.Unschedulable, reason)
         return found
 
-    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        places: Places = {}
+    def scores(self, info: PodInfo, context: Context) -> bool:
+        """Return whether pods are scored at all: preferences of existing pods may count only if the pod has some.
+
+        Source: interpodaffinity PreScore, ignorePreferredTermsOfExistingPods.
+        """
         wishes = info.preferred_affinity or info.preferred_anti_affinity
-        # existing pods' preferences are ignored only where the pod has none of its own. Source: PreScore
-        if not wishes and self.ignore_existing and context.release.enabled("KitPreScoreSkips"):
+        return bool(wishes) or not (self.ignore_existing and context.release.enabled("KitPreScoreSkips"))
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        if not self.scores(info, context):
             return SKIP
-        for terms, sign in ((info.preferred_affinity, 1), (info.preferred_anti_affinity, -1)):
-            for term in unrolled(terms, context):
-                _add(places, context, term, sign * term.weight * matching(term, context))
-        kinds = [("required_affinity", self.hard_weight)] if self.hard_weight else []
-        kinds += [("preferred_affinity", 0), ("preferred_anti_affinity", -1)]
-        for kind, weight in kinds:
-            for standing in standing_that_mean(info, context, kind):
-                term = standing.term
-                factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
-                _add_standing(places, context, standing, factor)
+        places: Places = {}
+        for weight, term in weighted_terms(info, context, self.hard_weight):
+            _add(places, context, term, weight)
         return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
         total = np.zeros(len(rows), np.int64)
-        for key in state:
-            total += _counts(state, key, context.snapshot.label(key)[0][rows])
+        for one in state.values():
+            total += one.at(rows)
         return total
 
     def normalize(self, state: Any, scores: Scores) -> Scores:
@@ -152,44 +138,31 @@ class InterPodAffinity(Plugin):
         return (MAX_NODE_SCORE * ((scores - low) / (high - low))).astype(np.int64)
 
 
-def _add(places: Places, context: Context, term: Term, by_row: NDArray[np.int64]) -> None:
-    """Count by place what stands on the rows; a place that nothing stands in is not made."""
-    key = term.topology_key
-    codes, values = context.snapshot.label(key)
-    counts = places.get(key)
-    if context.snapshot.is_one_to_one(key):
-        if counts is not None:
-            counts[:-1] += by_row
-        elif by_row.any():
-            counts = places[key] = np.zeros(len(values) + 1, np.int64)
-            counts[:-1] = by_row
+def _by_place(context: Context, key: str, by_row: NDArray[np.int64]) -> TermCount:
+    """Sum up a count by row; the result must not be changed, since it may be the count itself."""
+    codes, size = context.snapshot.places(key)
+    return TermCount(codes, by_row if codes is None else sums_of(by_row, codes, size))
+
+
+def _add(places: Places, context: Context, term: Term | StandingTerm, weight: int = 1) -> None:
+    """Add the pods that a term selects, or that have a standing term, each as `weight`; few rows have any of them."""
+    if isinstance(term, StandingTerm):
+        key, listed = term.term.topology_key, list(term.rows.items())
+    else:
+        key, by_row = term.topology_key, matching(term, context)
+        rows = np.flatnonzero(by_row)
+        listed = list(zip(rows.tolist(), by_row[rows].tolist(), strict=True))
+    codes, size = context.snapshot.places(key)
+    if codes is not None:
+        listed = [(code, number) for row, number in listed if (code := codes.item(row)) >= 0]
+    if not listed:
         return
-    rows = np.flatnonzero(by_row)
-    rows = rows[codes[rows] >= 0]
-    if len(rows):
-        if counts is None:
-            counts = places[key] = np.zeros(len(values) + 1, np.int64)
-        np.add.at(counts, codes[rows], by_row[rows])
-
-
-def _add_standing(places: Places, context: Context, standing: StandingTerm, factor: int = 1) -> None:
-    """Count by place the pods that have a term, each as `factor`; a place that nothing stands in is not made."""
-    key = standing.term.topology_key
-    codes, values = context.snapshot.label(key)
-    numbers = [(code, number) for row, number in standing.rows.items() if (code := codes.item(row)) >= 0]
-    if not numbers:
-        return
-    counts = places.get(key)
-    if counts is None:
-        counts = places[key] = np.zeros(len(values) + 1, np.int64)
-    for code, number in numbers:
-        counts[code] += factor * number
-
-
-def _counts(places: Places, key: str, codes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The counts of the places that the rows stand in; 0 where the label is missing."""
     found = places.get(key)
-    return np.zeros(len(codes), np.int64) if found is None else found[codes]
+    if found is None:
+        length = len(context.snapshot) if codes is None else size + 1
+        found = places[key] = TermCount(codes, np.zeros(length, np.int64))
+    for place, number in listed:
+        found.counts[place] += weight * number
 
 
 def _neighbour(pod: Pod, old: Any, new: Any) -> bool:

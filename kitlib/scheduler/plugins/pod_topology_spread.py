@@ -11,9 +11,7 @@ KEP-3243.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +23,6 @@ from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
 from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import (
-    MAX_NODE_SCORE,
     SKIP,
     Affected,
     Context,
@@ -38,38 +35,18 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.plugins.default_selector import default_selector
 from kitlib.scheduler.plugins.node_affinity import required_matches
-from kitlib.scheduler.plugins.spread_domains import Constraint, Domains, count, skews
+from kitlib.scheduler.plugins.spread_domains import HOSTNAME, Constraint, DomainCounts, Domains, ScoreState, count
 
 if TYPE_CHECKING:
     from kitlib.scheduler.plugins.spread_kept import KeptSpread
 
 NO_MATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{NO_MATCH} (missing required label)"
-HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", max_skew=3),
     TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable="ScheduleAnyway", max_skew=5),
 )
-
-
-@dataclass
-class FilterState:
-    """What Filter needs: per constraint the counts by domain and the smallest of them."""
-
-    domains: list[Domains]
-    counts: list[NDArray[np.int64]]
-    smallest: list[int]
-
-
-@dataclass
-class ScoreState:
-    """What Score needs: per constraint the counts by domain and the weight; and the rows that are left out."""
-
-    domains: list[Domains]
-    counts: list[NDArray[np.int64]]
-    weights: list[float]
-    ignored: NDArray[np.bool_]
 
 
 class PodTopologySpread(Plugin):
@@ -128,20 +105,17 @@ class PodTopologySpread(Plugin):
         prepared = self._hard(info, context)
         if not prepared:
             return PreFilterResult(SKIP)
-        counts, smallest = [], []
-        for one in prepared:
-            found = count(one, info.pod, context)
-            if context.removed:
-                found = _follow_removals(one, info.pod, context, found)
-            smallest.append(one.smallest(found))
-            counts.append(found)
-        return PreFilterResult(FilterState(prepared, counts, smallest))
+        found = [DomainCounts(one, count(one, info.pod, context)) for one in prepared]
+        if context.removed:
+            for one in found:
+                _follow_removals(one, info.pod, context)
+        return PreFilterResult(found)
 
     def kept_answers(self, info: PodInfo, context: Context) -> KeptSpread:
         from kitlib.scheduler.plugins.spread_kept import KeptSpread  # loaded with the second pod of a kind
 
         soft, ignored = self._soft(info, context)
-        return KeptSpread(info, context, self._hard(info, context), soft, ignored, HOSTNAME)
+        return KeptSpread(info, context, self._hard(info, context), soft, ignored)
 
     def _hard(self, info: PodInfo, context: Context) -> list[Domains]:
         found: list[Domains] | None = info.prepared.get((self, "filter"))
@@ -171,36 +145,19 @@ class PodTopologySpread(Plugin):
             made.append(_domains(one, info.pod, context, there, domains))
         return made
 
-    def filter(self, state: FilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+    def filter(self, state: list[DomainCounts], info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
-        for one, counts, smallest in zip(state.domains, state.counts, state.smallest, strict=True):
-            codes = one.codes[rows]
-            missing = codes < 0
-            found.reject(missing, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
-            too_many = skews(one, counts, smallest) > one.constraint.max_skew
-            if len(counts):  # else no node has the label
-                found.reject(too_many[codes] & ~missing, Code.Unschedulable, NO_MATCH)
+        for one in state:
+            codes = one.domains.codes[rows]
+            found.reject(codes < 0, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
+            found.reject(~one.permitted()[codes], Code.Unschedulable, NO_MATCH)
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         listed, left_out = self._soft(info, context)
-        if not listed:
-            if context.release.enabled("KitPreScoreSkips"):
-                return SKIP
-            return ScoreState([], [], [], np.zeros(len(rows), np.bool_))
-        ignored = left_out[rows]
-        feasible = rows[~ignored]
-        counts, weights = [], []
-        for one in listed:
-            if one.constraint.topology_key == HOSTNAME:
-                domains = len(feasible)
-            else:
-                codes = one.codes[feasible]
-                # where a label may be missing, missing it counts as one more value
-                domains = int(np.count_nonzero(np.bincount(codes + 1, minlength=1)))
-            counts.append(count(one, info.pod, context))
-            weights.append(math.log(domains + 2))
-        return ScoreState(listed, counts, weights, ignored)
+        if not listed and context.release.enabled("KitPreScoreSkips"):
+            return SKIP
+        return ScoreState.of([DomainCounts(one, count(one, info.pod, context)) for one in listed], rows, left_out[rows])
 
     def _score_domains(self, info: PodInfo, context: Context) -> tuple[list[Domains], NDArray[np.bool_]]:
         """The domains, and the rows that get no score."""
@@ -224,28 +181,10 @@ class PodTopologySpread(Plugin):
         return made, ~having if need_all else none
 
     def score(self, state: ScoreState, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        total = np.zeros(len(rows), np.float64)
-        for one, counts, weight in zip(state.domains, state.counts, state.weights, strict=True):
-            codes = one.codes[rows]
-            if len(counts):
-                part = counts[codes] * weight + (one.constraint.max_skew - 1)
-                total += np.where(codes >= 0, part, 0.0)
-        if context.release.enabled("KitSpreadScoreRounded"):
-            whole = np.floor(total + 0.5).astype(np.int64)
-        else:
-            whole = total.astype(np.int64)
-        return np.where(state.ignored, 0, whole)
+        return state.raw(rows, context.release)
 
     def normalize(self, state: ScoreState, scores: Scores) -> Scores:
-        counted = scores[~state.ignored]
-        if not len(counted):
-            return np.zeros(len(scores), np.int64)
-        low, high = int(counted.min()), int(counted.max())
-        if high == 0:
-            made = np.full(len(scores), MAX_NODE_SCORE, np.int64)
-        else:
-            made = MAX_NODE_SCORE * (high + low - scores) // high
-        return np.where(state.ignored, 0, made)
+        return state.normalized(scores)
 
 
 def from_constraint(data: Mapping[str, Any], from_dict: Any) -> TopologySpreadConstraint:
@@ -320,21 +259,21 @@ def _domains(one: Constraint, pod: Pod, context: Context, there: NDArray[np.bool
     return Domains(one, codes, len(values), rows, eligible.astype(np.int64), own, hosts)
 
 
-def _follow_removals(one: Domains, pod: Pod, context: Context, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The counts without pods that preemption removes on trial, also those that were never counted.
+def _follow_removals(found: DomainCounts, pod: Pod, context: Context) -> None:
+    """Take pods that preemption removes on trial off the counts, also those that were never counted.
 
     Counting leaves out terminating pods, and all pods where the selector is empty; the removal asks for neither.
 
     Source: podtopologyspread/filtering.go updateWithPod.
     """
-    made, selector = counts.copy(), one.constraint.selector
+    one = found.domains
+    selector = one.constraint.selector
     for other in context.removed:
         meta = other.pod.metadata
         uncounted = other.terminating or selector.everything
         meant = meta.namespace == pod.metadata.namespace and selector.matches(meta.labels)
         if uncounted and meant and other.row in one.rows:
-            made[one.codes[other.row]] -= 1
-    return made
+            found.counts[one.codes[other.row]] -= 1
 
 
 def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:

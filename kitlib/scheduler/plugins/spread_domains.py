@@ -1,22 +1,26 @@
-"""The domains that a spread constraint looks at, and how many matching pods stand in each of them.
+"""PodTopologySpread's rules, by domain: matching pods, skew, and the score that follows from a count.
 
-Source: plugins/podtopologyspread/common.go.
+Source: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.api.core import Pod
+from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.scheduler.framework.plugin import Context
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Rows
 
+HOSTNAME = "kubernetes.io/hostname"
 MAX_INT32 = 2**31 - 1
 """The smallest count where there is no domain at all."""
 
@@ -65,10 +69,104 @@ class Domains:
         return int(some.min())
 
 
-def skews(domains: Domains, counts: NDArray[np.int64], smallest: int) -> NDArray[np.int64]:
-    """What each domain would have with one more: its matching pods + 1 (if the pod matches itself) − the smallest."""
-    found: NDArray[np.int64] = counts + (domains.own - smallest)
+@dataclass
+class DomainCounts:
+    """A constraint's domains with their counts of matching pods.
+
+    Attributes:
+        domains: the domains.
+        counts: by number of the domain, followed by a 0 for rows in no domain; by row where every row is a domain.
+    """
+
+    domains: Domains
+    counts: NDArray[np.int64]
+
+    def skews(self) -> NDArray[np.int64]:
+        """Return each domain's skew with the pod: its count, + 1 if the pod matches itself, - the smallest count."""
+        one = self.domains
+        found: NDArray[np.int64] = self.counts + (one.own - one.smallest(self.counts))
+        return found
+
+    def permitted(self) -> NDArray[np.bool_]:
+        """Return which domains may take the pod: skew <= maxSkew; the last value, for rows in no domain, is False.
+
+        Source: podtopologyspread Filter.
+        """
+        good: NDArray[np.bool_] = self.skews() <= self.domains.constraint.max_skew
+        if not self.domains.hosts:
+            good[-1] = False
+        return good
+
+    def by_row(self, rows: Rows) -> NDArray[np.int64]:
+        """Return the counts of the domains that the rows are in."""
+        found: NDArray[np.int64] = self.counts[rows if self.domains.hosts else self.domains.codes[rows]]
+        return found
+
+
+@dataclass
+class ScoreState:
+    """The counts, the weight of each constraint, and which of the feasible rows get no score."""
+
+    soft: list[DomainCounts]
+    weights: list[float]
+    ignored: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, soft: list[DomainCounts], rows: Rows, ignored: NDArray[np.bool_]) -> ScoreState:
+        """Weigh the constraints.
+
+        Args:
+            soft: counts of the constraints with ScheduleAnyway.
+            rows: the feasible rows.
+            ignored: which of these lack a constraint's label.
+        """
+        feasible = rows[~ignored]
+        return cls(soft, [topology_normalizing_weight(one.domains, feasible) for one in soft], ignored)
+
+    def raw(self, rows: Rows, release: Release) -> Scores:
+        """Return the scores before normalisation. Source: podtopologyspread Score."""
+        total: NDArray[np.floating[Any]] = np.zeros(len(rows), np.float64)
+        for one, weight in zip(self.soft, self.weights, strict=True):
+            part = score_for_count(one.by_row(rows), one.domains.constraint.max_skew, weight)
+            if not one.domains.hosts:
+                part[one.domains.codes[rows] < 0] = 0.0
+            total += part
+        return np.where(self.ignored, 0, whole(total, release))
+
+    def normalized(self, raw: Scores) -> Scores:
+        """Return the scores as 0 to 100: the fewer matching pods, the more. Source: NormalizeScore."""
+        counted = raw[~self.ignored]
+        if not len(counted):
+            return np.zeros(len(raw), np.int64)
+        return np.where(self.ignored, 0, between(raw, int(counted.min()), int(counted.max())))
+
+
+def topology_normalizing_weight(one: Domains, feasible: Rows) -> float:
+    """Return the weight of a constraint: the more domains, the more. Source: topologyNormalizingWeight."""
+    if one.constraint.topology_key == HOSTNAME:
+        return math.log(len(feasible) + 2)
+    # where a label may be missing, missing it counts as one more value
+    codes = one.codes[feasible]
+    return math.log(int(np.count_nonzero(np.bincount(codes + 1, minlength=1))) + 2)
+
+
+def score_for_count(counts: NDArray[np.int64], max_skew: int, weight: float) -> NDArray[np.floating[Any]]:
+    """Return a constraint's part of the score. Source: scoreForCount."""
+    found: NDArray[np.floating[Any]] = counts * weight + (max_skew - 1)
     return found
+
+
+def whole(scores: NDArray[np.floating[Any]], release: Release) -> Scores:
+    """Return scores as whole numbers: rounded, in older releases cut off."""
+    rounds = release.enabled("KitSpreadScoreRounded")
+    return np.floor(scores + 0.5).astype(np.int64) if rounds else scores.astype(np.int64)
+
+
+def between(scores: Scores, low: int, high: int) -> Scores:
+    """Return scores turned round and scaled to 0..100, of which the smallest and the largest are known."""
+    if high == 0:
+        return np.full(len(scores), MAX_NODE_SCORE, np.int64)
+    return MAX_NODE_SCORE * (high + low - scores) // high
 
 
 def nobody_counts(one: Domains, context: Context) -> bool:
@@ -88,10 +186,10 @@ def count_of(one: Domains, pod: Pod) -> tuple[Hashable, Callable[[PodInfo], int]
 
 
 def count(one: Domains, pod: Pod, context: Context) -> NDArray[np.int64]:
-    """Matching pods of the pod's namespace by domain, on the rows that count; a copy."""
+    """Return the counts of `DomainCounts`: matching pods of the pod's namespace, on the rows that count; a copy."""
     if nobody_counts(one, context):
-        return np.zeros(one.size, np.int64)
+        return np.zeros(one.size + (not one.hosts), np.int64)
     matching = context.snapshot.counted(*count_of(one, pod), one.constraint.selector)
     if one.hosts:
         return matching.copy()
-    return np.bincount(one.codes[one.rows], matching[one.rows], minlength=one.size).astype(np.int64)
+    return np.bincount(one.codes[one.rows], matching[one.rows], minlength=one.size + 1).astype(np.int64)
