@@ -28,7 +28,7 @@ def printed(source: Source) -> Source:
     Raises:
         ManifestError: the text is a table, a description or a refusal; the message names the option for objects.
     """
-    text, name = read_source(source)
+    text, name = read_source(source, 4 * HEAD)
     head = head_of(text)
     if _TABLE.match(head):
         raise ManifestError(f"this is a table of kubectl get: {AS_JSON}", file=name)
@@ -38,6 +38,8 @@ def printed(source: Source) -> Source:
         if not hasattr(source, "read"):
             return source  # a path is passed on, so that messages name the file
         return f"{text}\n" if isinstance(text, str) else text  # with a line break: text is not taken for a path
+    if name and not hasattr(source, "read"):
+        text, name = read_source(source)
     lines = (text if isinstance(text, str) else text.decode("utf-8", "replace")).splitlines(keepends=True)
     first = next(
         (i for i, line in enumerate(lines) if line.lstrip()[:1] in ("{", "[") or line.startswith("apiVersion:")), -1

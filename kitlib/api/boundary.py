@@ -71,11 +71,13 @@ def guarded(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def bracket_depth(text: bytes) -> int:
     """How deeply a JSON text is nested, without reading it."""
-    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH // 2:
+    if len(text) <= LARGE and text.count(b"[") + text.count(b"{") <= MAX_DEPTH // 2:
         return MAX_DEPTH // 2
     # without escaped backslashes and quotes, every second part between quotes is outside of texts; two quotes that have
     # no bracket between them lead back to where they began
-    quoted = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(_ROUND, _ALL_BUT_BRACKETS_AND_QUOTES)
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    quoted = text.translate(_ROUND, _ALL_BUT_BRACKETS_AND_QUOTES)
     brackets = b"".join(quoted.replace(b'""', b"").split(b'"')[::2])
     depth = 0
     while b"()" in brackets and depth <= MAX_DEPTH:  # the innermost level goes each time

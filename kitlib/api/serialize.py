@@ -82,13 +82,15 @@ class Located(NamedTuple):
 def load_located(source: Source, *, strict: bool = False, keep_data: bool = False) -> list[Located]:
     """As `load`, with the place of each object, so that a later refusal can name it; and with its data, if wanted."""
     text, name = read_source(source)
+    # JSON has no aliases: each part stands in one place, and nulls can be taken out of it without a copy
+    mend = not keep_data and text.lstrip()[:1] in ("{", b"{")
     found: list[Located] = []
     with collector_paused():
         for number, document in enumerate(_documents(text, name), start=1):
             if document is None:
                 continue
             for data in _expand(document, name, number):
-                made = _object(data, None, name, number, strict)
+                made = _object(data, None, name, number, strict, mend)
                 found.append(Located(made, name, number, data if keep_data else None))
     return found
 
@@ -124,8 +126,8 @@ def from_dict(data: dict[str, Any], type_: type[Any] | None = None, *, strict: b
     return _object(data, type_, "", 0, strict)
 
 
-def read_source(source: Source) -> tuple[str | bytes, str]:
-    """Return the text of a source and its name; "" for text."""
+def read_source(source: Source, most: int = -1) -> tuple[str | bytes, str]:
+    """Return the text of a source and its name, "" for text; of a file at most so many bytes, -1 = all."""
     if isinstance(source, bytes):
         return source, ""
     if isinstance(source, str) and ("\n" in source or "{" in source or (":" in source and not os.path.exists(source))):
@@ -134,7 +136,7 @@ def read_source(source: Source) -> tuple[str | bytes, str]:
         path = os.fspath(source)
         try:
             with open(path, "rb") as file:
-                return file.read(), path
+                return file.read(most), path
         except OSError as error:
             raise ManifestError(f"cannot be read: {error.strerror or error}", file=path) from error
     return source.read(), str(getattr(source, "name", ""))
@@ -171,9 +173,9 @@ def _expand(document: Any, file: str, number: int) -> Iterator[Any]:
         yield from _expand(item, file, number)
 
 
-def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: bool) -> Any:
+def _object(data: Any, type_: type[T] | None, file: str, number: int, strict: bool, mend: bool = False) -> Any:
     def wrong(problem: str, field: str = "") -> ManifestError:
-        return ManifestError(problem, file=file, document=document, field=field)
+        return ManifestError(problem, file=file, document=number, field=field)
 
     if not isinstance(data, dict):
         raise wrong(f"not a Kubernetes object: a mapping is expected, found {type(data).__name__}")
@@ -194,7 +196,7 @@ def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: 
 
     unknown: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     plan = _plan(wanted)
-    cleaned = data if _is_as_declared(data, plan) else _without_nulls(data, plan, (), unknown)
+    cleaned = data if _is_as_declared(data, plan, mend) else _without_nulls(data, plan, (), unknown)
     try:
         made = convert(cleaned, wanted, _decode)
     except msgspec.ValidationError as error:
@@ -210,7 +212,7 @@ def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: 
     for path, fields in unknown:
         _at(made, path).__dict__["unknown_fields_"] = fields
     if isinstance(made, autoscaling.HorizontalPodAutoscalerV1):
-        return _object(to_v2(data), None, file, document, strict=False)
+        return _object(to_v2(data), None, file, number, strict=False)
     return made
 
 
@@ -271,32 +273,48 @@ def _zero(hint: Any) -> Any:
     return _ZEROS.get(hint)
 
 
-def _is_as_declared(data: Any, plan: Plan) -> bool:
-    """Whether nothing in it is null and no field unknown: most objects of a dump need no copy."""
+def _is_as_declared(data: Any, plan: Plan, mend: bool = False) -> bool:
+    """Whether nothing in it is null and no field unknown: most objects of a dump need no copy.
+
+    Args:
+        data: what was read, of the type of `plan`.
+        mend: take nulls out of the data itself, as `_without_nulls` does in a copy: kubectl prints some in every pod.
+    """
     if isinstance(plan, tuple):
-        inner = plan[1]
-        if plan[0] == "list" and isinstance(data, list):
+        kind, inner, zero = plan
+        if kind == "list" and isinstance(data, list):
             items: Any = data
-        elif plan[0] == "dict" and isinstance(data, dict):
+        elif kind == "dict" and isinstance(data, dict):
             items = data.values()
         else:
             return True
         if None in items:
-            return False
+            if not mend:
+                return False
+            for key, item in list(enumerate(data) if kind == "list" else data.items()):
+                data[key] = zero if item is None else item
         if inner is not None:  # a loop: asked about every part of every object
             for item in items:
-                if not _is_as_declared(item, inner):
+                if not _is_as_declared(item, inner, mend):
                     return False
         return True
     if not isinstance(data, dict):
         return True
+    nulls = []
     for key, item in data.items():
         known = plan.get(key)
-        if known is None or item is None:
+        if known is None:
             return False
+        if item is None:
+            if not mend:
+                return False
+            nulls.append(key)
+            continue
         below = known[1]
-        if below is not None and item and not _is_as_declared(item, below):
+        if below is not None and item and not _is_as_declared(item, below, mend):
             return False
+    for key in nulls:
+        del data[key]
     return True
 
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from kitlib.advisor.message import decode
-    from kitlib.advisor.printed import is_description
+    from kitlib.advisor.printed import HEAD, is_description
     from kitlib.advisor.targets import find_target
     from kitlib.api.core import Pod
     from kitlib.api.errors import KitError
@@ -62,8 +62,9 @@ def _run(options: argparse.Namespace) -> int:
         dump = read_dump(options)
     else:
         sources = sources_of(options)
-        text, _ = read_source(sources[0])
-        if is_description(text):
+        head, _ = read_source(sources[0], HEAD)
+        if is_description(head):
+            text, _ = read_source(sources[0])
             return _description(text if isinstance(text, str) else text.decode("utf-8", "replace"), options.json)
         dump = read_dump(options, sources)
     if options.before or options.after:
