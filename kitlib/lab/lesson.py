@@ -351,14 +351,13 @@ class Lesson:
         if made.right is not None:
             kept = {"found": str(answer)[:200], "hint": "" if made.right else made.text, "read": made.read}
             self._progress.record("check", self.name, key, float(made.right), 1.0, **kept)
-        solved = self._gate.open_for_all or tries(self._progress.entries(self.name), key) >= TRIES
-        return replace(made, solved=solved)
+        return replace(made, solved=self._gate.open_for_all or tries(self._progress.entries(self.name), key) >= TRIES)
 
     def _missing(self, what: str, key: str, known: Mapping[str, Any]) -> KitError:
         return KitError(f"no {what} {key!r} in notebook {self.name}; valid values: {', '.join(known) or 'none'}")
 
     def score(self) -> tuple[float, float]:
-        """(right answers, answered questions) of this notebook."""
+        """Return (right answers, answered questions)."""
         return self._progress.score(self.name, ("prediction",))
 
     def done(self) -> Summary:

@@ -17,6 +17,8 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.files import write_whole
+from kitlib.lab.lessons import content
+from kitlib.lab.misconceptions import behind, notebooks
 from kitlib.workshop.roster import Person
 
 SOLUTIONS = "solution/answers.yaml"
@@ -72,6 +74,7 @@ def write(folder: Path, source: Path, *, seed: int = 0, people: Sequence[Person]
         )
     texts = {f"{lab.name}.md": lab_text(lab) for lab in labs}
     texts |= {
+        "questions.md": questions(),
         "timing.md": timing(labs),
         "day.md": DAY,
         "front.ipynb": json.dumps(front(labs), indent=1, ensure_ascii=False) + "\n",
@@ -95,7 +98,10 @@ def lab_text(lab: LabFolder) -> str:
         f"{' and '.join(definition.teaches) or '-'}. Names and numbers: variant {lab.seed}.",
         f"{definition.story}\n\n{definition.brief.strip()}",
         "## Ask first",
-        *[_prediction(one) for one in definition.predictions],
+        *[
+            f"{_prediction(one)}{_misconceptions('lab ' + lab.name.partition('-')[0], one.key)}"
+            for one in definition.predictions
+        ],
         "## A worked solution",
         _steps(answers["reference"]),
         "What is checked, and the rules:",
@@ -121,6 +127,22 @@ def lab_text(lab: LabFolder) -> str:
 def _prediction(one: Any) -> str:
     choices = f" ({' / '.join(one.choices)})" if one.choices else f" (a number, {one.unit or 'no unit'})"
     return f"* {one.question}{choices}\n\n  Why: {one.why}"
+
+
+def _misconceptions(place: str, key: str) -> str:
+    """Return what people believe who give a wrong answer, as a paragraph of a list's item."""
+    return "".join(f"\n\n  Who says “{wrong}”: {words}" for wrong, words in behind(place, key).items())
+
+
+def questions() -> str:
+    """Return the questions of all notebooks with the misconceptions behind their wrong answers, as Markdown."""
+    parts = ["# Questions of the notebooks", "Ask the room before the cell with the answer is run."]
+    for number in notebooks():
+        parts.append(f"## Notebook {number}")
+        for key, one in content(number).questions.items():
+            answers = " / ".join(one.choices) or f"a number, {one.unit}"
+            parts.append(f"* **{key}**: {one.text} ({answers}){_misconceptions(number, key)}")
+    return "\n\n".join(parts) + "\n"
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from kitlib import cli
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder
 from kitlib.workshop.roster import Person
-from kitlib.workshop.trainers_edition import front, lab_text, sheets, timing, write
+from kitlib.workshop.trainers_edition import front, lab_text, questions, sheets, timing, write
 
 LABS = Path(__file__).parents[2] / "labs"
 SEED = 7
@@ -42,6 +42,12 @@ def test_a_solution_in_prose() -> None:
     assert "* More memory for the wrong container: “" in text
 
 
+def test_questions_stand_beside_their_misconceptions() -> None:
+    text = questions()
+    assert text.count("## Notebook ") == 24 and "Who says “Failed”: The end of a container is taken for" in text
+    assert "Who says “Guaranteed”: Generous limits are taken for the class." in lab_text(FOLDERS[0])
+
+
 def test_times_and_the_front_notebook_have_every_lab() -> None:
     assert all(
         f"| {lab.name[:2]} | {lab.definition.title} | {lab.definition.minutes} |" in timing(FOLDERS) for lab in FOLDERS
@@ -64,7 +70,14 @@ def test_the_command_writes_it_and_an_installed_kit_says_what_is_missing(
 ) -> None:
     assert cli.main(["workshop", str(tmp_path / "w"), "--no-wheel", "--trainer", str(LABS), "--variant", "7"]) == 0
     names = {path.name for path in (tmp_path / "w" / "trainer").iterdir()}
-    assert {"day.md", "front.ipynb", "sheets.html", "timing.md", *(f"{lab.name}.md" for lab in FOLDERS)} == names
+    assert {
+        "day.md",
+        "front.ipynb",
+        "questions.md",
+        "sheets.html",
+        "timing.md",
+        *(f"{lab.name}.md" for lab in FOLDERS),
+    } == names
     assert json.loads((tmp_path / "w/trainer/front.ipynb").read_text())["nbformat"] == 4
     assert "keep them from learners" in capsys.readouterr().out
     with pytest.raises(KitError, match="an installed kit has no solutions"):
