@@ -70,7 +70,8 @@ def _schema_of(one: APIResource, schemas: dict[str, Any]) -> str:
         name = ".".join(reversed(one.group.split("."))) + f".{one.version}.{one.kind}"
         made = dict(one.schema) or {"type": "object"}
         properties = {**_META_PROPERTIES, **made.get("properties", {})}
-        properties["metadata"] = {"allOf": [{"$ref": _ref(_add(_meta_type(), schemas))}], "default": {}}
+        meta = {"allOf": [{"$ref": _ref(_add(_meta_type(), schemas))}], "default": {}}
+        properties["metadata"] = {"description": "Standard object's metadata: names, labels, owners, times.", **meta}
         schemas[name] = {**made, "properties": properties, "x-kubernetes-group-version-kind": gvk}
         return name
     type_ = type_of(one.group_version, one.kind)
@@ -85,7 +86,10 @@ def _meta_type() -> type[KubeStruct]:
     return ObjectMeta
 
 
-_META_PROPERTIES: dict[str, Any] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+_META_PROPERTIES: dict[str, Any] = {
+    "apiVersion": {"type": "string", "description": "APIVersion defines the group and version of the object's schema."},
+    "kind": {"type": "string", "description": "Kind names the schema of the object in that group and version."},
+}
 
 
 def _ref(name: str) -> str:

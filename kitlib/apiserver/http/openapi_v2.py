@@ -3,7 +3,8 @@
 kubectl before 1.27 asks for it in a protobuf form; it gets a document without definitions, with which it leaves the
 validation to the server.
 
-Source: apiserver pkg/endpoints/openapi; k8s.io/kube-openapi pkg/handler; gnostic openapiv2 Document.
+Source: apiserver pkg/endpoints/openapi; k8s.io/kube-openapi pkg/handler; gnostic openapiv2 Document;
+apiextensions-apiserver pkg/controller/openapi/v2/conversion.go, builder/builder.go.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from kitlib.apiserver.http.resources import ResourceTable
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _NOT_IN_V2 = ("oneOf", "anyOf", "nullable", "not")
+_KEEP = "x-kubernetes-preserve-unknown-fields"
+_KIND = "x-kubernetes-group-version-kind"
 
 
 def document(table: ResourceTable) -> dict[str, Any]:
@@ -27,7 +30,10 @@ def _document(table: ResourceTable) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     for group, version in table.group_versions():
         schemas = openapi.document(table, group, version)["components"]["schemas"]
-        definitions |= {name: _plain(schema) for name, schema in schemas.items() if name not in definitions}
+        custom = {(one.kind, one.version) for one in table.resources if one.schema is not None and one.group == group}
+        for name, schema in schemas.items():
+            kinds = [(one["kind"], one["version"]) for one in schema.get(_KIND, ())]
+            definitions.setdefault(name, _custom(schema) if custom.intersection(kinds) else _plain(schema))
     info = {"title": "Kubernetes", "version": "kitlib"}
     return {"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions}
 
@@ -45,6 +51,45 @@ def _plain(schema: Any) -> Any:
     made = {name: _plain(value) for name, value in schema.items() if name not in _NOT_IN_V2}
     if isinstance(made.get("$ref"), str):
         made["$ref"] = made["$ref"].replace("#/components/schemas/", "#/definitions/")
+    return made
+
+
+def _custom(schema: dict[str, Any]) -> dict[str, Any]:
+    """The definition of a custom kind: one that keeps unknown fields at its root is an object without any.
+
+    Source: builder.buildKubeNative: kubectl complains about every other field where one is named.
+    """
+    if schema.get(_KEEP):
+        return {"type": "object", _KIND: schema[_KIND]}
+    fields = {name: _structural(one) for name, one in schema.get("properties", {}).items() if name != "metadata"}
+    made = _plain({name: value for name, value in schema.items() if name not in ("properties", "allOf")})
+    meta = {"metadata": _plain(schema["properties"]["metadata"])}
+    return {**made, "properties": {**fields, **meta}}
+
+
+def _structural(schema: Any) -> Any:
+    """A structural schema in the words of v2, by what kubectl can read. Source: ToStructuralOpenAPIV2."""
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: value for name, value in schema.items() if name not in (*_NOT_IN_V2, "allOf")}
+    if schema.get("nullable"):
+        made.pop("type", None)
+    if schema.get("nullable") or schema.get(_KEEP):
+        made.pop("items", None)
+        made.pop("properties", None)
+    if (made.get("type") == "array" and "items" not in made) or (made.get("type") == "object" and made.get(_KEEP)):
+        del made["type"]
+    fields, more = made.get("properties") or {}, made.get("additionalProperties")
+    if isinstance(made.get("required"), list):
+        needed = [name for name in made["required"] if not (fields.get(name) or {}).get("nullable")]
+        made["required"] = [] if isinstance(more, dict) and more.get("nullable") else needed
+        if not made["required"]:
+            del made["required"]
+    if fields:
+        made["properties"] = {name: _structural(one) for name, one in fields.items()}
+    for below in ("items", "additionalProperties"):
+        if isinstance(made.get(below), dict):
+            made[below] = _structural(made[below])
     return made
 
 
