@@ -84,7 +84,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def _make_kubelet(
         self, config: NodeConfig, before: Kubelet | None = None, *, delete_checkpoints: bool = False
     ) -> Kubelet:
-        return Kubelet(
+        made = Kubelet(
             config,
             self.cgroupfs,
             self.runtime,
@@ -95,6 +95,8 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             system=self.system,
             address=self.network.address if self.network is not None else "",
         )
+        self.runtime.allocatable = made.allocatable("memory")  # source: kubeletVolumeHost.GetNodeAllocatable
+        return made
 
     def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
         """Restart the kubelet, with other settings where they are given; containers run on.

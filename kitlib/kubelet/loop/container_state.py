@@ -31,6 +31,7 @@ class ContainerState:
         probes: its probes.
         condemned: why the kubelet is ending it: "probe" or "hook", the postStart one, has failed; "" = it is not.
         ended_at: seconds, when it last ended; None = it has not.
+        starts_at_once: whether the kubelet has killed it to start it anew in the same sync.
         removed: whether it was removed to restart all containers of the pod, and has not started since.
     """
 
@@ -48,6 +49,7 @@ class ContainerState:
     condemned: Literal["", "probe", "hook"] = ""
     ended_at: float | None = None
     removed: bool = False
+    starts_at_once: bool = False
 
     @property
     def succeeded(self) -> bool:
@@ -87,7 +89,7 @@ class ContainerState:
             self.last = {"terminated": self.ended}
             self.restarts += 1
         self.alive, self.since, self.ended, self.problem, self.removed = True, seconds, {}, ("", ""), False
-        self.back_off.pulls = 0
+        self.back_off.pulls, self.starts_at_once = 0, False
         self.running = {"startedAt": _text(now)}
         for probe in self.probes.values():
             probe.new_container()

@@ -147,6 +147,10 @@ class Kubelet:
         self._next_status = config.settings.node_status_update_frequency + STATUS_PHASE
         self._next_reconcile = clock() + config.settings.cpu_manager_reconcile_period
 
+    def allocatable(self, name: str) -> int:
+        """Return what the node offers of a resource to pods: bytes, or a number."""
+        return self._admission.allocatable.get(name, 0) // 1000
+
     @property
     def wanted(self) -> CgroupTree:
         """The cgroups that should be there now: those of the node, the QoS cgroups, the pods, and what runs in them."""

@@ -220,7 +220,7 @@ class PodWorker:
         """Whether the policy starts a container again that has ended so."""
         if isinstance(state.container, EphemeralContainer):
             return False
-        if self.restarting_all:
+        if self.restarting_all or state.starts_at_once:
             return True
         if is_restartable_init(state.container):
             return True

@@ -149,6 +149,9 @@ class Prober:
             state.back_off.ended(state.since, now, *restart_back_off(settings, worker.release))
         elif not worker.exited(state):
             state.back_off.killed(state.ended_at, now, *restart_back_off(settings, worker.release))
+            # killed and started within one sync, whatever its exit code; after a back-off the code decides
+            restartable = is_container_restartable(state.container, worker.pod.spec, worker.release)
+            state.starts_at_once = restartable and not state.back_off.wait
         state.ended_at = now
         worker.report_back_off(state, self._reports, now)
         return True

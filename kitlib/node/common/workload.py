@@ -69,6 +69,10 @@ class Phase(NamedTuple):
     tmpfs: tuple[tuple[str, int], ...] = ()
 
 
+TERMINATED = 128 + 15
+"""Exit code of a process without a handler of SIGTERM, which the signal ends."""
+
+
 class Workload(NamedTuple):
     """The behaviour of a process.
 
@@ -79,7 +83,7 @@ class Workload(NamedTuple):
         tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
         note: what a user should know about it; "" = nothing.
         repeats: the index of the phase that follows the last one; None = the process ends.
-        tidy_code: exit code after SIGTERM where it takes time to end.
+        tidy_code: exit code after SIGTERM.
     """
 
     phases: tuple[Phase, ...]
@@ -88,7 +92,7 @@ class Workload(NamedTuple):
     tidying: float = 0.0
     note: str = ""
     repeats: int | None = None
-    tidy_code: int = 0
+    tidy_code: int = TERMINATED
 
     @property
     def ends(self) -> bool:

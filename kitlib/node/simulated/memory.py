@@ -259,18 +259,23 @@ class Ledger:
         return None if path == "/" or self._cgroups.version == 1 else self.figure(path, "memory.high")
 
     def exceeded(self, path: str) -> Excess | None:
-        """The lowest cgroup, from this one upwards, that holds more than it may; memory with swap is looked at first.
+        """The cgroup, from this one upwards, whose limit was reached first; memory with swap is looked at first.
 
-        Source: mm/memcontrol.c try_charge_memcg.
+        Pages are charged one by one, to all levels: the level with the least room, which is furthest above its limit
+        now, was full first, and of equal ones the lowest. A pod with the limit of its only container is full before
+        the container is, because its pause container has memory too.
+
+        Source: mm/memcontrol.c try_charge_memcg; page_counter_try_charge.
         """
+        found: Excess | None = None
         for above in upwards(path):
             both = self._memory_and_swap_limit(above)
-            if both is not None and self.memory_and_swap(above) > both:
-                return Excess(above, self.memory_and_swap(above) - both, swap=False)
+            if both is not None and self.memory_and_swap(above) - both > (found.size if found is not None else 0):
+                found = Excess(above, self.memory_and_swap(above) - both, swap=False)
             limit = self.limit(above)
-            if limit is not None and self.usage(above) > limit:
-                return Excess(above, self.usage(above) - limit)
-        return None
+            if limit is not None and self.usage(above) - limit > (found.size if found is not None else 0):
+                found = Excess(above, self.usage(above) - limit)
+        return found
 
     def _memory_and_swap_limit(self, path: str) -> int | None:
         if self._cgroups.version == 2 or path == "/" or not self.swap_size:

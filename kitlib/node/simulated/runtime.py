@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
-from signal import SIGKILL, SIGTERM
+from signal import SIGKILL
 from typing import TYPE_CHECKING
 
 from kitlib.api.container import LifecycleHandler, PodSecurityContext, SecurityContext
@@ -195,7 +195,7 @@ class SimulatedRuntime:
         if pid is not None:
             if process is not None:
                 self._leave_behind(identity, process)
-                self._codes[identity] = 128 + (SIGTERM if grace > 0 else SIGKILL)
+                self._codes[identity] = process.workload.tidy_code if grace > 0 else 128 + SIGKILL
             self._forget(identity)
             self.kernel.kill(pid)
         self._stopping.pop(identity, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kitlib.node.common.workload import FOREVER, Phase, Workload, check_workload
+from kitlib.node.common.workload import FOREVER, TERMINATED, Phase, Workload, check_workload
 from kitlib.node.simulated.programs import Behaviour, catalogue, note_of
 from kitlib.node.simulated.programs.jobs import together
 from kitlib.node.simulated.programs.recorder import Mount, RecordingMachine
@@ -65,7 +65,7 @@ def follow(
     phases, repeats = together(recorder)
     length = sum(phase.seconds for phase in recorder.phases[recorder.repeats or 0 :])
     begins = sum(phase.seconds for phase in recorder.phases[: recorder.repeats or 0])
-    tidying, tidy_code = _tidying(shell, mounts, environment) if name in SHELLS else (0.0, 0)
+    tidying, tidy_code = _tidying(shell, mounts, environment) if name in SHELLS else (0.0, TERMINATED)
     workload = Workload(
         phases,
         code,
@@ -91,7 +91,7 @@ def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str
     """
     script = shell.traps.get("TERM")
     if script is None:
-        return 0.0, 0
+        return 0.0, TERMINATED
     if not script.strip():
         return FOREVER, 0
     machine = RecordingMachine(mounts)
