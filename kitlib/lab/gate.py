@@ -122,8 +122,9 @@ class OutputGate:
             _hold(formatter, self)
 
     def holds(self, part: Any) -> bool:
-        """Return whether an object waits for a guess."""
-        return is_held(type(part)) and bool(self.waiting)
+        """Return whether an object, or a list of such objects, waits for a guess."""
+        kinds = set(map(type, part)) if isinstance(part, list) else {type(part)}
+        return any(map(is_held, kinds)) and bool(self.waiting)
 
     def show(self, part: Any) -> None:
         """Display an object when the questions that wait now have their guesses."""

@@ -20,7 +20,7 @@ _LOOKS: tuple[tuple[type, Any, Any], ...] = (
 
 
 def register(shell: Any = None) -> bool:
-    """Show cgroup trees as trees, objects as manifests and clusters as tables in this notebook from now on.
+    """Show cgroup trees as trees, objects as manifests, lists of them and clusters as tables from now on.
 
     Args:
         shell: an IPython shell; None = the one that runs.
@@ -40,6 +40,9 @@ def register(shell: Any = None) -> bool:
     for kind, as_html, as_text in _LOOKS:
         html.for_type(kind, as_html)
         text.for_type(kind, lambda value, printer, cycle, show=as_text: printer.text(show(value)))
+    html.for_type(list, lambda value: objects.list_html(value) if objects.is_list_of_objects(value) else None)
+    plain = text.for_type(list)
+    text.for_type(list, lambda value, printer, cycle: _print_list(value, printer, cycle, plain))
     decision = ("kitlib.scheduler.decision", "Decision")  # by name: the scheduler is loaded when there is one
     html.for_type_by_name(*decision, _decision_html)
     text.for_type_by_name(*decision, lambda value, printer, cycle: printer.text(value.explain()))
@@ -47,6 +50,14 @@ def register(shell: Any = None) -> bool:
     for module in ("pandas", "pandas.core.frame"):  # by name: pandas is loaded when the first frame is made
         html.for_type_by_name(module, "DataFrame", _frame_html)
     return True
+
+
+def _print_list(value: list[Any], printer: Any, cycle: bool, plain: Any) -> None:
+    """Print a list of objects as a table, another one as IPython does."""
+    if objects.is_list_of_objects(value):
+        printer.text(objects.list_text(value))
+    else:
+        plain(value, printer, cycle)
 
 
 def _decision_html(decision: Any) -> str:

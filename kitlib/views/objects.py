@@ -1,4 +1,4 @@
-"""Objects and clusters to look at: an object is its manifest, a cluster its nodes and pods in two tables."""
+"""Objects and clusters to look at: an object is its manifest, a list of them a table, a cluster two tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from kitlib.api.core import Node, Pod
+from kitlib.api.core import Event, Node, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_yaml
 from kitlib.kubelet.qos.qos_class import get_pod_qos
@@ -21,6 +21,10 @@ border-bottom:1px solid {paint("line")}}}
 
 POD_HEADS = ("pod", "node", "phase", "ready", "restarts", "qos", "reason")
 NODE_HEADS = ("node", "ready", "cpu", "memory", "pods", "taints")
+EVENT_HEADS = ("time", "type", "reason", "object", "times", "message")
+GAP = "-"
+MAX_ROWS = 60
+"""Rows of a list; the last one says how many more there are."""
 
 
 def pod_row(pod: Pod) -> tuple[str, ...]:
@@ -57,8 +61,8 @@ def cluster_html(cluster: Any) -> str:
     """A cluster's nodes and pods."""
     pods, nodes = cluster.list("Pod"), cluster.list("Node")
     tables = (
-        _table("Nodes", NODE_HEADS, [node_row(node, pods) for node in nodes]),
-        _table("Pods", POD_HEADS, [pod_row(pod) for pod in pods]),
+        _table(f"Nodes ({len(nodes)})", NODE_HEADS, [node_row(node, pods) for node in nodes]),
+        _table(f"Pods ({len(pods)})", POD_HEADS, [pod_row(pod) for pod in pods]),
     )
     return f"<style>{STYLE}</style><div>{escape(repr(cluster))}</div>{''.join(tables)}"
 
@@ -70,11 +74,55 @@ def cluster_text(cluster: Any) -> str:
     return "\n".join([*parts, "", *_columns([POD_HEADS, *map(pod_row, pods)])])
 
 
+def is_list_of_objects(value: Any) -> bool:
+    """Return whether a value is a list with objects of the API and nothing else."""
+    return isinstance(value, list) and bool(value) and all(isinstance(one, KubeObject) for one in value)
+
+
+def list_html(objects: Sequence[KubeObject]) -> str:
+    """Return a list of objects as a table, a row each: `cluster.pods()`, `cluster.nodes`, `cluster.events()`."""
+    heads, rows = _listed(objects)
+    kinds = ", ".join(dict.fromkeys(one.kind for one in objects))
+    return f"<style>{STYLE}</style>{_table(f'{kinds} ({len(objects)})', heads, rows)}"
+
+
+def list_text(objects: Sequence[KubeObject]) -> str:
+    """Return the same as text."""
+    heads, rows = _listed(objects)
+    return "\n".join(_columns([heads, *rows]))
+
+
+def _listed(objects: Sequence[KubeObject]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    """Return header and rows: what is asked of pods, nodes and events, else kind, namespace and name."""
+    heads: Sequence[str]
+    if all(isinstance(one, Pod) for one in objects):
+        heads, rows = POD_HEADS, [pod_row(one) for one in objects if isinstance(one, Pod)]
+    elif all(isinstance(one, Node) for one in objects):
+        found = [node_row(one, ()) for one in objects if isinstance(one, Node)]
+        heads, rows = (*NODE_HEADS[:4], NODE_HEADS[5]), [(*row[:4], row[5]) for row in found]  # pods are not known here
+    elif all(isinstance(one, Event) for one in objects):
+        heads, rows = EVENT_HEADS, [event_row(one) for one in objects if isinstance(one, Event)]
+    else:
+        heads, rows = ("kind", "namespace", "name"), [(one.kind, one.namespace, one.name) for one in objects]
+    shown = [tuple(cell or GAP for cell in row) for row in rows[:MAX_ROWS]]
+    if len(rows) > MAX_ROWS:
+        shown.append((f"… {len(rows) - MAX_ROWS} more", *("" for _ in heads[1:])))
+    return heads, shown
+
+
+def event_row(event: Event) -> tuple[str, ...]:
+    """Return one line of `kubectl get events`, with the whole message."""
+    last = event.last_timestamp or event.event_time
+    about = f"{event.involved_object.kind}/{event.involved_object.name}"
+    time = f"{last:%H:%M:%S}" if last is not None else ""
+    return time, event.type, event.reason, about, str(event.count or 1), event.message
+
+
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (
-        f'<table class="kit-table"><caption>{title} ({len(rows)})</caption>'
+        f'<table class="kit-table"><caption>{escape(title)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 

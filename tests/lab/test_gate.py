@@ -55,6 +55,7 @@ VIEWS = {
     "plain tree": lambda cluster: cluster.node().tree(),
     "frame": pods_frame,
     "manifest": lambda cluster: cluster.pod("forty-one"),
+    "list of objects": lambda cluster: cluster.pods(),
     "cluster": lambda cluster: cluster,
     "chart": lambda cluster: usage_chart([0, 1, 2], {"forty-one": [1, 2, 3]}, title="forty-one"),
 }

@@ -7,7 +7,7 @@ import pytest
 from kitlib.api.release import Release
 from kitlib.cluster import Cluster
 from kitlib.views import register
-from kitlib.views.objects import cluster_html, cluster_text, object_html
+from kitlib.views.objects import cluster_html, cluster_text, list_text, object_html
 
 POD = """
 apiVersion: v1
@@ -45,6 +45,32 @@ def test_a_notebook_shows_both() -> None:
     for value, text in ((cluster, "node-1"), (cluster.apply(POD)[0], "kind: Pod")):
         data, _ = shell.display_formatter.format(value)
         assert text in data["text/html"] and text in data["text/plain"]
+
+
+def test_lists_of_objects_are_tables_with_whole_messages_and_gaps() -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.display_formatter.active_types = ["text/plain", "text/html"]
+    assert register(shell) and register(shell)
+    cluster = Cluster.simulated(1)
+    cluster.apply([POD, POD.replace("name: a", "name: b").replace("nodeName: node-1", "nodeSelector: {disk: ssd}")])
+    cluster.advance(5)
+    message = next(one.message for one in cluster.events() if one.reason == "FailedScheduling")
+    wanted = {
+        "pods": (cluster.pods(), ["default/b", "-", "Pending", "0/1", "0", "BestEffort", "Unschedulable"]),
+        "nodes": (list(cluster.nodes), ["node-1", "True", "4", "8092Mi", "-"]),
+        "events": (cluster.events(), message.split()[-3:]),
+        "others": (cluster.list("Namespace"), ["Namespace", "-", "default"]),
+    }
+    for found, words in wanted.values():
+        data, _ = shell.display_formatter.format(found)
+        assert any(line.split()[-len(words) :] == words for line in data["text/plain"].splitlines()), data["text/plain"]
+        assert f"({len(found)})</caption>" in data["text/html"] and "apiVersion" not in data["text/plain"]
+    many = cluster.list("Namespace") * 40
+    assert len(list_text(many).splitlines()) == 62 and f"… {len(many) - 60} more" in list_text(many)
+    plain, _ = shell.display_formatter.format([1, "two", []])
+    assert plain == {"text/plain": "[1, 'two', []]"}
 
 
 def test_a_frames_reasons_can_be_read_to_their_end() -> None:
