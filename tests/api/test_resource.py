@@ -118,3 +118,18 @@ def test_quantities_do_not_change() -> None:
         one.format = "BinarySI"  # type: ignore[misc]
     assert one + Quantity("1") == Quantity("2")
     assert one == Quantity("1")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e4294967297", 10), ("10e4294967295", 1), ("1e-4294967296", 1), ("10e9223372036854775807", 1), ("1e2", 100)],
+)
+def test_an_exponent_is_cut_to_32_bits(text: str, value: int) -> None:
+    """Source: resource.suffixHandler.interpret, which reads 64 bits and converts to int32."""
+    assert Quantity.parse(text).value() == value
+
+
+@pytest.mark.parametrize("exponent", [2**63, -(2**63) - 1])
+def test_an_exponent_of_more_than_64_bits_is_no_suffix(exponent: int) -> None:
+    with pytest.raises(QuantityError):
+        Quantity.parse(f"1e{exponent}")

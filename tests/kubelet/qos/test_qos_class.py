@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kitlib.api.core import Pod
+from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.qos.qos_class import compute_pod_qos
+from kitlib.kubelet.qos.qos_class import compute_pod_qos, is_critical_pod, pod_level_resources
 
 BOTH = {"cpu": "1", "memory": "1Gi"}
 
@@ -72,3 +73,32 @@ def defined(containers: list[dict[str, Any]]) -> str:
 @given(st.lists(resources, min_size=1, max_size=3))
 def test_short_cuts_give_the_class_of_the_definition(containers: list[dict[str, Any]]) -> None:
     assert compute_pod_qos(pod(*containers)) == defined(containers)
+
+
+@pytest.mark.parametrize(
+    ("priority", "annotations", "critical"),
+    [
+        (2_000_000_000, {}, True),
+        (1_999_999_999, {}, False),
+        (None, {}, False),
+        (None, {"kubernetes.io/config.source": "file"}, True),
+        (None, {"kubernetes.io/config.source": "api"}, False),
+        (0, {"kubernetes.io/config.mirror": "hash"}, True),
+    ],
+)
+def test_which_pods_are_critical(priority: int | None, annotations: dict[str, str], critical: bool) -> None:
+    """Source: kubelet types.IsCriticalPod."""
+    made = pod({})
+    made.spec.priority, made.metadata.annotations = priority, annotations
+    assert is_critical_pod(made) is critical
+
+
+@pytest.mark.parametrize(
+    ("own", "release", "expected"),
+    [({}, "1.36", True), ({}, "1.37", False), ({"requests": {"cpu": "1"}}, "1.37", True), (None, "1.36", False)],
+)
+def test_which_pods_have_resources_of_their_own(own: Any, release: str, expected: bool) -> None:
+    """Source: kubernetes/kubernetes #137150 for the empty ones."""
+    containers = [{"name": "c"}]
+    made = from_dict({"spec": {"containers": containers, **({} if own is None else {"resources": own})}}, Pod)
+    assert pod_level_resources(made, Release(release)) is expected

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from kitlib.api.core import Pod
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
 
@@ -47,3 +49,65 @@ def test_a_release_without_sidecars_takes_no_pod_with_one(release: str, policy: 
     """Source: Fit.Filter, hasRestartableInitContainer."""
     init = {"name": "i", "image": "x", **({"restartPolicy": policy} if policy else {})}
     assert bool(reasons({"cpu": "1m"}, release=release, initContainers=[init])) is refused
+
+
+def scores(plugin: str, arguments: dict[str, Any], requests: dict[str, str]) -> list[int]:
+    """Return a plugin's score of three nodes: 4 CPUs and 4Gi, half in use; the same with GPUs; without memory."""
+    nodes = [
+        node_of({"name": "a", "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9"}}),
+        node_of({"name": "b", "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9", "example.com/gpu": "4"}}),
+        node_of({"name": "c", "allocatable": {"cpu": "4", "memory": "0", "pods": "9"}}),
+    ]
+    standing = [pod_of({"name": name, "node": name, "cpu": "1", "memory": "2Gi"}) for name in "ab"]
+    profile = Profile.from_configuration({"pluginConfig": [{"name": plugin, "args": arguments}]})
+    context = Scheduler(nodes, standing, release="1.36").context
+    found = next(one for one in profile.plugins if one.name == plugin)
+    info, rows = PodInfo(pod_of({"name": "p", "requests": requests})), context.snapshot.every_row()
+    points: list[int] = found.score(found.pre_score(info, context, rows), info, context, rows).tolist()
+    return points
+
+
+@pytest.mark.parametrize(
+    ("strategy", "requests", "expected"),
+    [
+        # cpu: 2 of 4 = 50; memory: 3 of 4 = 25 left; a node without memory is judged by its CPUs alone
+        ({"type": "LeastAllocated"}, {"cpu": "1", "memory": "1Gi"}, [37, 37, 75]),
+        ({"type": "MostAllocated"}, {"cpu": "1", "memory": "1Gi"}, [62, 62, 25]),
+        # a resource that the node lacks, or that is not asked for, has no weight
+        (
+            {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "example.com/gpu"}]},
+            {"cpu": "1", "example.com/gpu": "1"},
+            [50, 37, 25],
+        ),
+        (
+            {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 3}, {"name": "example.com/gpu"}]},
+            {"cpu": "1"},
+            [50, 50, 25],
+        ),
+        # utilisation 50 is score 50, 75 is 25: 37.5 is rounded up; the third node has no memory
+        (
+            {
+                "type": "RequestedToCapacityRatio",
+                "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}],
+                "requestedToCapacityRatio": {
+                    "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
+                },
+            },
+            {"cpu": "1", "memory": "1Gi"},
+            [38, 38, 75],
+        ),
+    ],
+    ids=["least", "most", "a lacking resource", "a resource not asked for", "ratio"],
+)
+def test_the_score_by_strategy(strategy: dict[str, Any], requests: dict[str, str], expected: list[int]) -> None:
+    """Source: noderesources leastResourceScorer, mostResourceScorer, buildRequestedToCapacityRatioScorerFunction."""
+    assert scores("NodeResourcesFit", {"scoringStrategy": strategy}, requests) == expected
+
+
+def test_the_balanced_score_compares_with_the_node_before() -> None:
+    """The first two get closer to balance or further from it; a node with one resource is balanced in any case.
+
+    Used before: cpu 1/4, memory 2/4, deviation 12.5%: 87 points. With 1 CPU: cpu 2/4, memory 2/4: 100 points. The score
+    is (100 - 87 + 50) // 2 + 50 = 81. Source: balanced_allocation.go balancedResourceScorer.
+    """
+    assert scores("NodeResourcesBalancedAllocation", {}, {"cpu": "1"}) == [81, 81, 75]
