@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kitlib.charts.base import Row
-from kitlib.charts.scene import BarScale, Box, Column, Line, Token
+from kitlib.charts.scene import BarScale, Box, Line, PointColumn, Token
 from kitlib.views.units import size
 
 PAGE = 4096
@@ -70,7 +70,9 @@ def memory_box(
     return Box(name, name, tokens, note, "bar", "bad" if scale.over else "", lines, words or note, columns)
 
 
-def point_columns(rows: Sequence[Row], scale: BarScale, dead: Collection[str] = (), coming: str = "") -> list[Column]:
+def point_columns(
+    rows: Sequence[Row], scale: BarScale, dead: Collection[str] = (), coming: str = ""
+) -> list[PointColumn]:
     """Return the points by which the kernel chooses whom to kill, one column a process; negative ones hang down.
 
     Source: kernel mm/oom_kill.c oom_badness(): pages in memory, plus oom_score_adj thousandths of all pages.
@@ -82,7 +84,7 @@ def point_columns(rows: Sequence[Row], scale: BarScale, dead: Collection[str] = 
         coming: the one that is not there yet.
     """
     highest = max((abs(int(row["badness"])) for row in rows), default=0) or 1
-    found: list[Column] = []
+    found: list[PointColumn] = []
     at = 0.0
     for row in rows:
         wide, all_points = scale.of(float(row["memory_bytes"])), int(row["badness"])
@@ -93,7 +95,7 @@ def point_columns(rows: Sequence[Row], scale: BarScale, dead: Collection[str] = 
         label = f"{'−' if all_points < 0 else ''}{mebibytes(abs(all_points) * PAGE)}"
         words = f"{row['name']}: {label} of points, oom_score_adj {row['oom_score_adj']}"
         state = "dead" if row["name"] in dead else "promised" if row["name"] == coming else ""
-        found.append(Column(str(row["name"]), at, wide, parts, label, all_points < 0, state, words))
+        found.append(PointColumn(str(row["name"]), at, wide, parts, label, all_points < 0, state, words))
         at += wide
     return found
 

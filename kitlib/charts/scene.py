@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Column:
+class PointColumn:
     """A column that grows out of a bar, above a token of it.
 
     Attributes:
@@ -99,7 +99,7 @@ class Box:
     kind: str = ""
     marks: Sequence[Line] = ()
     words: str = ""
-    columns: Sequence[Column] = ()
+    columns: Sequence[PointColumn] = ()
 
 
 @dataclass(frozen=True)

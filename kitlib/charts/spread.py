@@ -5,22 +5,36 @@ Source: KEP-895 (even pods spreading): skew = matching pods in the domain + self
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.matrix import matrix
+from kitlib.charts.spread_columns import spread_columns
 from kitlib.charts.style import BLUE, FAINT, GREEN, GREY, PALETTE
 
 
-def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Chart:
-    """One bar a domain: pods now, and one more where the new pod would come; refused domains are marked.
+def spread_chart(
+    domains: Sequence[Row],
+    max_skew: int,
+    topology_key: str,
+    *,
+    strict: bool = True,
+    chosen: str = "",
+    pods: Mapping[str, Sequence[str]] | None = None,
+    rows: int = 0,
+) -> Chart:
+    """Return a chart with a column of pods for each domain under the line lowest + maxSkew, and the next pod on each.
 
     Args:
         domains: {"domain", "pods", "counted", "skew", "allowed"}: matching pods; those that the constraint counts
             (its inclusion policies leave nodes out); the skew with the new pod; whether it may come here.
         max_skew: the constraint's maxSkew.
         topology_key: the node label that makes the domains.
+        strict: whether the constraint refuses (DoNotSchedule).
+        chosen: the domain into which the scheduler puts the new pod.
+        pods: domain -> names of its matching pods, counted ones first.
+        rows: rows of pods that the picture has room for; 0 = as many as it needs.
     """
     names = ("domain", "pods", "counted", "skew", "allowed")
     columns = {name: [row[name] for row in domains] for name in names}
@@ -31,7 +45,7 @@ def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Ch
         else f"No domain of {topology_key} keeps the skew within {max_skew}."
     )
 
-    def plain() -> dict[str, Any]:
+    def figure_of() -> dict[str, Any]:
         x = [str(row["domain"]) for row in domains]
         data: list[dict[str, Any]] = [
             {"type": "bar", "x": x, "y": columns["counted"], "name": "counted pods", "marker": {"color": BLUE}}
@@ -63,9 +77,13 @@ def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Ch
     def draw():
         import plotly.graph_objects as go
 
-        return go.Figure(plain())
+        return go.Figure(figure_of())
 
-    return Chart(f"Spread over {topology_key}", sentence, columns, draw, plain)
+    def picture(width: int) -> str:
+        more: dict[str, Any] = {"strict": strict, "chosen": chosen, "pods": pods, "rows": rows}
+        return spread_columns(domains, max_skew, sentence=sentence, width=width, **more)
+
+    return Chart(f"Spread over {topology_key}", sentence, columns, draw, fitted=picture)
 
 
 def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Sequence[Sequence[int]]) -> Chart:

@@ -15,10 +15,12 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.charts.spread import spread_chart
+from kitlib.charts.spread_columns import lowest, rows_shown, skew_at
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.origin import COMPUTED, Origin
 from kitlib.scheduler.decision import Decision
@@ -28,14 +30,18 @@ from kitlib.study.scenario import Scenario
 from kitlib.study.spread_stage import Spread, UndoHistory
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
-from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.cluster_scenario import next_pod, spread_of_cluster
+from kitlib.widgets._parts.drawn_picture import DrawnPicture
 from kitlib.widgets._parts.live_cluster import OnCluster, computed_of, live_cluster, why_waiting
 from kitlib.widgets._parts.scenarios import scenario_of
 
 HELP = (
     "Arrow keys walk; + or Enter on a node adds a pod, - removes one; drag a pod to another node, or press m on it, "
     "walk there and press m again; x excludes the node by node affinity, t taints it, f fills it."
+)
+COLUMNS = (
+    "A column is a domain. Drag the dashed line (maxSkew) or press arrow keys on it; drag the next pod into a column "
+    "below the line, or press a place marked next; drag a pod to another column."
 )
 LEGEND = (
     Mark("a matching pod", "ok"),
@@ -72,7 +78,7 @@ class SpreadExplorer(KitWidget):
     """
 
     title = "Spread explorer"
-    try_this = "place a few pods, then drag one to another zone and see where the next may go."
+    try_this = "place a few pods, drag one to another zone, then drag the dashed line: where may the next pod go?"
 
     def __init__(
         self,
@@ -95,16 +101,20 @@ class SpreadExplorer(KitWidget):
         self._setting = False
         self._make_controls(first)
         self.board = BoardPicture("Zones and their nodes", self._on_act, help=HELP, movable=True, letters="xtf")
-        self._bars = ChartPicture()
+        self.columns = DrawnPicture(self._on_column, help=COLUMNS)
+        self._rows = 0
         buttons = ipw.HBox([self.step, self.undo, self.redo, self.clear])
         sizes = ipw.HBox([self.zones, self.nodes, self.release])
         constraint = ipw.HBox([self.max_skew, self.min_domains, self.topology_key, self.when_unsatisfiable])
         policies = ipw.HBox([self.node_affinity_policy, self.node_taints_policy])
         for row in (buttons, sizes, constraint, policies):
             row.add_class("kitlib-row")
+        self.fields = ipw.Accordion(
+            children=[ipw.VBox([constraint, policies])], titles=("The constraint's fields",), selected_index=None
+        )
         self.step.add_class("kitlib-main")
-        self.pictures = (self.board, self._bars)
-        picture = ipw.VBox([self.board, sizes, constraint, policies, self._bars])
+        self.pictures = (self.columns, self.board)
+        picture = ipw.VBox([self.columns, self.board, sizes, self.fields])
         self.on_cluster: OnCluster | None = None
         if self.cluster is not None:
             self.on_cluster = OnCluster(self, self.cluster, self._next_pod, self._predicted, self._told)
@@ -198,6 +208,53 @@ class SpreadExplorer(KitWidget):
         if act["act"] != "pick":
             self.act(change)
 
+    def _on_column(self, act: dict[str, Any]) -> None:
+        """The line was dragged or moved by keys, or a pod was put into a column."""
+        kind, what = act["act"], str(act.get("what", ""))
+        if what == "maxSkew" and kind in ("drag", "step"):
+            domains = self.state.domains()
+            rows = self._rows or rows_shown(domains, self.state.max_skew)
+            self._rows = rows if kind == "drag" and not act.get("done") else 0  # the scale stays under the pointer
+            now = self.max_skew.value
+            wanted = skew_at(float(act["y"]), rows, lowest(domains)) if kind == "drag" else now + int(act.get("by", 0))
+            self.max_skew.value = max(1, min(self.max_skew.max, wanted))
+            if self.max_skew.value == now:
+                self.refresh()
+        elif kind == "press" or (kind == "drop" and what == "next"):
+            self.act(lambda: self._do(self.state.add(self._node_for(str(act.get("on") or what)))))
+        elif kind == "drop":
+            self.act(
+                lambda: self._do(
+                    self.state.move(self.board.token(what)["box"], self._node_in(self._domain(str(act["on"]))))
+                )
+            )
+
+    def _domain(self, name: str) -> dict[str, Any]:
+        return next(row for row in self.state.domains() if row["domain"] == name)
+
+    def _node_for(self, domain: str) -> str:
+        """The node of a domain that the next pod gets.
+
+        Raises:
+            KitError: the constraint refuses the domain.
+        """
+        row = self._domain(domain)
+        if not row["allowed"]:
+            raise KitError(
+                f"{domain}: the next pod would make the skew {row['skew']}, more than maxSkew {self.state.max_skew}: "
+                "drag the line up, or choose a lower column"
+            )
+        return self._node_in(row)
+
+    def _node_in(self, row: dict[str, Any]) -> str:
+        """The node of a domain that the scheduler likes best; its first one where it passes none."""
+        key = self.state.topology_key
+        nodes = dict(self.state.layout)[row["domain"]] if key == ZONE else (row["domain"],)
+        decision = self.decision or self.state.decide()
+        best = [node for node in nodes if node in decision.best]
+        free = [node for node in nodes if not decision.reasons_of(node)]
+        return str(next(iter((*best, *free, *nodes))))
+
     def _constraint_changed(self, _change: Any) -> None:
         if not self._setting:
             self.act(lambda: self._do(self.state.change(**self._typed())))
@@ -253,7 +310,16 @@ class SpreadExplorer(KitWidget):
         state = self.state
         decision = self.decision = state.decide()
         domains = state.domains()
-        chart = spread_chart(domains, state.max_skew, state.topology_key)
+        zone_of = {node: zone if state.topology_key == ZONE else node for zone, nodes in state.layout for node in nodes}
+        chart = spread_chart(
+            domains,
+            state.max_skew,
+            state.topology_key,
+            strict=state.when_unsatisfiable == "DoNotSchedule",
+            chosen=zone_of.get(decision.suggested_host, ""),
+            pods=_pods_of(state, zone_of),
+            rows=self._rows,
+        )
         self._fill(state, decision)
         self.undo.disabled, self.redo.disabled = not self.history.can_undo, not self.history.can_redo
         allowed = [str(row["domain"]) for row in domains if row["allowed"]]
@@ -299,7 +365,23 @@ class SpreadExplorer(KitWidget):
         return Box(node, title, tokens, f"{signs}{sign}", "", kind, words=", ".join([count, *marks, fate]))
 
     def paint(self, chart: Chart) -> None:
-        self._bars.show(chart)
+        self.columns.show(chart)
+
+
+def _pods_of(state: Spread, domain_of: dict[str, str]) -> dict[str, list[str]]:
+    """Return domain -> names of its pods, those on nodes that the constraint leaves out last.
+
+    Source: KEP-3094 (nodeAffinityPolicy defaults to Honor, nodeTaintsPolicy to Ignore).
+    """
+    gate = state.release.enabled("NodeInclusionPolicyInPodTopologySpread")
+    left_out = set(state.excluded) if not gate or state.node_affinity_policy != "Ignore" else set()
+    if gate and state.node_taints_policy == "Honor":
+        left_out |= state.tainted
+    found: dict[str, list[str]] = {}
+    numbered = list(enumerate(state.placed, start=1))
+    for number, node in sorted(numbered, key=lambda one: one[1] in left_out):
+        found.setdefault(domain_of[node], []).append(f"pod-{number}")
+    return found
 
 
 def _listed(domains: list[str]) -> str:

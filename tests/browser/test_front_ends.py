@@ -24,14 +24,15 @@ def test_sliders_lists_and_buttons_are_driven_by_keyboard(open_cells, front):
     page = open_cells(
         'from kitlib.widgets import SpreadExplorer\nw = SpreadExplorer("affinity-and-skew", release="1.23")\nw'
     )
-    page.wait_for_selector(".kitlib-bar")
+    page.wait_for_selector("[data-press=zone2]")
     says(page, "In 1.23 it stays pending")
-    handle = page.locator(".kitlib-widget [role=slider]").first
+    handle = page.get_by_role("slider", name="release").first
     handle.focus()
     handle.press("ArrowRight")
     says(page, "1.24 puts it on worker4")
     handle.press("ArrowUp")
     says(page, "1.25 puts it on worker4")
+    page.get_by_text("The constraint's fields").first.click()
     policy = page.get_by_label("nodeAffinityPolicy", exact=True).first
     policy.focus()
     policy.press("ArrowDown")

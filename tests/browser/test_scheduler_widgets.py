@@ -85,12 +85,12 @@ def widget(open_cells, artifacts, request):
 def test_the_release_switch_of_the_spread_explorer_turns_the_documents_example(widget):
     page = widget('SpreadExplorer("affinity-and-skew", release="1.23")')
     assert "In 1.23 it stays pending" in sentence(page)
-    handle = page.locator(".kitlib-widget [role=slider]").first
+    handle = page.get_by_role("slider", name="release")
     handle.focus()
     handle.press("ArrowRight")
     wait_for_words(page, "1.24 puts it on worker4")
     page.wait_for_selector(".kitlib-board-box[data-box=worker4][data-kind=best]")
-    page.wait_for_selector(".kitlib-bar")
+    page.wait_for_selector("[data-press=zone2]")
 
 
 def test_the_spread_explorer_is_driven_by_keyboard(widget):
@@ -132,6 +132,7 @@ def test_pods_are_dragged_from_node_to_node(widget):
 
 def test_bad_input_in_the_spread_explorer_is_a_sentence(widget):
     page = widget("SpreadExplorer(zones=2, nodes=2)")
+    page.get_by_text("The constraint's fields").click()
     field = page.get_by_label("minDomains", exact=True)
     field.fill("many")
     field.press("Tab")
@@ -142,6 +143,30 @@ def test_bad_input_in_the_spread_explorer_is_a_sentence(widget):
     field.fill("3")
     field.press("Tab")
     page.wait_for_function("!document.querySelector('.kitlib-widget [role=alert]')")
+
+
+def test_the_line_of_max_skew_and_the_next_pod_are_dragged(widget):
+    page = widget("SpreadExplorer(zones=2, nodes=2)")
+    head(page, "zone1-1").click()
+    wait_for_words(page, "The constraint allows zone2 (maxSkew 1)")
+    line = page.locator("[data-handle=maxSkew] .kitlib-hit").bounding_box()
+    page.mouse.move(line["x"] + 300, line["y"] + 18)
+    page.mouse.down()
+    page.mouse.move(line["x"] + 300, line["y"] - 8, steps=4)
+    page.mouse.up()
+    wait_for_words(page, "The constraint allows zone1, zone2 (maxSkew 2)")
+    page.locator("[data-handle=maxSkew]").focus()
+    page.keyboard.press("ArrowDown")
+    wait_for_words(page, "The constraint allows zone2 (maxSkew 1)")
+    tile, column = page.locator("[data-carry=next]").bounding_box(), page.locator("[data-drop=zone2]").bounding_box()
+    page.mouse.move(tile["x"] + 20, tile["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(column["x"] + column["width"] / 2, column["y"] + 20, steps=4)
+    page.mouse.up()
+    wait_for_words(page, "The constraint allows zone1, zone2 (maxSkew 1)")
+    page.locator("[data-press=zone1]").focus()
+    page.keyboard.press("Enter")
+    wait_for_words(page, "The constraint allows zone2 (maxSkew 1)")
 
 
 def test_steps_and_undo_of_the_spread_explorer(widget):
@@ -156,7 +181,7 @@ def test_steps_and_undo_of_the_spread_explorer(widget):
 
 
 MEASURE = """() => {
-  const taken = (window.taken = []), plot = document.querySelector('.kitlib-plot');
+  const taken = (window.taken = []), plot = document.querySelector('.kitlib-drawn');
   let began = null;
   document.addEventListener('keydown', () => { began = performance.now(); }, true);
   plot.addEventListener('kitlib-drawn', () => {
@@ -171,7 +196,7 @@ def test_speed_from_slider_to_figure_with_five_zones_of_forty_nodes(widget):
     press(page, "Place the next pod")
     wait_for_words(page, "The constraint allows zone2, zone3, zone4, zone5")
     page.wait_for_timeout(1000)
-    handle = page.locator(".kitlib-widget [role=slider]").nth(1)
+    handle = page.locator("[data-handle=maxSkew]")
     handle.focus()
     page.evaluate(MEASURE)
     for turn in range(60):

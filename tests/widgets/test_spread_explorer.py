@@ -4,6 +4,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
+from kitlib.charts.spread_columns import HEAD, row_height, rows_shown
 from kitlib.widgets.spread_explorer import SpreadExplorer
 
 
@@ -127,3 +128,39 @@ def test_a_pod_that_moves_stays_the_same_pod():
     assert where == {"pod-1": "zone2-2", "pod-2": "zone1-2", "pod-3": "zone2-1"}
     explorer.board.act("move", id="pod-2", to="nowhere")
     assert "nowhere" in explorer.problem and explorer.board.token("pod-2")["box"] == "zone1-2"
+
+
+def test_the_line_is_dragged_and_its_scale_stays_meanwhile():
+    explorer = SpreadExplorer(zones=2, nodes=1)
+    for _ in range(2):
+        explorer.board.act("more", box="zone1-1")
+    rows = rows_shown(explorer.state.domains(), 1)
+    for done in (False, True):
+        explorer.columns.act("drag", what="maxSkew", x=0, y=HEAD + (rows - 3) * row_height(rows), done=done)
+        assert explorer.max_skew.value == 3
+    assert "The constraint allows zone1, zone2 (maxSkew 3)" in explorer.sentence
+    for by, value in ((-1, 2), (-5, 1), (5, 6), (5, 10)):
+        explorer.columns.act("step", what="maxSkew", by=by)
+        assert explorer.max_skew.value == value
+
+
+def test_the_next_pod_goes_only_below_the_line_and_a_pod_to_another_column():
+    explorer = SpreadExplorer(zones=2, nodes=2)
+    explorer.board.act("key", box="zone2-1", key="x")
+    explorer.columns.act("press", what="zone1")
+    explorer.columns.act("drop", what="next", on="zone1")
+    assert "zone1: the next pod would make the skew 2, more than maxSkew 1" in explorer.problem
+    explorer.columns.act("drop", what="next", on="zone2")
+    assert explorer.state.counts() == [[1, 0], [0, 1]], "on the node that the scheduler takes"
+    explorer.columns.act("drop", what="pod-1", on="zone2")
+    assert sum(explorer.state.counts()[1]) == 2
+
+
+def test_pods_that_the_constraint_leaves_out_are_those_on_the_nodes_that_it_leaves_out():
+    explorer = SpreadExplorer(zones=2, nodes=2)
+    for node in ("zone1-1", "zone1-2"):
+        explorer.board.act("more", box=node)
+    explorer.board.act("key", box="zone1-1", key="x")
+    assert "pod-1 in zone1, not counted by the constraint" in explorer.columns.body
+    explorer.node_affinity_policy.value = "Ignore"
+    assert "not counted" not in explorer.columns.body

@@ -17,7 +17,7 @@ import traitlets
 from kitlib.charts.base import Chart
 from kitlib.widgets._parts.page import script, text
 
-LEAST, MOST = 280, 1000
+NARROWEST, WIDEST = 280, 1000
 """Pixels of a picture's width."""
 
 
@@ -49,7 +49,7 @@ class DrawnPicture(anywidget.AnyWidget):
     @property
     def width(self) -> int:
         """Pixels of the picture's own scale."""
-        return min(max(self.wide, LEAST), MOST)
+        return min(max(self.wide, NARROWEST), WIDEST)
 
     def show(self, chart: Chart) -> None:
         """Show this chart's picture."""

@@ -84,7 +84,7 @@ export default {
       [...node.firstChild.children].forEach((part, i) => {
         const [kind, high] = one.parts[i] ?? ["", 0];
         set(part, "data-kind", kind);
-        part.style.height = `calc(var(--kit-column)*${Math.max(0, high).toFixed(4)})`;
+        part.style.height = `calc(var(--kitlib-column)*${Math.max(0, high).toFixed(4)})`;
       });
       put(node.lastChild, one.label);
       return node;

@@ -44,7 +44,7 @@ export default {
       const svg = place.querySelector("svg"), box = svg.getBoundingClientRect(), whole = svg.viewBox.baseVal;
       return [((event.clientX - box.x) / box.width) * whole.width, ((event.clientY - box.y) / box.height) * whole.height];
     }
-    const under = (event) => document.elementsFromPoint(event.clientX, event.clientY).find((node) => node.dataset?.drop)?.dataset.drop ?? "";
+    const under = (event) => document.elementsFromPoint(event.clientX, event.clientY).map((node) => node.closest("[data-drop]")).find(Boolean)?.dataset.drop ?? "";
     place.addEventListener("pointerdown", (event) => {
       const node = event.target.closest("[data-handle],[data-carry]");
       if (!node || event.button) return;

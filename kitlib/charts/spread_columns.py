@@ -1,0 +1,175 @@
+"""Zones as columns of pods on one floor, under the dashed line that no new pod may rise above.
+
+The line stands at the lowest domain's count plus maxSkew: a new pod fits into a column if its top stays below it.
+KEP-895 (even pods spreading): skew = matching pods in the domain + self match - global minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kitlib.charts.base import Row
+from kitlib.charts.svg import LETTER, Drawing, fitted
+
+FLOOR, HEAD, TALL = 40, 32, 26
+"""Pixels below the floor for names, above the highest row, and of one pod where there is room."""
+GUTTER, WIDE = 190.0, 560
+"""Pixels left of the columns for the line's name, in a picture that is at least so wide."""
+MOST_TALL = 300
+"""Pixels of all rows; with many pods each is lower."""
+MANY = 24
+"""Columns from which on bricks and names are left out and a column is one block."""
+
+
+def lowest(domains: Sequence[Row]) -> int:
+    """Return the global minimum that the skew is counted from; 0 while minDomains is not reached."""
+    return min((int(row["counted"]) + 1 - int(row["skew"]) for row in domains), default=0)
+
+
+def rows_shown(domains: Sequence[Row], max_skew: int) -> int:
+    """Return how many rows of pods the picture has room for: two more than the highest column or the line."""
+    return max([lowest(domains) + max_skew, *(int(row["pods"]) + 1 for row in domains)]) + 1
+
+
+def row_height(rows: int) -> float:
+    """Return the pixels of one pod's row."""
+    return min(TALL, MOST_TALL / rows)
+
+
+def skew_at(y: float, rows: int, least: int) -> int:
+    """Return the maxSkew of a line that is dragged to a height, at least 1.
+
+    Args:
+        y: pixels from the picture's top.
+        rows: that the picture had room for when the drag began.
+        least: the global minimum.
+    """
+    return max(1, round((HEAD + rows * row_height(rows) - y) / row_height(rows)) - least)
+
+
+def spread_columns(
+    domains: Sequence[Row],
+    max_skew: int,
+    *,
+    sentence: str,
+    strict: bool = True,
+    chosen: str = "",
+    pods: Mapping[str, Sequence[str]] | None = None,
+    rows: int = 0,
+    width: int = 720,
+) -> str:
+    """Draw domains as columns of pods as SVG; a page can drag the line and drop the next pod.
+
+    Args:
+        domains: {"domain", "pods", "counted", "skew", "allowed"}, as for `spread_chart`.
+        max_skew: the constraint's maxSkew.
+        sentence: what the picture shows.
+        strict: whether the constraint refuses (DoNotSchedule); else the line only counts against a node.
+        chosen: the domain into which the scheduler puts the next pod.
+        pods: domain -> names of its matching pods, from the floor up.
+        rows: rows of pods to have room for; 0 = `rows_shown`. A page keeps it while the line is dragged.
+        width: pixels.
+    """
+    picture = Drawing(width)
+    count = max(1, len(domains))
+    most, least = rows or rows_shown(domains, max_skew), lowest(domains)
+    tall, gap = row_height(most), 8 if count <= MANY else 1
+    floor = HEAD + most * tall
+    left = GUTTER if width >= WIDE else 4.0  # the line's name stands beside the columns, or above them
+    room = (width - 28 - left) / count
+    line = floor - (least + max_skew) * tall
+    for place, row in enumerate(domains):
+        x, wide = left + room * place + gap / 2, room - gap
+        beside = any(int(one["pods"]) > int(one["counted"]) for one in domains)
+        inner = min(wide / (1.3 if beside else 1), 120.0)
+        bx = x + (wide - inner * (1.3 if beside else 1)) / 2
+        name = str(row["domain"])
+        names = list((pods or {}).get(name, ()))
+        with picture.part((x, HEAD, wide, floor - HEAD), data_drop=name):
+            _bricks(picture, row, names, bx, inner, floor, tall, count > MANY)
+            _next(picture, row, bx, inner, floor, tall, chosen=name == chosen, many=count > MANY)
+        if count <= MANY:
+            picture.text(x + wide / 2, floor + 16, fitted(name, room), anchor="middle", bold=name == chosen)
+            said = f"skew {row['skew']}" if room > 60 else str(row["skew"])
+            picture.text(x + wide / 2, floor + 31, said, "soft", anchor="middle", size=11)
+    picture.line(0, floor, width, floor, "ink")
+    _line(picture, line, width, least, max_skew, strict)
+    with picture.part((2, 0, 84, 24), data_carry="next"):
+        picture.rect(2, 1, 84, 21, "ground", stroke="green", weight=2, dash="5 3", words="drag it into a column")
+        picture.text(44, 16, "next pod", anchor="middle")
+    picture.height = floor + FLOOR
+    return picture.svg("Spread over domains", sentence)
+
+
+def _bricks(
+    picture: Drawing, row: Row, names: Sequence[str], x: float, wide: float, floor: float, tall: float, many: bool
+) -> None:
+    """The pods of one domain; those that the constraint does not count stand beside the column, dotted."""
+    counted, all_pods = int(row["counted"]), int(row["pods"])
+    if many:
+        picture.rect(x, floor - counted * tall, wide, counted * tall, "blue", tint=42)
+        return
+    for n in range(all_pods):
+        name = names[n] if len(names) == all_pods else ""
+        ours = n < counted
+        y = floor - ((n if ours else n - counted) + 1) * tall
+        with picture.part(None, **({"data_carry": name} if name else {})):
+            key = name and f"brick {name}"
+            words = f"{name or 'a pod'} in {row['domain']}" + ("" if ours else ", not counted by the constraint")
+            if not ours:
+                picture.hatch(x + wide + 3, y + 1, wide * 0.24, tall - 2, "grey", "dots", words=words, key=key)
+                continue
+            picture.rect(x, y + 1, wide, tall - 2, "blue", stroke="blue", tint=42, words=words, key=key)
+            if tall >= 15 and wide > 44 and name:
+                picture.text(x + wide / 2, y + tall / 2 + 4, fitted(name, wide), anchor="middle")
+
+
+def _next(
+    picture: Drawing, row: Row, x: float, wide: float, floor: float, tall: float, *, chosen: bool, many: bool
+) -> None:
+    """Where the next pod would come: green where it may, crossed out where it may not."""
+    name, allowed = str(row["domain"]), bool(row["allowed"])
+    y = floor - (int(row["counted"]) + 1) * tall
+    told = "may" if allowed else "may not"
+    label = f"the next pod {told} go to {name}: skew {row['skew']}{', chosen' if chosen else ''}"
+    names: dict[str, object] = {"data_press": name, "role": "button", "tabindex": 0, "aria_label": label}
+    if many:
+        names = {}
+    middle = x + wide / 2
+    hit = None if many else (x, y + tall / 2 - 12, wide, 24)
+    with picture.part(hit, **names):
+        if allowed:
+            if chosen:
+                picture.rect(x, y + 1, wide, tall - 2, "green", tint=42)
+            picture.rect(x, y + 1, wide, tall - 2, stroke="green", weight=2, dash="5 3")
+            words = "★ next" if chosen else "next"
+            if tall >= 13 and wide > LETTER * len(words):
+                picture.text(middle, y + tall / 2 + 4, words, anchor="middle", bold=chosen)
+        else:
+            picture.rect(x, y + 1, wide, tall - 2, stroke="red", dash="2 3")
+            picture.cross(middle, y + tall / 2, min(6.0, tall / 2 - 2, wide / 2))
+
+
+def _line(picture: Drawing, y: float, width: int, least: int, max_skew: int, strict: bool) -> None:
+    """The bound: lowest + maxSkew, dragged by a page."""
+    names = {
+        "data_handle": "maxSkew",
+        "role": "slider",
+        "tabindex": 0,
+        "aria_label": "maxSkew, the line",
+        "aria_orientation": "vertical",
+        "aria_valuemin": 1,
+        "aria_valuemax": max(10, max_skew),
+        "aria_valuenow": max_skew,
+        "aria_valuetext": f"maxSkew {max_skew}, at most {least + max_skew} pods in a domain",
+    }
+    with picture.part((0, y - 18, width, 24), **names):
+        picture.path(f"M0 {y:.1f}H{width}", "ink", weight=2, dash="8 5")
+        picture.path(f"M{width - 22} {y - 5:.1f}h14M{width - 22} {y + 5:.1f}h14", "soft", weight=1.5)
+        bound = "no pod above it" if strict else "counts against a node"
+        sums = f"lowest {least} + maxSkew {max_skew} = {least + max_skew}"
+        if width >= WIDE:
+            picture.text(2, y - 5, sums, bold=True, halo=True)
+            picture.text(2, y + 15, bound, "soft", halo=True)
+        else:
+            picture.text(94, 16, fitted(sums, width - 94), bold=True)
