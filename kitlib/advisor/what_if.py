@@ -9,7 +9,8 @@ and scheduler react, virtual time passes, and the pods are compared with those b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -256,11 +257,24 @@ class _Trial:
 
     def gaps(self, concerned: set[str]) -> list[Gap]:
         """Return the gaps of the pods that are concerned or wait, each once."""
-        found = dict.fromkeys(self.asked_gaps)
+        found = dict.fromkeys([*self.asked_gaps, *self._unread_owners(concerned)])
         for pod in self.dump.pods:
             if pod.key in concerned or not pod.spec.node_name:
                 found |= dict.fromkeys(gaps_of(self.dump, pod))
         return list(found)
+
+    def _unread_owners(self, concerned: set[str]) -> Iterator[Gap]:
+        """Return a gap for each kind of controller that owns pods which are concerned and was not read."""
+        known = {(one.kind, one.namespace, one.name) for one in self.dump.objects}
+        counted: Counter[str] = Counter()
+        for pod in self.dump.pods:
+            for owner in pod.metadata.owner_references if pod.key in concerned else ():
+                unread = not {(owner.kind, pod.namespace, owner.name), (owner.kind, "", owner.name)} & known
+                counted[owner.kind] += bool(owner.controller and unread)
+        for kind, number in (+counted).items():
+            again = kind == "ReplicaSet"
+            what = "is made again from its pods" if again else "makes no pod again on the copy"
+            yield Gap(kind, "", f"the controller of {number} pods was not read; it {what}", decides=not again)
 
     def effects(self) -> list[Effect]:
         """Compare the pods with those before; a new pod of the same owner takes the place of one that is gone."""

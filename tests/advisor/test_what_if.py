@@ -108,6 +108,24 @@ def test_a_pod_of_a_stateful_set_is_stuck_on_a_lost_node() -> None:
     assert told(what_if(found, ["lose n1"])) == [("shop/db-0", "stuck", "")]
 
 
+def test_a_replica_set_that_was_not_read_is_made_again_from_its_pods() -> None:
+    found = dump(node("n1"), node("n2"), owned("a", "n1"), owned("b", "n1"))
+    answer = what_if(found, ["drain n1"])
+    assert told(answer) == [("shop/a", "moves", "n2"), ("shop/b", "moves", "n2")]
+    (gap,) = [one for one in answer.gaps if "controller of" in one.why]
+    assert gap.kind == "ReplicaSet" and "made again from its pods" in gap.why and not gap.decides
+
+
+def test_pods_of_another_controller_that_was_not_read_stay_and_the_gap_is_named() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": True}
+    meta = {"labels": {"c": "d"}, "ownerReferences": [owner]}
+    found = dump(node("n1"), node("n2"), pod("db-0", on="n1", meta=meta))
+    assert told(what_if(found, ["add n2"])) == []
+    lost = what_if(found, ["drain n1"], force=True)
+    assert told(lost) == [("default/db-0", "gone", "")]
+    assert any(one.kind == "StatefulSet" and one.decides for one in lost.gaps)
+
+
 def test_a_manifest_says_who_is_preempted(tmp_path: Path) -> None:
     high = some("""
 - {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}

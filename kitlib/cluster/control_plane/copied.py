@@ -2,7 +2,9 @@
 
 Pods keep their nodes and names, controllers and scheduler work as in any simulated cluster. Left out are events,
 Leases, CronJobs and autoscalers, which would act by themselves while time passes. StatefulSets and DaemonSets whose
-ControllerRevisions were not read roll out nothing, because their pods' revisions cannot be compared.
+ControllerRevisions were not read roll out nothing, because their pods' revisions cannot be compared. A ReplicaSet that
+was not read is made again from its pods; references to other owners that were not read are dropped, because the garbage
+collector takes an absent owner for a deleted one.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from kitlib.api.apps import ControllerRevision, DaemonSet, StatefulSet
+from kitlib.api.apps import ControllerRevision, DaemonSet, ReplicaSet, ReplicaSetSpec, StatefulSet
 from kitlib.api.clock import EPOCH
-from kitlib.api.core import Namespace, Node, Pod
-from kitlib.api.meta import Condition, KubeObject, ObjectMeta, is_condition_true, with_condition
+from kitlib.api.core import TERMINAL_PHASES, Namespace, Node, Pod, PodTemplateSpec
+from kitlib.api.meta import Condition, KubeObject, LabelSelector, ObjectMeta, is_condition_true, with_condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.kinds import RESOURCES
@@ -52,6 +54,7 @@ class CopiedCluster(SimulatedCluster):
         simulation = SimulationOptions(kubelets=False, start=start or EPOCH, tick=tick)
         super().__init__(ClusterOptions.of((), release=release, scheduler=profile), simulation)
         copies = [deepcopy(obj) for obj in objects if obj.kind not in LEFT_OUT]
+        copies += _unread_replica_sets(copies)
         _name_owners(copies)
         if not any(isinstance(obj, ControllerRevision) for obj in copies):
             _keep_revisions(copies)
@@ -106,7 +109,37 @@ def _name_owners(objects: list[KubeObject]) -> None:
     for obj in objects:
         for owner in obj.metadata.owner_references:
             found = known.get((owner.kind, obj.namespace, owner.name)) or known.get((owner.kind, "", owner.name))
-            owner.uid = owner.uid or found or f"unread-{owner.kind}-{owner.name}"
+            owner.uid = owner.uid if found and owner.uid else found or ""
+        obj.metadata.owner_references = [one for one in obj.metadata.owner_references if one.uid]
+
+
+def _unread_replica_sets(objects: list[KubeObject]) -> list[ReplicaSet]:
+    """Return the ReplicaSets that own pods and were not read, made of these pods: their number and their template."""
+    known = {(one.namespace, one.name) for one in objects if isinstance(one, ReplicaSet)}
+    groups: dict[tuple[str, str], list[Pod]] = {}
+    for pod in objects:
+        if isinstance(pod, Pod) and pod.status.phase not in TERMINAL_PHASES:
+            for owner in pod.metadata.owner_references:
+                if owner.controller and owner.kind == "ReplicaSet" and (pod.namespace, owner.name) not in known:
+                    groups.setdefault((pod.namespace, owner.name), []).append(pod)
+    return [made for key, pods in groups.items() if (made := _from_pods(*key, pods)) is not None]
+
+
+def _from_pods(namespace: str, name: str, pods: list[Pod]) -> ReplicaSet | None:
+    labels = dict(set.intersection(*(set(pod.metadata.labels.items()) for pod in pods)))
+    if not labels:
+        return None
+    spec = deepcopy(pods[0].spec)
+    spec.node_name = ""
+    own = next(one for one in pods[0].metadata.owner_references if one.controller)
+    return ReplicaSet(
+        metadata=ObjectMeta(name=name, namespace=namespace, uid=own.uid, labels=labels),
+        spec=ReplicaSetSpec(
+            replicas=len(pods),
+            selector=LabelSelector(match_labels=labels),
+            template=PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=spec),
+        ),
+    )
 
 
 def _keep_revisions(objects: list[KubeObject]) -> None:
