@@ -1,7 +1,7 @@
-"""`kubectl describe` of Services, claims, quotas, limit ranges and disruption budgets.
+"""`kubectl describe` of Services, claims, quotas, limit ranges, disruption budgets and priority classes.
 
 Source: kubectl describe.go (describeService, describePersistentVolumeClaim, DescribeResourceQuotas,
-describeLimitRangeSpec, describePodDisruptionBudget).
+describeLimitRangeSpec, describePodDisruptionBudget, describePriorityClass).
 """
 
 from __future__ import annotations
@@ -131,3 +131,13 @@ def describe_budget(obj: Object, _others: Others) -> str:
     ):
         text += f"    {title}:\t{status.get(key, 0)}\n"
     return text
+
+
+def describe_priority_class(obj: Object, _others: Others) -> str:
+    """A PriorityClass: its value, whether it is the default, and whether its pods preempt."""
+    notes = ",".join(f"{key}={value}" for key, value in sorted((obj["metadata"].get("annotations") or {}).items()))
+    return named(obj, namespaced=False) + (
+        f"Value:\t{obj.get('value', 0)}\nGlobalDefault:\t{str(bool(obj.get('globalDefault'))).lower()}\n"
+        f"PreemptionPolicy:\t{obj.get('preemptionPolicy') or 'PreemptLowerPriority'}\n"
+        f"Description:\t{obj.get('description') or ''}\nAnnotations:\t{notes or '<none>'}\n"
+    )

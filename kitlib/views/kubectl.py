@@ -15,6 +15,7 @@ from kitlib.views.describe_objects import (
     describe_budget,
     describe_claim,
     describe_limit_range,
+    describe_priority_class,
     describe_quota,
     describe_service,
 )
@@ -41,6 +42,7 @@ KINDS: dict[str, Callable[[Object, Others], str]] = {
     "ResourceQuota": describe_quota,
     "LimitRange": describe_limit_range,
     "PodDisruptionBudget": describe_budget,
+    "PriorityClass": describe_priority_class,
 }
 """The kinds besides pods and nodes that can be described."""
 WITHOUT_EVENTS = ("ResourceQuota", "LimitRange")

@@ -83,6 +83,13 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: budget}
 spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: important, annotations: {note: "x y", a: "1"}}
+value: 1000
+preemptionPolicy: Never
+description: for the shop
 """
 
 
