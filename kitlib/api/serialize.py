@@ -21,26 +21,9 @@ from typing import IO, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
-from kitlib.api import (
-    admissionregistration,
-    apiextensions,
-    apps,
-    autoscaling,
-    batch,
-    boundary,
-    certificates,
-    coordination,
-    core,
-    decoding,
-    devices,
-    flowcontrol,
-    networking,
-    policy,
-    rbac,
-    serialize_fast,
-    storage,
-)
-from kitlib.api.autoscaling_v1 import to_v2
+from kitlib.api import boundary, decoding, serialize_fast
+from kitlib.api.api_groups import stored_as
+from kitlib.api.api_groups import type_of as type_of
 from kitlib.api.collector import collector_paused
 from kitlib.api.convert import convert
 from kitlib.api.copying import deepcopy as deepcopy
@@ -211,32 +194,8 @@ def _object(data: Any, type_: type[T] | None, file: str, number: int, strict: bo
             raise refused(strange)
     for path, fields in unknown:
         _at(made, path).__dict__["unknown_fields_"] = fields
-    if isinstance(made, autoscaling.HorizontalPodAutoscalerV1):
-        return _object(to_v2(data), None, file, number, strict=False)
-    return made
-
-
-def type_of(api_version: str, kind: str) -> type[KubeObject]:
-    """The type for a group, version and kind; `KubeObject` for kinds that the kit has no type for."""
-    return _types().get((api_version, kind), KubeObject)
-
-
-@lru_cache(maxsize=1)
-def _types() -> dict[tuple[str, str], type[KubeObject]]:
-    found: dict[tuple[str, str], type[KubeObject]] = {}
-    for module in (
-        core, apps, batch, autoscaling, networking, policy, rbac, storage, coordination, apiextensions, devices,
-        admissionregistration, certificates, flowcontrol,
-    ):  # fmt: skip
-        for member in vars(module).values():
-            if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
-                sample = member()
-                found[sample.api_version, sample.kind] = member
-                if module is devices:  # the beta version has the same fields
-                    found["resource.k8s.io/v1beta2", sample.kind] = member
-    for version in ("v1", "v1alpha3"):
-        found[f"resource.k8s.io/{version}", "DeviceTaintRule"] = devices.DeviceTaintRule
-    return found
+    stored = stored_as(wanted, data)
+    return made if stored is None else _object(stored, None, file, number, strict=False)
 
 
 Plan = Any  # None = a leaf; dict = a struct's fields; ("list" or "dict", plan of the items, what null stands for)

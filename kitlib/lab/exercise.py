@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kitlib.lab.progress import Entry
+    from kitlib.lab.progress import ProgressEntry
 
 Judge = Callable[[Any, Any], str]
 TRIES = 2
@@ -118,7 +118,7 @@ def judged(exercise: Exercise, answer: Any, cluster: Any) -> Judgement:
     return Judgement(exercise, not hint, hint or exercise.why)
 
 
-def tries(entries: Iterable[Entry], key: str) -> int:
+def tries(entries: Iterable[ProgressEntry], key: str) -> int:
     """Return the number of wrong answers to an exercise that were honest tries: readable, and each another one.
 
     Where the answer is a state of the cluster, the same words may describe another state, so the hint counts as well.

@@ -38,6 +38,8 @@ ABSENT = (
     *("kitlib.controllers.endpoints", "kitlib.controllers.replicaset", "kitlib.controllers.resourceclaim"),
     *("kitlib.controllers.podautoscaler", "kitlib.controllers.statefulset", "kitlib.controllers.daemon"),
     *("kitlib.scheduler.plugins.dynamicresources.allocator", "kitlib.kubelet.cm.cpumanager.policy_static"),
+    *("kitlib.api.admissionregistration", "kitlib.api.autoscaling", "kitlib.api.autoscaling_v1", "kitlib.api.rbac"),
+    *("kitlib.api.certificates", "kitlib.api.flowcontrol", "kitlib.api.networking"),
     *("kitlib.kubelet.cm.memorymanager.policy_static", "kitlib.node.simulated.shell.interpreter"),
 )
 """Parts of which nothing is loaded."""

@@ -19,7 +19,7 @@ from kitlib.apiserver.store.kinds import gated_versions
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
-class Column(NamedTuple):
+class TableColumnDefinition(NamedTuple):
     """A column of a Table; priority 1 is shown with `-o wide` only. `path` is a CustomResourceDefinition's JSONPath."""
 
     name: str
@@ -51,7 +51,7 @@ class APIResource(NamedTuple):
     categories: tuple[str, ...]
     namespaced: bool
     verbs: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumnDefinition, ...]
     subresources: tuple[Subresource, ...] = ()
     schema: Mapping[str, Any] | None = None
     scale: ScalePaths | None = None
@@ -154,7 +154,7 @@ def built_in() -> tuple[APIResource, ...]:
                 tuple(row["categories"]),
                 row["namespaced"],
                 tuple(row["verbs"]),
-                tuple(Column(*column) for column in row["columns"]),
+                tuple(TableColumnDefinition(*column) for column in row["columns"]),
                 below,
             )
         )
@@ -171,14 +171,14 @@ _METRICS = (
 
 
 _DEFINITION_COLUMNS = (
-    Column("Name", "string", "name"),
-    Column("Scope", "string"),
-    Column("Versions", "string"),
-    Column("Created At", "date"),
-    Column("Group", "string", "", 1),
-    Column("Kind", "string", "", 1),
-    Column("ShortNames", "string", "", 1),
-    Column("Established", "boolean", "", 1),
+    TableColumnDefinition("Name", "string", "name"),
+    TableColumnDefinition("Scope", "string"),
+    TableColumnDefinition("Versions", "string"),
+    TableColumnDefinition("Created At", "date"),
+    TableColumnDefinition("Group", "string", "", 1),
+    TableColumnDefinition("Kind", "string", "", 1),
+    TableColumnDefinition("ShortNames", "string", "", 1),
+    TableColumnDefinition("Established", "boolean", "", 1),
 )
 """Source: apiextensions-apiserver registry/customresourcedefinition/tableconvertor of 1.37."""
 
@@ -206,7 +206,7 @@ def _gated(release: Release | None) -> Iterator[APIResource]:
             (),
             False,
             ALL_VERBS,
-            (Column("Name", "string", "name"), Column("Age", "string")),
+            (TableColumnDefinition("Name", "string", "name"), TableColumnDefinition("Age", "string")),
             (Subresource("status", "DeviceTaintRule", _STATUS),),
         )
 
@@ -221,13 +221,15 @@ def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
     for version in spec.get("versions", []):
         if not version.get("served"):
             continue
-        columns = [Column("Name", "string", "name")]
+        columns = [TableColumnDefinition("Name", "string", "name")]
         printed = version.get("additionalPrinterColumns")
         if printed is None:
-            columns.append(Column("Age", "date", "", 0, ".metadata.creationTimestamp"))
+            columns.append(TableColumnDefinition("Age", "date", "", 0, ".metadata.creationTimestamp"))
         for one in printed or ():
             columns.append(
-                Column(one["name"], one["type"], one.get("format", ""), one.get("priority", 0), one["jsonPath"])
+                TableColumnDefinition(
+                    one["name"], one["type"], one.get("format", ""), one.get("priority", 0), one["jsonPath"]
+                )
             )
         below = []
         subresources = version.get("subresources") or {}

@@ -13,7 +13,7 @@ from typing import Any
 from kitlib.apiserver.http.printers import network, others, policies, workloads
 from kitlib.apiserver.http.printers.pods import print_pod
 from kitlib.apiserver.http.printers.text import Object, age
-from kitlib.apiserver.http.resources import APIResource, Column
+from kitlib.apiserver.http.resources import APIResource, TableColumnDefinition
 
 Printer = Callable[[Object, datetime], list[Any]]
 
@@ -122,7 +122,7 @@ def table(
     return {**made, "rows": rows}
 
 
-def _described(column: Column) -> str:
+def _described(column: TableColumnDefinition) -> str:
     return f"Custom resource definition column (in JSONPath format): {column.path}" if column.path else column.name
 
 
@@ -157,7 +157,7 @@ def _inside(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _custom(column: Column, obj: Object, now: datetime) -> Any:
+def _custom(column: TableColumnDefinition, obj: Object, now: datetime) -> Any:
     """Source: apiextensions tableconvertor.cellForJSONValue."""
     if not column.path:
         return obj.get("metadata", {}).get("name", "")
