@@ -13,6 +13,8 @@ from typing import Any
 
 from kitlib.commands.arguments import number, port_or_any, whole
 
+COMPONENTS = ("kube-controller-manager", "kube-scheduler")
+
 
 def add(commands: Any) -> None:
     made = commands.add_parser(
@@ -54,6 +56,13 @@ def add(commands: Any) -> None:
     made.add_argument("--port", type=port_or_any, default=0, help="1 to 65535 (default: a free one)")
     made.add_argument(
         "--pace", type=number(0), default=1.0, help="virtual seconds a second, simulated nodes (default: 1)"
+    )
+    made.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=COMPONENTS,
+        help="do not run this component: a program of yours does, such as the real one; may be given twice",
     )
     made.set_defaults(run=run)
 
@@ -98,6 +107,10 @@ def _cluster(options: argparse.Namespace) -> Any:
     from kitlib.cluster import Cluster
 
     settings: dict[str, Any] = {"release": options.release} if options.release else {}
+    if "kube-controller-manager" in options.without:
+        settings["controllers"] = False
+    if "kube-scheduler" in options.without:
+        settings["scheduler"] = False
     kubelet = _kubelet_configuration(options)
     if kubelet is not None:
         settings["kubelet"] = kubelet

@@ -171,3 +171,10 @@ CONTROLLERS: tuple[ControllerDescriptor, ...] = (
     ),
 )
 """The controllers in running order; taint eviction follows the DaemonSet controller, which deletes such pods too."""
+OF_API_SERVER = ("crd-naming-condition-controller", "api-priority-and-fairness-config-consumer-v1")
+"""Controllers that run in kube-apiserver. Source: apiextensions-apiserver apiserver.go; util/flowcontrol."""
+
+
+def descriptors_of(*, manager: bool) -> tuple[ControllerDescriptor, ...]:
+    """Return the controllers of a cluster with or without a kube-controller-manager of the kit."""
+    return tuple(one for one in CONTROLLERS if manager or one.name in OF_API_SERVER)

@@ -86,3 +86,44 @@ def test_a_machine_must_be_a_specification_or_a_node(tmp_path: Path) -> None:
     file.write_text(POD)
     with pytest.raises(KitError, match="a list of nodes or Node manifests is expected"):
         up._machines(str(file))
+
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: nginx}]}
+"""
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
+
+
+def test_components_that_another_program_runs_are_left_out() -> None:
+    manager, scheduler = up.COMPONENTS
+    with up._cluster(options("--without", manager)) as cluster:
+        cluster.apply(DEPLOYMENT)
+        cluster.apply(POD)
+        cluster.apply(DEFINITION)
+        cluster.advance(5)
+        assert cluster.list("ReplicaSet") == []
+        assert [pod.status.phase for pod in cluster.list("Pod")] == ["Running"]
+        conditions = cluster.get("CustomResourceDefinition", "things.example.com").status.conditions
+        assert {"Established", "NamesAccepted"} <= {
+            one.type for one in conditions
+        }  # of the API server, not of the manager
+    with up._cluster(options("--without", scheduler)) as cluster:
+        cluster.apply(DEPLOYMENT)
+        cluster.advance(5)
+        assert [(pod.status.phase, pod.spec.node_name) for pod in cluster.list("Pod")] == [("Pending", "")]

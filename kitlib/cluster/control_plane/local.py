@@ -30,6 +30,7 @@ from kitlib.cluster.nodes.bound_pods import BoundPods
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.kubelets import asks_for_kubelet, node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
+from kitlib.controllers.descriptors import descriptors_of
 from kitlib.controllers.manager import ControllerManager
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._next_expiry = EXPIRE_EVERY
         self._work_limit = WorkLimit()
         self._guard: Guard[str] = Guard("node", self._node_failed)
-        self.controllers = ControllerManager(self.api)
+        self.controllers = ControllerManager(self.api, descriptors_of(manager=options.controllers))
         self.controllers.metrics = self._usages
         self._gates = options.make_gate_manager()
         if self._gates is not None:

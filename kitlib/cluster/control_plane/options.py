@@ -29,6 +29,8 @@ class ClusterOptions:
         release: the Kubernetes release whose behaviour is followed, with its feature gates.
         seed: of UIDs, generated names, and the scheduler's choice between equal nodes; None takes the first by name.
         scheduler: a profile or a KubeSchedulerConfiguration; None = the defaults, False = no scheduler.
+        controllers: whether kube-controller-manager runs; False = only the controllers of the API server, for a cluster
+            whose objects another program brings to their state.
         plugins: scheduler plugins of the user's own, to be named in the configuration.
         autoscaler: adds nodes for pods that wait: `{"zones": ["c"], "node": {"cpus": 4}, "after": 30}`.
         gate_manager: a quota manager by scheduling gates, or its arguments: `{"hard": {"cpu": "4"}}`.
@@ -39,6 +41,7 @@ class ClusterOptions:
     release: Release = field(default_factory=Release.followed)
     seed: int | None = None
     scheduler: Profile | Mapping[str, Any] | bool | None = None
+    controllers: bool = True
     plugins: tuple[object, ...] = ()
     autoscaler: Autoscaler | Mapping[str, Any] | None = None
     gate_manager: GateManager | Mapping[str, Any] | None = None
@@ -52,6 +55,7 @@ class ClusterOptions:
         feature_gates: Mapping[str, bool] | None = None,
         seed: int | None = None,
         scheduler: Profile | Mapping[str, Any] | bool | None = None,
+        controllers: bool = True,
         plugins: Sequence[object] = (),
         autoscaler: Autoscaler | Mapping[str, Any] | None = None,
         gate_manager: GateManager | Mapping[str, Any] | None = None,
@@ -63,7 +67,7 @@ class ClusterOptions:
             nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
             release: the Kubernetes release, "1.37"; None = the newest.
             feature_gates: set on top of the release's defaults.
-            seed, scheduler, plugins, autoscaler, gate_manager: see the attributes.
+            seed, scheduler, controllers, plugins, autoscaler, gate_manager: see the attributes.
             node_defaults: cpus, memory, kubelet, labels, taints, ….
 
         Raises:
@@ -77,6 +81,7 @@ class ClusterOptions:
             release=Release.of(release, feature_gates),
             seed=seed,
             scheduler=scheduler,
+            controllers=controllers,
             plugins=tuple(plugins),
             autoscaler=autoscaler,
             gate_manager=gate_manager,

@@ -159,6 +159,7 @@ class ContainerControlPlaneClient(PollingCluster):
                 "release": options.release,
                 "seed": options.seed,
                 "scheduler": options.scheduler,
+                "controllers": options.controllers,
                 "autoscaler": self._autoscaler_settings(),
                 "gate_manager": options.gate_manager,
             }
