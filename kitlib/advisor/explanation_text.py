@@ -29,7 +29,7 @@ def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Ite
             f"Pod {pod.key} asks for the scheduler {foreign!r}: the default scheduler does not look at it, and no "
             "event comes from it. If it did:"
         )
-    yield _headline(one)
+    yield headline(one)
     if one.decision is not None:
         yield one.decision.explain()
         if one.decision.gate is not None:
@@ -65,7 +65,8 @@ def _by_owner(one: Explanation) -> Iterator[str]:
             yield from (f"  - {remedy}" for remedy in found)
 
 
-def _headline(one: Explanation) -> str:
+def headline(one: Explanation) -> str:
+    """Return the verdict in one sentence."""
     name = f"{one.subject.kind} {one.subject.key}"
     if one.verdict == HOLDS:
         held = one.held

@@ -16,6 +16,8 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.advisor.dump import COMMAND, Dump
+from kitlib.advisor.explanation import Explanation, explain_pod
+from kitlib.advisor.explanation_text import headline
 from kitlib.advisor.redact import Redactor
 from kitlib.advisor.remedies import remedies
 from kitlib.api.errors import KitError
@@ -32,7 +34,7 @@ from kitlib.widgets._parts.grid import Grid
 
 
 class ExplainBoard(KitWidget):
-    """A dump, a pod, the board of its cycle, and the smallest changes that let it in.
+    """A dump, a pod, the stage that holds it, the board of its cycle, and the smallest changes that let it in.
 
     Args:
         source: what kubectl printed: a Dump, a path, the text; None = to be pasted or loaded.
@@ -70,6 +72,7 @@ class ExplainBoard(KitWidget):
         self.count = self.button("How many more fit?", self._count, icon="calculator")
         self.grid = Grid("Nodes and plugins", help=HELP)
         self._answer = ipw.HTML()
+        self._stages = ipw.HTML()
         reading = ipw.HBox([self.read, self.file, self.example])
         reading.add_class("kitlib-row")
         self._input = ipw.Accordion(
@@ -83,7 +86,7 @@ class ExplainBoard(KitWidget):
         buttons = ipw.HBox([self.helps, self.count])
         for row in (choice, buttons):
             row.add_class("kitlib-row")
-        super().__init__([self._input, choice], picture=ipw.VBox([self.grid, buttons, self._answer]))
+        super().__init__([self._input, choice], picture=ipw.VBox([self._stages, self.grid, buttons, self._answer]))
         self.file.observe(lambda change: self.act(lambda: self._read_file(change["new"])), "value")
         for control in (self.pod, self.release, self.redact):
             control.observe(self._chosen, "value")
@@ -188,13 +191,17 @@ class ExplainBoard(KitWidget):
 
     def chart(self) -> Chart:
         shown = "" if self._dump is not None else "none"
-        for part in (self.grid, self.helps, self.count, self.pod, self.redact):
+        for part in (self._stages, self.grid, self.helps, self.count, self.pod, self.redact):
             part.layout.display = shown
         if self._dump is None:
             self.grid.fill([], [], [])
             return Chart("Filters", f"Paste or load what this prints: {COMMAND}", {"node": []}, _nothing)
         dump, hide = self.dump, self._hide()
-        decision = self._decision = dump.explain(dump.pod(self.pod.value))
+        pod = dump.pod(self.pod.value)
+        scheduler = dump.scheduler(without=pod)
+        found = explain_pod(dump, pod, find_remedies=False, scheduler=scheduler)
+        self._stages.value = _table(found, hide)
+        decision = self._decision = found.decision or dump.explain(pod)
         board = decision_board(decision)
         cells = [[(text, hide(words), kind) for text, words, kind in row] for row in board.cells]
         self.grid.fill([hide(node) for node in board.rows], board.columns, cells)
@@ -207,10 +214,23 @@ class ExplainBoard(KitWidget):
         event = f" The event says: {decision.message}" if decision.message else ""
         event += f" Not looked at: {dump.left_out}." if dump.left_out else ""
         event += f" A newer release: {dump.unknown_release_text}." if dump.unknown_release_text else ""
-        return replace(chart, sentence=hide(words + event))
+        return replace(chart, sentence=hide(f"{headline(found)} {words}{event}"))
 
     def paint(self, chart: Chart) -> None:
         """The board is the picture; a plotly figure is made where `figure()` asks for one."""
+
+
+def _table(found: Explanation, hide: Callable[[str], str]) -> str:
+    """Return the stages between the pod and its start, the one that holds it in bold; "" = none says anything."""
+    rows = []
+    for one in found.results:
+        cells = [one.stage, one.state, hide(str(one)), one.owner]
+        mark = "strong" if one is found.held else "span"
+        rows.append("<tr>" + "".join(f"<td><{mark}>{html.escape(cell)}</{mark}></td>" for cell in cells) + "</tr>")
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("stage", "state", "why", "changed by"))
+    return f'<table class="kitlib-stages"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _nothing() -> Any:

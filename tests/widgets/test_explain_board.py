@@ -27,6 +27,20 @@ def test_a_pasted_dump_is_explained(text):
     assert board.grid.rows == ["worker", "worker2", "worker3", "worker4"]
 
 
+def test_the_stage_that_holds_the_pod_is_shown(text):
+    board = ExplainBoard(text)
+    assert board.sentence.startswith("Pod default/test is held at the stage filters")
+    assert "<strong>filters</strong>" in board._stages.value
+    board.redact.value = True
+    assert "worker" not in board._stages.value
+
+
+def test_a_gated_pod_is_held_by_its_gate(text):
+    gated = text.replace("spec:\n  containers:", "spec:\n  schedulingGates:\n  - name: example.com/gate\n  containers:")
+    board = ExplainBoard(gated, "default/test")
+    assert "is held at the stage gate" in board.sentence and "example.com/gate" in board._stages.value
+
+
 def test_what_would_help_is_tried(text):
     board = ExplainBoard(Dump.read(text))
     board.helps.click()
