@@ -1,4 +1,4 @@
-"""What `kitlib lab` adds to its Jupyter server: one line with the address, and which notebook starts by itself.
+"""The parts that `kitlib lab` adds to its Jupyter server: a line with the address, the first notebook, encryption.
 
 It is loaded through a configuration file that only `kitlib lab` (and Binder) point Jupyter to, so that other servers in
 the same environment stay as they are. Extensions made for JupyterLite alone are left out of the page: JupyterLab cannot
@@ -15,6 +15,7 @@ from kitlib.lab.websocket import without_delay
 
 CONNECTIONS = "kernel_websocket_connection_class"
 FOR_LITE_ONLY = "@jupyterlite/"
+ENCRYPTION = "transport_encryption"
 START_OPTION = "kitlibStart"
 """Page option: the extension runs the notebook of this name when it is opened."""
 
@@ -24,7 +25,29 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     settings = serverapp.web_app.settings
     settings["page_config_hook"] = page_config
     settings[CONNECTIONS] = without_delay(settings[CONNECTIONS])
+    encrypt(serverapp.kernel_manager)
     serverapp.log.addFilter(_says_something)
+
+
+def encrypt(kernels: Any) -> None:
+    """Encrypt what kernels and the server say to each other, unless the user has chosen otherwise.
+
+    Without it, each kernel of ipykernel 7.4 writes a warning into the terminal: other users of the machine could read
+    code and output. Versions of jupyter_client that know no encryption are left as they are.
+
+    Args:
+        kernels: the server's MultiKernelManager; kernels that it starts from now on are concerned.
+
+    Source: jupyter_client KernelManager.transport_encryption.
+    """
+    import zmq
+    from jupyter_client.manager import KernelManager
+    from traitlets.config import Config
+
+    if zmq.has("curve") and ENCRYPTION in KernelManager.class_trait_names():
+        wanted = Config({"KernelManager": {ENCRYPTION: "auto"}})
+        wanted.merge(kernels.config)
+        kernels.config = wanted
 
 
 async def _start_jupyter_server_extension(serverapp: Any) -> None:

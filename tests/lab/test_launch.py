@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from jupyter_client.manager import KernelManager
+from jupyter_client.multikernelmanager import MultiKernelManager
+from traitlets.config import Config
 
 from kitlib.api.errors import KitError
 from kitlib.lab import launch, server
@@ -137,3 +140,10 @@ def test_voila_is_given_a_template_that_the_server_finds():
     templates = Path(made["JUPYTER_PATH"]) / "voila/templates" / settings["VoilaConfiguration"]["template"]
     assert json.loads((templates / "conf.json").read_text()) == {"base_template": "lab"}
     assert "prefers-color-scheme" in (templates / "index.html.j2").read_text()
+
+
+@pytest.mark.parametrize(("own", "expected"), [({}, "auto"), ({"transport_encryption": "disabled"}, "disabled")])
+def test_kernels_are_encrypted_unless_the_user_says_otherwise(own: dict[str, str], expected: str) -> None:
+    kernels = MultiKernelManager(config=Config({"KernelManager": own}))
+    server.encrypt(kernels)
+    assert KernelManager(parent=kernels).transport_encryption == expected
