@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     if not options.no_batches:
         return _run(options)
-    from kitlib.scheduler.batch import no_batches
+    from kitlib.scheduler.incremental.batch import no_batches
 
     with no_batches():
         return _run(options)

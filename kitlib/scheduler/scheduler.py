@@ -20,7 +20,6 @@ from kitlib.api.podresources import is_resize_deferred
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.batch import OpportunisticBatch, are_batches_on
 from kitlib.scheduler.binding_cycle import BindingCycles
 from kitlib.scheduler.decision import Decision, Given
 from kitlib.scheduler.framework.binding import BindingProgress
@@ -33,13 +32,14 @@ from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, priorit
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Status
 from kitlib.scheduler.framework.volumes import Volumes
+from kitlib.scheduler.incremental.batch import OpportunisticBatch, are_batches_on
 from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue.nominator import Nominator
 
 if TYPE_CHECKING:
     from kitlib.scheduler.extender import Extender
-    from kitlib.scheduler.like_pods import LikePods
+    from kitlib.scheduler.incremental.signature_answers import SignatureAnswers
 
 RESIZE_PREEMPTION = "InPlacePodVerticalScalingSchedulerPreemption"
 
@@ -359,7 +359,7 @@ class Scheduler:
             commit_post_filter(profile, info, self.context, decision.post_filter.effects)
         return decision
 
-    def _like(self, pod: Pod, profile: Profile) -> tuple[Decision, LikePods] | None:
+    def _like(self, pod: Pod, profile: Profile) -> tuple[Decision, SignatureAnswers] | None:
         """The decision that a whole cycle would make, from what is known of like pods; None where it must be run."""
         if self._batch is None or self.extenders or len(self.nominator) or pod.status.nominated_node_name:
             return None
@@ -389,7 +389,7 @@ class Scheduler:
         )
         return decision, like
 
-    def _assume(self, pod: Pod, decision: Decision, like: LikePods | None) -> PodInfo:
+    def _assume(self, pod: Pod, decision: Decision, like: SignatureAnswers | None) -> PodInfo:
         """The pod stands on its node from now on. Source: schedule_one.go assume."""
         if like is not None:
             info, states = like.placed(pod, decision.suggested_host), like.states

@@ -6,7 +6,7 @@ import json
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.serialize import deepcopy, from_dict
-from kitlib.scheduler.batch import OpportunisticBatch
+from kitlib.scheduler.incremental.batch import OpportunisticBatch
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.unlike_pods import node_manifest, pod_manifest, printed
 

@@ -26,7 +26,7 @@ from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.events import EVERYTHING, Registered
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
-from kitlib.scheduler.framework.kept_answers import KeptAnswers
+from kitlib.scheduler.framework.incremental_answers import IncrementalAnswers
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.snapshot import Snapshot
@@ -197,7 +197,7 @@ class Plugin:
         """
         return None
 
-    def kept_answers(self, info: PodInfo, context: Context) -> KeptAnswers | None:
+    def incremental_answers(self, info: PodInfo, context: Context) -> IncrementalAnswers | None:
         """Answers for pods of a kind that follow the pods that come and go, where a placement affects all of them.
 
         None = the plugin is asked anew for each pod.

@@ -1,8 +1,8 @@
 """InterPodAffinity's rules: which pods a term selects, and what follows from their number by topology value.
 
 A place is a value of a topology key. `AffinityFilterState` holds the counts that Filter compares, `weighted_terms`
-names the terms that Score adds up. The counts are taken anew for a pod, or follow the pods (`affinity_kept`); the rules
-are here.
+names the terms that Score adds up. The counts are taken anew for a pod, or follow the pods (`incremental_affinity`);
+the rules are here.
 
 Source: plugins/interpodaffinity (filtering.go, scoring.go, plugin.go).
 """

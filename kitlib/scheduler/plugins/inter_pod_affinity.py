@@ -42,7 +42,7 @@ from kitlib.scheduler.plugins.affinity_terms import (
 )
 
 if TYPE_CHECKING:
-    from kitlib.scheduler.plugins.affinity_kept import KeptAffinity
+    from kitlib.scheduler.plugins.incremental_affinity import IncrementalAffinity
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -63,10 +63,12 @@ class InterPodAffinity(Plugin):
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
         return Affected.ALL
 
-    def kept_answers(self, info: PodInfo, context: Context) -> KeptAffinity:
-        from kitlib.scheduler.plugins.affinity_kept import KeptAffinity  # loaded with the second pod of a kind
+    def incremental_answers(self, info: PodInfo, context: Context) -> IncrementalAffinity:
+        from kitlib.scheduler.plugins.incremental_affinity import (
+            IncrementalAffinity,  # loaded with the second pod of a kind
+        )
 
-        return KeptAffinity(self, info, context, self.hard_weight if self.scores(info, context) else None)
+        return IncrementalAffinity(self, info, context, self.hard_weight if self.scores(info, context) else None)
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [

@@ -38,7 +38,7 @@ from kitlib.scheduler.plugins.node_affinity import required_matches
 from kitlib.scheduler.plugins.spread_domains import HOSTNAME, Constraint, DomainCounts, Domains, ScoreState, count
 
 if TYPE_CHECKING:
-    from kitlib.scheduler.plugins.spread_kept import KeptSpread
+    from kitlib.scheduler.plugins.incremental_spread import IncrementalSpread
 
 NO_MATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{NO_MATCH} (missing required label)"
@@ -111,11 +111,13 @@ class PodTopologySpread(Plugin):
                 _follow_removals(one, info.pod, context)
         return PreFilterResult(found)
 
-    def kept_answers(self, info: PodInfo, context: Context) -> KeptSpread:
-        from kitlib.scheduler.plugins.spread_kept import KeptSpread  # loaded with the second pod of a kind
+    def incremental_answers(self, info: PodInfo, context: Context) -> IncrementalSpread:
+        from kitlib.scheduler.plugins.incremental_spread import (
+            IncrementalSpread,  # loaded with the second pod of a kind
+        )
 
         soft, ignored = self._soft(info, context)
-        return KeptSpread(info, context, self._hard(info, context), soft, ignored)
+        return IncrementalSpread(info, context, self._hard(info, context), soft, ignored)
 
     def _hard(self, info: PodInfo, context: Context) -> list[Domains]:
         found: list[Domains] | None = info.prepared.get((self, "filter"))

@@ -1,9 +1,7 @@
-"""Placements of like pods: what does not change from one to the next is not computed again.
+"""The signatures that a scheduler has met, and the Decision of a pod that no whole cycle was run for.
 
-Pods with the same spec, labels, namespace and owners get the same answers from plugins that say so
-(`Plugin.affected_by_placement`). Of such a pod only that is asked anew which the placements since the last one can have
-changed: nothing, the answers for the rows whose pods have changed, or everything of a plugin. The choice is the one
-that a whole cycle makes; the answers of all plugins are computed when they are read.
+The answers of all plugins that such a Decision shows are computed when they are read, by a whole cycle on the cluster
+as it was.
 
 Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 """
@@ -27,8 +25,8 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.scoring import ScoreOutcome, prioritize_nodes
 
 if TYPE_CHECKING:  # loaded with the second pod of a kind
-    from kitlib.scheduler.like_pods import LikePods, SimilarPods
-    from kitlib.scheduler.room import Room
+    from kitlib.scheduler.incremental.resource_answers import ResourceAnswers
+    from kitlib.scheduler.incremental.signature_answers import SignatureAnswers, TemplateAnswers
 
 MAX_KINDS = 256
 """Kinds of pods that are known at once; the one that has not been met for the longest time is forgotten."""
@@ -62,14 +60,14 @@ class OpportunisticBatch:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._seen: OrderedDict[Hashable, Pod] = OrderedDict()
-        self._similar: OrderedDict[Hashable, SimilarPods] = OrderedDict()
-        self._kinds: OrderedDict[Hashable, LikePods] = OrderedDict()
-        self._last: LikePods | None = None
-        self._rooms: OrderedDict[Hashable, Room] = OrderedDict()
+        self._similar: OrderedDict[Hashable, TemplateAnswers] = OrderedDict()
+        self._kinds: OrderedDict[Hashable, SignatureAnswers] = OrderedDict()
+        self._last: SignatureAnswers | None = None
+        self._rooms: OrderedDict[Hashable, ResourceAnswers] = OrderedDict()
         self._changes = -1
         self._moment: BatchMoment | None = None
 
-    def like(self, pod: Pod, handle: Handle) -> LikePods | None:
+    def like(self, pod: Pod, handle: Handle) -> SignatureAnswers | None:
         """What is known of pods like this one; None for the first one, and where a plugin must see every pod.
 
         Args:
@@ -98,25 +96,25 @@ class OpportunisticBatch:
         self._last = found
         return found
 
-    def _similar_pods(self, pod: Pod, handle: Handle, key: Hashable) -> SimilarPods | None:
+    def _similar_pods(self, pod: Pod, handle: Handle, key: Hashable) -> TemplateAnswers | None:
         found = self._similar.pop(key, None)
         if found is None or not found.includes(pod):
             seen = self._seen.get(key)
             if seen is None:
                 _keep(self._seen, key, pod)
                 return None
-            from kitlib.scheduler.like_pods import SimilarPods, without_amounts
+            from kitlib.scheduler.incremental.signature_answers import TemplateAnswers, without_amounts
 
             if without_amounts(seen.spec) != without_amounts(pod.spec):
                 _keep(self._seen, key, pod)
                 return None
-            found = SimilarPods(pod, handle, self._context)
+            found = TemplateAnswers(pod, handle, self._context)
         _keep(self._similar, key, found)
         return found
 
-    def _new_kind(self, pod: Pod, similar: SimilarPods) -> LikePods | None:
+    def _new_kind(self, pod: Pod, similar: TemplateAnswers) -> SignatureAnswers | None:
         """A kind of similar pods; None where a plugin rejects it before it looks at the nodes."""
-        from kitlib.scheduler.like_pods import LikePods
+        from kitlib.scheduler.incremental.signature_answers import SignatureAnswers
 
         info, states = similar.info_of(pod), dict(similar.states)
         for plugin in similar.room_filters:
@@ -126,22 +124,22 @@ class OpportunisticBatch:
                     return None
                 states[plugin.name] = found.state
         info.states = states
-        return LikePods(similar, info, self._room(similar, info, states), states)
+        return SignatureAnswers(similar, info, self._room(similar, info, states), states)
 
-    def _room(self, similar: SimilarPods, info: PodInfo, states: dict[str, Any]) -> Room:
-        from kitlib.scheduler.room import Asked, Room
+    def _room(self, similar: TemplateAnswers, info: PodInfo, states: dict[str, Any]) -> ResourceAnswers:
+        from kitlib.scheduler.incremental.resource_answers import PluginCall, ResourceAnswers
 
         every = self._context.snapshot.every_row()
-        filters = [Asked(one, states.get(one.name)) for one in similar.room_filters]
+        filters = [PluginCall(one, states.get(one.name)) for one in similar.room_filters]
         scores = [
-            Asked(one, one.pre_score(info, self._context, every) if one.takes_part("pre_score") else None, weight)
+            PluginCall(one, one.pre_score(info, self._context, every) if one.takes_part("pre_score") else None, weight)
             for one, weight in similar.room_scores
         ]
         asked = [one for one in (*filters, *scores) if one.state is not SKIP]
         key = (id(similar.handle), info.signature, repr([one.state for one in asked])) if similar.shared else info.kind
         found = self._rooms.pop(key, None)
         if found is None:
-            found = Room(
+            found = ResourceAnswers(
                 info,
                 self._context,
                 [one for one in filters if one.state is not SKIP],
@@ -150,7 +148,7 @@ class OpportunisticBatch:
         _keep(self._rooms, key, found)
         return found
 
-    def answers(self, like: LikePods, pod: Pod) -> LaterAnswers:
+    def answers(self, like: SignatureAnswers, pod: Pod) -> LaterAnswers:
         """What all plugins say about a pod now, to be computed later."""
         snapshot, moment = self._context.snapshot, self._moment
         known = (snapshot.changes, snapshot.counts)
@@ -192,7 +190,7 @@ class LaterAnswers:
         now: the cluster as it stands when it is asked.
     """
 
-    def __init__(self, moment: BatchMoment, length: int, like: LikePods, pod: Pod, now: Context) -> None:
+    def __init__(self, moment: BatchMoment, length: int, like: SignatureAnswers, pod: Pod, now: Context) -> None:
         self._moment, self._length, self._pod = moment, length, pod
         self._handle, self._info = like.handle, like.info
         self._now, self._version = now, (now.snapshot.changes, now.snapshot.version)

@@ -1,8 +1,8 @@
-"""Pods that are alike, and which node is the best for the next one of them.
+"""The answers for pods of one template and of one signature, and the best node for the next of them.
 
-Similar pods have the same spec but for the amounts that their containers request, and the same labels, namespace and
-owners: what does not follow from amounts is computed once for all of them. Like pods request the same, too: of the next
-one only that is asked anew which the placements since the last one can have changed.
+Pods of a template have the same spec but for the amounts that their containers request, and the same labels, namespace
+and owners: what does not follow from amounts is computed once for all of them. Pods of a signature request the same
+amounts, too: for the next one only that is computed again which the placements since the last one can have changed.
 
 Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 """
@@ -21,19 +21,19 @@ from numpy.typing import NDArray
 from kitlib.api.core import Pod, PodSpec, ResourceRequirements
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
-from kitlib.scheduler.framework.kept_answers import KeptAnswers, Mask
+from kitlib.scheduler.framework.incremental_answers import IncrementalAnswers, Mask
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Handle, Plugin, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, resize_conditions
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows
-from kitlib.scheduler.room import MANY_ROWS, Asked, Room
+from kitlib.scheduler.incremental.resource_answers import MANY_ROWS, PluginCall, ResourceAnswers
 
 POINTS = ("pre_filter", "filter", "pre_score", "score")
 _NOTHING = ResourceRequirements()
 _KINDS = count(1)
 
 
-class AskedAgain:
-    """A plugin that keeps no answers: it is asked anew for each pod.
+class RecomputedAnswers:
+    """The answers of a plugin that keeps none: it is asked again for each pod.
 
     Args:
         plugin: whose answers any placement may change.
@@ -78,12 +78,12 @@ class AskedAgain:
 class _Ranged:
     """A plugin whose scores never change, but whose normalisation depends on which rows are feasible."""
 
-    asked: Asked
+    asked: PluginCall
     raw: Scores
 
 
-class SimilarPods:
-    """Pods that are alike but for the amounts that they request: what they have in common.
+class TemplateAnswers:
+    """The answers that pods of a template share.
 
     Args:
         pod: one of them.
@@ -119,11 +119,11 @@ class SimilarPods:
         self.ranged: list[_Ranged] = []
         self.room_filters: list[Plugin] = []
         self.room_scores: list[tuple[Plugin, int]] = []
-        self.kept_filters: dict[str, KeptAnswers] = {}
-        self.kept_scores: list[tuple[KeptAnswers, int]] = []
+        self.kept_filters: dict[str, IncrementalAnswers] = {}
+        self.kept_scores: list[tuple[IncrementalAnswers, int]] = []
         self.states: dict[str, Any] = {}
         self.shared = True
-        self._kept: dict[str, KeptAnswers] = {}
+        self._kept: dict[str, IncrementalAnswers] = {}
         self.answerable = self.size > 0 and self._prepare()
         if self.answerable:
             self.places = self.size - 1 - context.snapshot.name_order()
@@ -196,10 +196,12 @@ class SimilarPods:
         self.fixed = self.fixed_codes == 0
         return True
 
-    def _kept_answers(self, plugin: Plugin) -> KeptAnswers:
+    def _kept_answers(self, plugin: Plugin) -> IncrementalAnswers:
         found = self._kept.get(plugin.name)
         if found is None:
-            found = plugin.kept_answers(self.info, self.context) or AskedAgain(plugin, self.info, self.context)
+            found = plugin.incremental_answers(self.info, self.context) or RecomputedAnswers(
+                plugin, self.info, self.context
+            )
             self._kept[plugin.name] = found
         return found
 
@@ -220,10 +222,10 @@ class SimilarPods:
             else:
                 state = plugin.pre_score(self.info, self.context, every) if asks else None
                 if state is not SKIP:
-                    self._add_constant(Asked(plugin, state, weight), every)
+                    self._add_constant(PluginCall(plugin, state, weight), every)
         return True
 
-    def _add_constant(self, asked: Asked, every: Rows) -> None:
+    def _add_constant(self, asked: PluginCall, every: Rows) -> None:
         raw = asked.plugin.score(asked.state, self.info, self.context, every)
         possible = raw[self.fixed]
         if not asked.plugin.takes_part("normalize"):
@@ -234,8 +236,8 @@ class SimilarPods:
             self.ranged.append(_Ranged(asked, raw))
 
 
-class LikePods:
-    """A kind of pods: which node is the best for the next one of them.
+class SignatureAnswers:
+    """The answers for pods of a signature, and the best node for the next of them.
 
     Args:
         similar: what they have in common with pods that request other amounts.
@@ -244,7 +246,9 @@ class LikePods:
         states: of the PreFilter plugins.
     """
 
-    def __init__(self, similar: SimilarPods, info: PodInfo, room: Room, states: Mapping[str, Any]) -> None:
+    def __init__(
+        self, similar: TemplateAnswers, info: PodInfo, room: ResourceAnswers, states: Mapping[str, Any]
+    ) -> None:
         self.similar, self.info, self.room, self.states = similar, info, room, states
         self.handle, self._context = similar.handle, similar.context
         self._look_at_all_rows()

@@ -1,6 +1,6 @@
-"""What a plugin says about pods of one kind, kept up to date by the plugin as pods come and go.
+"""A plugin's answers for pods of one signature, which follow the pods that come and go.
 
-Source: KEP-5598, which keeps the scored list of nodes; here what made it is kept.
+Source: KEP-5598, which keeps the scored list of nodes; here the counts behind it are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TRIES = 3
 """How often counts are looked for that are all there at once."""
 
 
-class Counting(Protocol):
+class VersionedCounts(Protocol):
     """A snapshot, as far as counts of it are followed."""
 
     @property
@@ -27,19 +27,19 @@ class Counting(Protocol):
         ...
 
 
-class Followed:
-    """Counts of a snapshot that are looked for again where it has others than before.
+class LiveCounts:
+    """Per-pod counts of a snapshot, looked up again when the snapshot has discarded or added some.
 
     Args:
         table: whose counts.
         look: finds them all; finding one may end others.
     """
 
-    def __init__(self, table: Counting, look: Callable[[], None]) -> None:
+    def __init__(self, table: VersionedCounts, look: Callable[[], None]) -> None:
         self._table, self._look = table, look
         self._version = -1
 
-    def are_there(self) -> bool:
+    def are_found(self) -> bool:
         """Look again where it is needed; whether all of them are there."""
         table = self._table
         for _ in range(TRIES):
@@ -50,7 +50,7 @@ class Followed:
         return self._version == table.counts
 
 
-class KeptAnswers(Protocol):
+class IncrementalAnswers(Protocol):
     """A plugin's answers for the next pod of a kind, on the cluster as it stands."""
 
     def passes_all(self) -> bool:

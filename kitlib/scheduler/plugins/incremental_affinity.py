@@ -1,4 +1,4 @@
-"""InterPodAffinity for the next pod of a kind: the counts by place follow the pods instead of being taken anew.
+"""InterPodAffinity for the next pod of a signature: the counts by place follow the pods instead of being taken anew.
 
 Filter is `AffinityFilterState`, Score is the plugin's own, as for any pod; only where the counts come from differs.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.scheduler.framework.counts import StandingTerm
-from kitlib.scheduler.framework.kept_answers import Followed, Mask
+from kitlib.scheduler.framework.incremental_answers import LiveCounts, Mask
 from kitlib.scheduler.framework.plugin import Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Rows
@@ -25,8 +25,8 @@ from kitlib.scheduler.plugins.affinity_terms import (
 )
 
 
-class KeptAffinity:
-    """The answers for the next pod of a kind.
+class IncrementalAffinity:
+    """The answers for the next pod of a signature.
 
     Args:
         plugin: InterPodAffinity.
@@ -39,18 +39,18 @@ class KeptAffinity:
         self._plugin, self._info, self._context, self._hard_weight = plugin, info, context, hard_weight
         self._wanted = unrolled(info.required_affinity, context)
         self._matches_itself = all_match(self._wanted, info, context)
-        self._followed = Followed(context.snapshot, self._look)
+        self._live_counts = LiveCounts(context.snapshot, self._look)
         self._state = AffinityFilterState()
         self._weighted: dict[str, list[tuple[int, TermCount]]] = {}
 
     def passes_all(self) -> bool:
-        if not self._followed.are_there():
+        if not self._live_counts.are_found():
             return False
         state = self._state
         return not (state.existing_anti or state.anti_affinity or state.affinity)
 
     def scores_none(self) -> bool:
-        return self._followed.are_there() and not self._weighted
+        return self._live_counts.are_found() and not self._weighted
 
     def _look(self) -> None:
         info, context = self._info, self._context
@@ -80,7 +80,7 @@ class KeptAffinity:
         return TermCount(self._codes(term.topology_key), matching_by_place(term, self._context))
 
     def restrict(self, passing: Mask) -> Mask | None:
-        if not self._followed.are_there():
+        if not self._live_counts.are_found():
             return None
         state = self._state
         for one in (*state.existing_anti, *state.anti_affinity):

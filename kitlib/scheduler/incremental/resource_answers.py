@@ -1,7 +1,7 @@
-"""Where there is room for what a pod requests, and the scores that follow from amounts alone.
+"""The answers of the plugins that look at requested amounts alone: which rows fit, and the weighted scores.
 
-Pods that request the same share one `Room`, whatever else they ask for. After a placement only the rows are asked about
-whose pods have changed, and each combination of amounts once.
+Pods that request the same amounts share one `ResourceAnswers`, whatever else they ask for. After a placement the
+plugins are asked about the rows whose pods have changed, once for each combination of amounts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MANY_ROWS = 6
 
 
 @dataclass
-class Asked:
+class PluginCall:
     """A plugin and what it is handed.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked:
     weight: int = 0
 
 
-class Room:
+class ResourceAnswers:
     """The answers of the plugins that look at amounts, for all rows.
 
     Args:
@@ -48,7 +48,9 @@ class Room:
         score: the weighted scores.
     """
 
-    def __init__(self, info: PodInfo, context: Context, filters: Sequence[Asked], scores: Sequence[Asked]) -> None:
+    def __init__(
+        self, info: PodInfo, context: Context, filters: Sequence[PluginCall], scores: Sequence[PluginCall]
+    ) -> None:
         self._info, self._context, self._filters, self._scores = info, context, filters, scores
         self._all_run = context.release.enabled("KitAllFiltersRun")
         self._known: dict[int, tuple[int, int]] = {}

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from kitlib.api.core import Node, Pod, Service
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.batch import LaterAnswers, no_batches
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.node_plugin import NodePlugin
 from kitlib.scheduler.framework.plugin import Affected, Plugin
 from kitlib.scheduler.framework.status import Code, Verdicts
+from kitlib.scheduler.incremental.batch import LaterAnswers, no_batches
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 

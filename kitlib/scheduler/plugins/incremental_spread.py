@@ -1,4 +1,4 @@
-"""PodTopologySpread for the next pod of a kind: the counts by domain follow the pods instead of being taken anew.
+"""PodTopologySpread for the next pod of a signature: the counts by domain follow the pods instead of being taken anew.
 
 Filter and Score are `DomainCounts.permitted` and `ScoreState`, as for any pod. Besides the counts two things are kept:
 the rows of a combination of permitted domains, and with one constraint the score of each count.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.scheduler.framework.kept_answers import Followed, Mask
+from kitlib.scheduler.framework.incremental_answers import LiveCounts, Mask
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Rows
@@ -77,8 +77,8 @@ class _FollowingCounts(DomainCounts):
         passing &= mask
 
 
-class KeptSpread:
-    """The answers for the next pod of a kind.
+class IncrementalSpread:
+    """The answers for the next pod of a signature.
 
     Args:
         info: a pod of the kind.
@@ -95,7 +95,7 @@ class KeptSpread:
         self._soft = [_FollowingCounts(one, info, context) for one in soft]
         self._ignored, self._none_ignored = ignored, not ignored.any()
         self._scores = bool(soft) or not context.release.enabled("KitPreScoreSkips")
-        self._followed = Followed(context.snapshot, self._look)
+        self._live_counts = LiveCounts(context.snapshot, self._look)
 
     def passes_all(self) -> bool:
         return not self._hard
@@ -108,7 +108,7 @@ class KeptSpread:
             one.follow()
 
     def restrict(self, passing: Mask) -> Mask | None:
-        if not self._followed.are_there():
+        if not self._live_counts.are_found():
             return None
         for one in self._hard:
             one.restrict(passing)
