@@ -72,4 +72,4 @@ def test_young_garbage_is_collected_while_full_collections_wait() -> None:
         young = gc.get_stats()[0]["collections"]
         kept = [[number] for number in range(200_000)]
         stats = gc.get_stats()
-    assert len(kept) == 200_000 and stats[0]["collections"] > young + 100 and stats[2]["collections"] == full
+    assert len(kept) == 200_000 and stats[0]["collections"] > young + 50 and stats[2]["collections"] == full

@@ -44,6 +44,8 @@ def _no_thread(*arguments: Any, **named: Any) -> None:
 
 
 _thread.start_new_thread = _thread.start_new = _no_thread
+for name in ("grp", "pwd"):  # Python 3.13's site imports them
+    sys.modules.pop(name, None)
 loaded = sorted(MISSING.intersection(sys.modules))
 if loaded:
     raise RuntimeError(f"already loaded, so it cannot be kept out: {', '.join(loaded)}")
