@@ -18,7 +18,8 @@ for marks (contrast of at least 3:1 with the ground) and a tone for text (at lea
 computes both. Full orange has less than 3:1 on white, so that it is used for areas that have an outline, and
 `orange-mark` for lines and marks.
 
-Source: Okabe and Ito, Color Universal Design (2008); WCAG 2.2, 1.4.3 and 1.4.11.
+Source: Okabe and Ito, Color Universal Design (2008); WCAG 2.2, 1.4.3 and 1.4.11; CSS Color Adjustment 1, 3 (forced
+colours).
 """
 
 from __future__ import annotations
@@ -82,6 +83,11 @@ DARK_PAGES: Final = (
     'html[theme="dark"] body',
 )
 """Pages that are dark: JupyterLab, VS Code, Colab."""
+KEPT_FORMS: Final = (
+    ":is(.kitlib-bar,.kitlib-key,.kitlib-column i,.kitlib-board-token,.kitlib-board-box,.kitlib-legend i,"
+    ".kitlib-cells td,.kit-tree .v i)"
+)
+"""Marks that fill and hatch tell apart: forced colours would take both away."""
 SMALL, BODY, TITLE = 12, 14, 16
 """Type in pixels; nothing is smaller than 11."""
 LIMIT = 2
@@ -103,9 +109,17 @@ def css() -> str:
         # VS Code's widget manager sets Jupyter's variables to those of a light theme in every theme.
         f"body[data-vscode-theme-kind]{{--kit-ground:var(--vscode-editor-background,{LIGHT['ground']})}}\n"
         "@media (prefers-reduced-motion:reduce){:root{--kit-move:0ms}}\n"
+        f"@media (forced-colors:active){{:root,{','.join(DARK_PAGES)}{{{_forced()}}}\n"
+        f"{KEPT_FORMS}{{forced-color-adjust:none}}}}\n"
         # JupyterLab breaks printed lines at any letter; a word that fits on a line of its own stays whole.
         ".jp-RenderedText pre,.jp-OutputArea-output pre{word-break:normal;overflow-wrap:break-word}\n"
     )
+
+
+def _forced() -> str:
+    """Return the tokens in forced colours: the system's own; hatch, cross and outline tell states apart."""
+    system = {"ground": "Canvas", "raised": "Canvas", "line": "GrayText", "focus": "Highlight"}
+    return "".join(f"--kit-{name}:{system.get(name, 'CanvasText')};" for name in LIGHT)
 
 
 def _colours(of: dict[str, str]) -> str:

@@ -68,7 +68,7 @@ class EvictionGauge(KitWidget):
         self._order = ipw.HTML()
         self._order.add_class("kitlib-sentence")
         self.board = BoardPicture("The node's memory and its thresholds")
-        self.board.help = "A box is a pod, as wide as the memory that it uses; dashed lines are eviction thresholds."
+        self.board.help = "A box is a pod, as wide as the memory that it uses; the named lines are eviction thresholds."
         self.story = Story(self.board)
         self._known: tuple[set[str], set[str], bool] = (set(), set(), False)
         super().__init__([first, second, self._order], picture=self.board)
@@ -166,14 +166,16 @@ class EvictionGauge(KitWidget):
 
     def chart(self) -> Chart:
         order, rows = self._look()
-        said = [f"Order of eviction: {', '.join(p.name for p in order)}." if order else "No pod runs here."]
+        said = [] if order else ["No pod runs here."]
         if self._evicted:
             said.append(f"Evicted so far: {', '.join(self._evicted)}.")
         if self._pressure():
             met = any(row["met"] for row in rows)
             why = "" if met else " No threshold is met any more: the condition stays for a while (5 minutes)."
             said.append(f"The node reports MemoryPressure.{why}")
-        self._order.value = f"<p>{html.escape(' '.join(said))}</p>"
+        names = html.escape(", ".join(pod.name for pod in order))
+        guess = f"<details><summary>The order of eviction (guess first)</summary><p>{names}</p></details>"
+        self._order.value = (f"<p>{html.escape(' '.join(said))}</p>" if said else "") + (guess if order else "")
         self._rows = rows
         return eviction_gauge(rows)
 

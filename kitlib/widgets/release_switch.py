@@ -49,7 +49,11 @@ class ReleaseSwitch(KitWidget):
         self._decide = lru_cache(maxsize=64)(self._decided)
         self.story.observe(self._other_story, "value")
         self.release.observe(self.refresh, "value")
-        super().__init__([self.story, self._story, self.release, self._gates])
+        self.before = self.button("Back to one that differs", lambda: self._jump(-1), icon="step-backward")
+        self.after = self.button("Next release that differs", lambda: self._jump(1), icon="step-forward")
+        jumps = ipw.HBox([self.release, self.before, self.after])
+        jumps.add_class("kitlib-row")
+        super().__init__([self.story, self._story, jumps, self._gates])
         self.refresh()
 
     @property
@@ -65,6 +69,20 @@ class ReleaseSwitch(KitWidget):
     def _decided(self, release: str) -> Decision:
         return self.scenario.decide(release)
 
+    def _differing(self, way: int) -> str:
+        """The nearest release before (-1) or after (1) this one that decides otherwise; "" = none."""
+        place = RELEASES.index(self.release.value)
+        rest = RELEASES[place + 1 :] if way > 0 else RELEASES[:place][::-1]
+        now = self._outcomes(self.release.value)
+        return next((release for release in rest if self._outcomes(release) != now), "")
+
+    def _outcomes(self, release: str) -> list[object]:
+        made = self._decide(release)
+        return [made.suggested_host, *(outcome_of(made, node) for node in made.nodes)]
+
+    def _jump(self, way: int) -> None:
+        self.release.value = self._differing(way) or self.release.value
+
     def _other_story(self, _change: Any) -> None:
         self._decide.cache_clear()
         self.refresh()
@@ -76,9 +94,12 @@ class ReleaseSwitch(KitWidget):
         nodes = made[now].nodes
         verdicts = {(node, release): outcome_of(made[release], node) for node in nodes for release in RELEASES}
         place = RELEASES.index(now)
+        self.before.disabled, self.after.disabled = not self._differing(-1), not self._differing(1)
         words = [f"{now}: {fate(made[now])}."]
         if made[now].message:
             words.append(f"The message: {made[now].message}")
+        if self.before.disabled and self.after.disabled:
+            words.append("All releases decide this alike.")
         if place:
             words.append(compare(scenario, RELEASES[place - 1], now).sentence())
         self._story.value = story_html(scenario)

@@ -97,7 +97,7 @@ def test_gauge_bar_and_timeline_speak_of_a_real_node(cluster):
     cluster.apply(pod(name="web", workload="memory=50Mi", requests={"memory": "60Mi", "cpu": "100m"}))
     running(cluster, "web")
     gauge.refresh()
-    assert gauge.problem == "" and "Order of eviction: web" in gauge._order.value
+    assert gauge.problem == "" and "<p>web" in gauge._order.value
     assert gauge.frame().available.max() < 512 * 2**20
     bar = NodeBar(cluster)
     assert "100 of 2000m allocatable requested" in bar.sentence

@@ -120,3 +120,10 @@ def test_amounts_are_in_cpus_and_mi():
         )
     ticks = re.findall(r">(\d+)Mi</text>", made[0].svg())
     assert {"32", "64", "96"} <= set(ticks)  # multiples of a power of two
+
+
+def test_forced_colours_replace_every_token_with_a_system_colour():
+    block = css().partition("@media (forced-colors:active)")[2]
+    for name in LIGHT:
+        found = re.search(rf"--kit-{name}:(\w+);", block)
+        assert found and found[1] in ("Canvas", "CanvasText", "GrayText", "Highlight"), name

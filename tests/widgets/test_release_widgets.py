@@ -67,3 +67,19 @@ def test_a_release_that_the_kit_does_not_follow_is_refused():
         ReleaseSwitch("gates", release="1.22")
     with pytest.raises(KitError):
         ReleaseDifference("gates", "1.23", "2.0")
+
+
+def test_buttons_jump_to_the_next_release_that_differs():
+    switch = ReleaseSwitch("affinity-and-skew", release="1.23")
+    first = switch.decision.suggested_host
+    assert switch.before.disabled and not switch.after.disabled
+    switch.after.click()
+    assert switch.release.value == "1.24" and switch.decision.suggested_host != first
+    switch.before.click()
+    assert switch.release.value == "1.23"
+
+
+def test_a_story_that_all_releases_decide_alike_says_so():
+    switch = ReleaseSwitch("requests-decide")
+    assert "All releases decide this alike." in switch.sentence
+    assert switch.before.disabled and switch.after.disabled
