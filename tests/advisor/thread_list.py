@@ -314,4 +314,68 @@ THREADS = [
         ],
         remedy="move or delete default/old",
     ),
+    Thread(
+        f"{K8S}#95752",
+        "nominated",
+        "preemption",
+        "n0 is nominated; 1 pods there still end: default/low0",
+        [
+            node("n0"),
+            node("n1"),
+            pod("low0", cpu="4", on="n0", meta=LEAVING, spec={"priority": 0}),
+            pod("low1", cpu="4", on="n1", spec={"priority": 0}),
+            pod("p", cpu="4", spec={"priority": 1000}, status={"nominatedNodeName": "n0"}),
+        ],
+    ),
+    Thread(
+        f"{K8S}#106780",
+        "nominated",
+        "filters",
+        "1 Insufficient cpu",
+        [
+            node("n0"),
+            pod("p2", cpu="1500m", on="n0", spec={"priority": 2000}),
+            pod("p1", cpu="3", spec={"priority": 1000}, status={"nominatedNodeName": "n0"}),
+        ],
+        "p1",
+    ),
+    Thread(
+        f"{K8S}#76836",
+        "helpful",
+        "preemption",
+        "preempting default/w",
+        [
+            *(node(f"n{i}", cpu="1") for i in range(2)),
+            *(pod(f"w{i}", cpu="250m", on=f"n{i % 2}", spec={"priority": 0}) for i in range(8)),
+            pod("p", cpu="250m", spec={"priority": 2000001000, "priorityClassName": "system-node-critical"}),
+        ],
+    ),
+    Thread(
+        f"{K8S}#97182",
+        "helpful",
+        "filters",
+        "preemption: 0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules",
+        [
+            node("n0"),
+            pod("low", cpu="2", on="n0", spec={"priority": 0}),
+            pod("kept", cpu="1", on="n0", meta=LABELLED, spec={"priority": 2000}),
+            pod("p", cpu="3", meta=LABELLED, spec={"priority": 1000, "affinity": ANTI}),
+        ],
+    ),
+    Thread(
+        f"{K8S}#91492",
+        "budgets",
+        "preemption",
+        "preempting default/low0 makes room on n0",
+        [
+            *preempting(1),
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": "b", "namespace": "default"},
+                "spec": {"minAvailable": 1, "selector": {}},
+                "status": {"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1, "disruptionsAllowed": 0},
+            },
+        ],
+    ),
 ]

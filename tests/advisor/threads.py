@@ -22,6 +22,12 @@ QUERIES = {
     "limits": "node(s) exceed max volume count pod pending CSINode allocatable",
     "preemption": "higher priority pod pending preempts lower priority pod nominatedNodeName victims terminating",
     "amounts": "FailedScheduling Insufficient cpu memory pod pending node has enough resources allocatable requests",
+    "nominated": "nominatedNodeName set but pod stays Pending victims terminating graceful period "
+    "preempted pods still running",
+    "helpful": 'high priority pod does not preempt low priority pods stays pending "Preemption is not helpful '
+    'for scheduling" bug report',
+    "budgets": "preemptionPolicy Never or PodDisruptionBudget preemption pod pending high priority not preempting "
+    "lower priority pods FailedScheduling",
     "reports": "the reports about preemption that the project had rebuilt before",
 }
 PASSED_OVER = {
@@ -41,6 +47,11 @@ PASSED_OVER = {
     "csi-digitalocean#128 (no cause), volcano#3191 (a request to another scheduler)",
     "preemption": "openshift-docs#11969, website#28351, #7209, #5328, #9568, community#745, #1228 (no report)",
     "amounts": "windows-operational-readiness#26, kubernetes#85742, #11453 (no cause), #37232, #34920 (defects)",
+    "nominated": "community#745, openshift-docs#11969, website#7209, #5328, #9568, enhancements#6344, "
+    "kubernetes#97546 (no report), kube-scheduler-simulator#271 (already there)",
+    "helpful": "website#5328, NVSentinel#1651, openshift-docs#27676 (no report), volcano#3207, #1091, #3079 "
+    "(another scheduler), kube-scheduler-simulator#271 (already there)",
+    "budgets": "website#28351, #5328, enhancements#3755, NVSentinel#1651 (no report)",
 }
 Objects = list[dict[str, Any]]
 
