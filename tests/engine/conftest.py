@@ -27,7 +27,7 @@ PRIVILEGE: Any = os.environ.get("KITLIB_PRIVILEGE", "least")
 
 
 IDLE_PLANES = ("container", "process")
-IDLE_SECONDS = 100.0
+IDLE_SECONDS = float(os.environ.get("KITLIB_IDLE_SECONDS", "100"))
 IDLE = """
 import json, sys, time
 from kitlib.cluster import Cluster

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.engine.conftest import IDLE_PLANES
+from tests.engine.conftest import IDLE_PLANES, IDLE_SECONDS
 
 
 @pytest.mark.parametrize("plane", IDLE_PLANES)
@@ -16,5 +16,5 @@ def test_a_cluster_that_was_left_alone_takes_the_next_pod(
     idle_clusters: Mapping[str, subprocess.Popen[str]], plane: str
 ) -> None:
     """The cluster idles for twice the silence after which a node is lost, beside the other tests."""
-    said, _ = idle_clusters[plane].communicate(timeout=600)
+    said, _ = idle_clusters[plane].communicate(timeout=600 + IDLE_SECONDS)
     assert json.loads(said) == ["True", False, {"a": "Running", "b": "Running"}]
