@@ -259,6 +259,8 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     "immediateEvictionGracePeriodSeconds": ((23, 0), (31, 1)),
     # whether the time of a preStop hook counts against the grace period (kubernetes#115835)
     "preStopHookUsesGracePeriod": ((23, False), (28, True)),
+    # --node-monitor-grace-period of kube-controller-manager
+    "nodeMonitorGracePeriodSeconds": ((22, 40), (32, 50)),
     # at a soft threshold: evictionMaxPodGracePeriod alone, or the smaller one of it and the pod's own
     "softEvictionGracePeriod": ((23, "evictionMaxPodGracePeriod"), (32, "smaller")),
     # None = MemoryQoS writes no memory.high; a null in a configuration file is this default too (KEP-2570)

@@ -19,7 +19,7 @@ from kitlib.api.serialize import from_dict
 Entry = Mapping[str, Any]
 IMAGE = "localhost/hog:2"
 STATIC = {"kubernetes.io/config.source": "file"}
-FOREVER = "trap 'sleep 0.1; exit' TERM; sleep infinity"
+FOREVER = "trap 'sleep 0.1; exit' TERM; sleep infinity & wait"
 """What the observer's program does: it runs until it is asked to end, and then does so at once, with code 0."""
 _EVICTED = re.compile(r"available: (\d+)Ki\. Container (\S+) was using (\d+)Ki")
 _TOLERATES_PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"}

@@ -11,14 +11,17 @@ from datetime import datetime, timedelta
 
 from kitlib.api.core import Node
 from kitlib.api.meta import Condition
+from kitlib.api.release import Release
 
 NODE_MONITOR_PERIOD = 5.0
 """Seconds between two checks of the nodes' health. Source: --node-monitor-period."""
-NODE_MONITOR_GRACE_PERIOD = 50.0
-"""Seconds of silence after which a node's conditions are Unknown. Source: --node-monitor-grace-period, 40
-until 1.31."""
 NODE_STARTUP_GRACE_PERIOD = 60.0
 """The same of a node whose kubelet has never posted its status. Source: --node-startup-grace-period."""
+
+
+def monitor_grace_period(release: Release) -> float:
+    """Return the seconds of silence after which a node is Unknown. Source: --node-monitor-grace-period."""
+    return float(release.default("nodeMonitorGracePeriodSeconds"))
 
 
 @dataclass
@@ -37,9 +40,14 @@ class NodeHealth:
 
 
 class NodeHealthMap:
-    """The health of all nodes that are watched."""
+    """The health of all nodes that are watched.
 
-    def __init__(self) -> None:
+    Args:
+        release: the release whose grace period holds.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self._grace = monitor_grace_period(release)
         self._nodes: dict[str, NodeHealth] = {}
 
     def is_silent(self, node: Node, renew_time: datetime | None, now: datetime, age: timedelta) -> bool:
@@ -62,7 +70,7 @@ class NodeHealthMap:
         if renew_time is not None and (known.renew_time is None or known.renew_time < renew_time):
             known.renew_time, known.probe = renew_time, now
         self._nodes[node.name] = known
-        grace = NODE_MONITOR_GRACE_PERIOD if ready is not None else NODE_STARTUP_GRACE_PERIOD
+        grace = self._grace if ready is not None else NODE_STARTUP_GRACE_PERIOD
         return now - known.probe > timedelta(seconds=grace)
 
     def keep_only(self, names: Collection[str]) -> None:

@@ -60,7 +60,7 @@ class NodeLifecycleController(Controller):
         self._zones = Zones()
         self._known: dict[str, Node] = {}
         self._versions: dict[str, str] = {}
-        self._health = NodeHealthMap()
+        self._health = NodeHealthMap(self.api.release)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}

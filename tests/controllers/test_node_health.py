@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kitlib.cluster import Cluster
+from kitlib.controllers.node_health import NODE_MONITOR_PERIOD
 
 
 def node(name: str, **status: Any) -> dict[str, Any]:
@@ -42,6 +45,17 @@ def test_a_node_without_a_kubelet_is_unknown_after_a_minute() -> None:
     effects = {(t.key, t.effect) for t in cluster.get("Node", "theirs").spec.taints}
     assert effects == {("node.kubernetes.io/unreachable", effect) for effect in ("NoSchedule", "NoExecute")}
     assert conditions(cluster, "node-1")["Ready"] == ("True", "KubeletReady")
+
+
+@pytest.mark.parametrize(("release", "seconds"), [("1.31", 40), ("1.32", 50)])
+def test_the_grace_period_follows_the_release(release: str, seconds: int) -> None:
+    cluster = Cluster.simulated(1, release=release)
+    cluster.apply(node("theirs", **READY))
+    lease(cluster, "theirs")
+    cluster.advance(NODE_MONITOR_PERIOD + seconds)  # its silence counts from the first check
+    assert conditions(cluster, "theirs")["Ready"] == ("True", "KubeletReady")
+    cluster.advance(NODE_MONITOR_PERIOD)
+    assert conditions(cluster, "theirs")["Ready"] == STOPPED
 
 
 def test_a_cluster_of_one_silent_node_evicts_nobody() -> None:

@@ -37,11 +37,17 @@ print("running", flush=True)
 for _ in range(20):
     cluster.node("node-1").tree()
 print("read", flush=True)
+for one in cluster.pods():
+    node = cluster.node(one.spec.node_name)
+    for _ in range(3):
+        node.exec("default", one.name, "c", ["sh", "-c", "setsid yes"], lambda event: None, stdin=True, tty=False)
+print("exec", flush=True)
+time.sleep(float(sys.argv[2]))
 cluster.close()
 time.sleep(1000)
 """
-PHASES = ("", "up", "running", "read")
-"""The owner's last request before it is killed; "" = killed while it starts containers. Behind "read" it closes."""
+PHASES = ("", "up", "running", "read", "exec", "close")
+"""The owner's last request before it is killed; "" = while it starts containers, "close" = while it closes."""
 
 
 IDLE_OWNER = """
@@ -60,8 +66,15 @@ STAYING_OWNER = OWNER.replace("cluster.close()\n", "")
 UNREACHABLE = "node.kubernetes.io/unreachable"
 
 
-def owner(nodes: int = 1, script: str = OWNER) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", script, str(nodes)]
+def owner(nodes: int = 1, script: str = OWNER, stays: float = 0.0) -> subprocess.Popen[str]:
+    """Start an owner of nodes.
+
+    Args:
+        nodes: the number of its nodes.
+        script: what it does.
+        stays: seconds between the commands that it starts in containers and its end.
+    """
+    command = [sys.executable, "-c", script, str(nodes), str(stays)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=outside())
 
 
@@ -69,10 +82,11 @@ def test_a_killed_owner_leaves_nothing_wherever_it_was(traces: Traces) -> None:
     dice = random.Random(int(os.environ.get("KITLIB_FUZZ_SEED", "7")))
     runs = int(os.environ.get("KITLIB_KILLS", "12"))
     for number in range(runs):
-        process = owner(1 + number % 2)
-        assert process.stdout is not None
         phase = PHASES[number % len(PHASES)]
-        while phase and process.stdout.readline() != f"{phase}\n":
+        process = owner(1 + number % 2, stays=1000 if phase == "exec" else 0)
+        assert process.stdout is not None
+        last = {"close": "exec"}.get(phase, phase)
+        while last and process.stdout.readline() != f"{last}\n":
             assert process.poll() is None
         time.sleep(dice.uniform(0, 0.3) if phase else dice.uniform(0.1, 1.0))
         process.send_signal(signal.SIGKILL)
@@ -210,7 +224,7 @@ def test_a_node_that_was_frozen_is_not_ready_and_ready_again(
     start: Callable[..., DockerCluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It leaves a request unanswered and renews no Lease; its grace period is shortened here."""
-    monkeypatch.setattr(node_health, "NODE_MONITOR_GRACE_PERIOD", 1.5 * RENEW_INTERVAL * SLOW)
+    monkeypatch.setattr(node_health, "monitor_grace_period", lambda release: 1.5 * RENEW_INTERVAL * SLOW)
     cluster = start(1, memory="256Mi", control_plane="process")
     cluster.apply(pod(name="a"))
     node = cluster.node()

@@ -300,7 +300,7 @@ def a_command_that_takes_too_long_fails_its_probe() -> None:
     made = pod("p")
     probe = {"exec": {"command": ["sleep", "20"]}, "initialDelaySeconds": 5, "periodSeconds": 5, "timeoutSeconds": 2}
     made["spec"]["containers"][0]["livenessProbe"] = probe
-    with cluster(made, seconds=40) as there:
+    with cluster(made, seconds=80) as there:
         assert status(there, "p").restart_count >= 1
         text = 'Liveness probe failed: command timed out: "sleep 20" timed out after 2s'
         assert text in [event.message for event in there.events("p")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from signal import SIGKILL
 from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
@@ -30,7 +31,7 @@ from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
-from kitlib.node.common.workload import IDLE_MEMORY
+from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, TERMINATED
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.commands import ways_out
 from kitlib.node.simulated.kernel import Kernel, Process
@@ -40,7 +41,7 @@ from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
 SIGNALS: Final = (2, 9, 15)
-"""That end a simulated process: SIGINT, SIGKILL, SIGTERM."""
+"""That can end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 if TYPE_CHECKING:
     from kitlib.node.common.log import Log
@@ -354,9 +355,18 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.followed.clear()
 
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
-        """Send a signal to a container's process, as `kill` inside the node does; only those that end it."""
+        """Send a signal to a container's process, as `kill` inside the node does; only those that can end it.
+
+        As process 1 of its PID namespace it ends at SIGTERM and SIGINT by a handler only; see pid_namespaces(7).
+        """
         if signal not in SIGNALS:
             raise KitError(f"signal: must be one of {', '.join(map(str, SIGNALS))}, got {signal}")
-        self.kernel.kill(self.process(pod, container).pid, 128 + signal)
+        process = self.process(pod, container)
+        tidying, code = process.workload.tidying, process.workload.tidy_code
+        if signal == SIGKILL or not tidying:
+            unhandled = signal == SIGKILL or code == TERMINATED
+            self.kernel.kill(process.pid, 128 + signal if unhandled else code)
+        elif tidying != FOREVER:
+            self.kernel.end_in(process.pid, tidying, code)
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
         self.kubelet.tick()

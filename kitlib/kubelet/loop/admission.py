@@ -161,8 +161,9 @@ class Admission:
             text = f"preemption: error finding a set of pods to preempt: {error}"
             text = f"Unexpected error while attempting to recover from admission failure: {text}"
             return PodRefusal("UnexpectedAdmissionError", text)
-        for pod in found:
-            preempt(running[pod.metadata.uid])
+        worker.victims = [running[pod.metadata.uid] for pod in found]
+        for victim in worker.victims:
+            preempt(victim)
         return None
 
     def _missing(self, worker: PodWorker) -> tuple[dict[str, int], PodRefusal | None]:

@@ -36,6 +36,11 @@ class PodKiller:
         """Whether any process of a pod is still there."""
         return any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
 
+    def may_start(self, worker: PodWorker) -> bool:
+        """Return whether a pod may start: the pods preempted for it have ended. Source: pod_workers.go killPodNow."""
+        worker.victims = [victim for victim in worker.victims if self.running(victim)]
+        return worker.active and not worker.victims
+
     def tell(self, worker: PodWorker) -> None:
         """Record an event for each container that will be stopped."""
         for state in worker.states:

@@ -314,7 +314,7 @@ class Kubelet:
             self._faults.together(self._dirty.values(), self._resizer.work)
             self._faults.together(self._dirty.values(), self._write)
             self._faults.together(self._dirty.values(), partial(self._resizer.finish, refused=self._cgroups.refused))
-            self._faults.each([worker for worker in self._dirty.values() if worker.active], self._starter.start)
+            self._faults.each(filter(self._killer.may_start, self._dirty.values()), self._starter.start)
             if not self._collect() and not self._faults.part("probes", self._probe):
                 break
         self._faults.together(touched.values(), self._write)

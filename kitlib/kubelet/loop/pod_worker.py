@@ -72,6 +72,7 @@ class PodWorker:
         ending: why the kubelet ends it itself: evicted, preempted.
         given: seconds that its containers got when they were last told to end; infinite = they were not.
         leaving: whether it is being deleted.
+        victims: the pods that are ended so that it fits.
         standing: the status that was reported last.
         asked: what it requests, in thousandths; the kubelet admits by it.
         counted: whether that still counts.
@@ -106,6 +107,7 @@ class PodWorker:
         self.rejected: tuple[str, str] | None = None
         self.ending: Ending | None = None
         self.given = inf
+        self.victims: list[PodWorker] = []
         self.unprepared = ""
         self.restarting_all = False
         self.terminations: list[Waiting] = []

@@ -150,7 +150,7 @@ def _policy(answer: Any, _: Any) -> str:
             if not more:
                 return f"The container has neither request nor limit of {name}: there is nothing to resize."
             cluster.resize(made.name, {of.name: more})
-            cluster.advance(15)
+            cluster.advance((made.spec.termination_grace_period_seconds or 0) + 15)  # process 1 may ignore SIGTERM
             restarts.append(cluster.pod(made.name).status.container_statuses[0].restart_count)
     return first_problem(
         (restarts[0] > 0, "It restarts when its CPU is resized."),

@@ -1,9 +1,9 @@
 """The workload language: what a container's process does to CPU, memory and files over time, as declared.
 
 The annotation `kitlib.dev/workload.<container>` holds phases: `10s cpu=0.5 memory=100Mi; cpu=1`. The last phase without
-a duration goes on until the process is killed; `exit=3` ends the process with that code. A phase may also say cache=
-(page cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the container's own layer, its log
-and the pod's local volumes) and inodes= (files made). Both kernels follow it: the simulated one as its model, the real
+a duration goes on until the process is killed; `5s; exit=3` ends with that code. A phase may also say cache= (page
+cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the container's own layer, its log and
+the pod's local volumes) and inodes= (files made). Both kernels follow it: the simulated one as its model, the real
 one through a process that does what it says.
 """
 
@@ -80,7 +80,7 @@ class Workload(NamedTuple):
         phases: in order.
         exit_code: with which it then ends.
         name: that `ps` shows.
-        tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
+        tidying: seconds from SIGTERM to its end; infinite = it has no handler, and the kernel discards the signal.
         note: what a user should know about it; "" = nothing.
         repeats: the index of the phase that follows the last one; None = the process ends.
         tidy_code: exit code after SIGTERM.
@@ -167,6 +167,8 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     )
             except (ValueError, ArithmeticError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None
+        if phases and phases[-1].seconds != FOREVER and part.strip().startswith("exit=") and len(part.split()) == 1:
+            continue  # the process ends when the phase before is over
         before = Phase(**{**values, "seconds": length})
         phases.append(before)
     if any(phase.seconds == FOREVER for phase in phases[:-1]):

@@ -21,7 +21,6 @@ def of_pod(pod: Pod) -> Iterator[str]:
         (spec.host_network, "hostNetwork"),
         (spec.host_pid, "hostPID"),
         (spec.host_ipc, "hostIPC"),
-        (spec.share_process_namespace, "shareProcessNamespace"),
     ):
         if asked:
             yield f"spec.{name}: true {_NOT}: a pod has namespaces of its own"

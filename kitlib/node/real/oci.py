@@ -35,6 +35,10 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 """As containerd sets both. Source: containerd oci.populateDefaultUnixSpec."""
 PAUSE = ["/usr/bin/sleep", "infinity"]
+INIT = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep infinity & wait $!; done"]
+"""The pause container of a pod whose containers share its processes: `wait` reaps the orphans that are left to it."""
+SERVER = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait"]
+"""In place of an image's own program. As process 1 it has a handler for SIGTERM, as most servers do."""
 _DISK = ("cache", "disk", "logs", "volume", "inodes", "child", "shm")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
 
@@ -61,7 +65,7 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
     if words:
         return words, notes
     notes.append("The image's own program is not there: the container idles")
-    return list(PAUSE), notes
+    return list(SERVER), notes
 
 
 def workload_command(workload: Workload) -> list[str]:
@@ -251,7 +255,7 @@ def volumes(
 
 
 def joined_namespaces(pod: Pod, container: Container, pid: Callable[[str], int]) -> dict[str, str]:
-    """The namespaces of others that a container joins: its pod's, and the processes of the one that it targets.
+    """The namespaces of others that a container joins: its pod's, and the processes of its pod or of its target.
 
     Args:
         pod, container: whose.
@@ -260,12 +264,13 @@ def joined_namespaces(pod: Pod, container: Container, pid: Callable[[str], int])
     Raises:
         ContainerProblem: where the container that it targets does not run.
 
-    Source: kuberuntime namespaces.PodNamespaceForTargetContainer (`--target` of kubectl debug).
+    Source: kuberuntime namespaces.PidNamespaceForPod, PodNamespaceForTargetContainer (`--target` of kubectl debug).
     """
     uid, joined = pod.metadata.uid, {}
     sandbox = pid(container_id(uid, ""))
     if sandbox:
-        joined = {kind: f"/proc/{sandbox}/ns/{kind}" for kind in ("ipc", "uts")}
+        kinds = ("ipc", "uts", "pid") if pod.spec.share_process_namespace else ("ipc", "uts")
+        joined = {kind: f"/proc/{sandbox}/ns/{kind}" for kind in kinds}
     name = container.target_container_name if isinstance(container, EphemeralContainer) else ""
     if name:
         target = pid(container_id(uid, name))

@@ -103,7 +103,7 @@ class CrunRuntime(NoImages, CrunUsers):
         """Start a pod's pause container: it owns the namespaces that the pod's containers share; no network."""
         config = oci.bundle(
             root=self._root,
-            arguments=list(oci.PAUSE),
+            arguments=list(oci.INIT if pod.spec.share_process_namespace else oci.PAUSE),
             cgroup=cgroup.path if self._systemd is None else cgroups_path(cgroup.path),
             files=self._there(cgroup),
             version=self.cgroups.version,

@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Container, EphemeralContainer, Pod
 from kitlib.api.errors import shortened
 from kitlib.node.common.workload import (
     ANNOTATION,
+    FOREVER,
     IDLE,
+    TERMINATED,
     Workload,
     declared_workload,
 )
@@ -50,13 +52,23 @@ def workload_of(
     Raises:
         WorkloadError: for an annotation that cannot be read.
     """
+    found = behaviour_of(pod, container, environment, shown)
     declared = pod.metadata.annotations.get(ANNOTATION + container.name)
     if declared is not None:
         # a declaration says what is used, the command's trap still says how the process takes SIGTERM
-        own = behaviour_of(pod, container, environment, shown).workload
         workload = declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
-        return workload._replace(tidying=own.tidying, tidy_code=own.tidy_code)
-    return behaviour_of(pod, container, environment, shown).workload
+        if found.traps:
+            workload = workload._replace(tidying=found.workload.tidying, tidy_code=found.workload.tidy_code)
+        return workload
+    if found.workload.tidying == FOREVER and not found.traps and not _is_process_1(pod, container):
+        return found.workload._replace(tidying=0.0, tidy_code=TERMINATED)
+    return found.workload
+
+
+def _is_process_1(pod: Pod, container: Container) -> bool:
+    """Return whether a container has a PID namespace of its own. Source: kuberuntime PidNamespaceForPod."""
+    targets = isinstance(container, EphemeralContainer) and container.target_container_name
+    return not (pod.spec.share_process_namespace or pod.spec.host_pid or targets)
 
 
 def behaviour_of(
@@ -69,7 +81,7 @@ def behaviour_of(
     words = images.command_line(container)
     if words is None:
         note = f'Image "{shortened(container.image, 60)}" is not known: its program idles' if container.image else ""
-        return Behaviour(IDLE._replace(note=note))
+        return Behaviour(IDLE._replace(note=note, tidy_code=0))  # a server, as most images are
     text = " ".join(words[:MAX_WORDS])[: 2 * MAX_LENGTH]
     wanted = set(_NAME.findall(text)) if "$" in text else set()
     given = tuple(sorted((name, value) for name, value in (environment or {}).items() if name in wanted))
@@ -127,7 +139,7 @@ def behaviour(
         waits: whether it is a shell that reads its input.
     """
     if waits:  # a shell that reads what is typed
-        return Behaviour(IDLE._replace(name=words[0].rpartition("/")[2][:15] if words else "sh"))
+        return Behaviour(IDLE._replace(name=words[0].rpartition("/")[2][:15] if words else "sh", tidying=FOREVER))
     if len(words) > MAX_WORDS or sum(map(len, words)) > MAX_LENGTH:
         return Behaviour(_unknown(words, f"longer than {MAX_LENGTH} characters"))
     words = tuple(word for at, word in enumerate(words) if word or at)

@@ -30,7 +30,7 @@ from kitlib.node.simulated.bursts import Bursts
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.cpu_edge import CROWD, as_busy, busy_groups, is_at_the_edge, never_pauses
 from kitlib.node.simulated.cpu_group import INFINITE, TaskGroup
-from kitlib.node.simulated.cpu_sharing import EPSILON, TASK_WEIGHT, task_weight, water_fill, water_level
+from kitlib.node.simulated.cpu_sharing import EPSILON, IDLE_WEIGHT, TASK_WEIGHT, task_weight, water_fill, water_level
 from kitlib.node.simulated.pressure import Pressure
 
 
@@ -236,7 +236,7 @@ class CPUScheduler:
             group.quota, group.period = quota / period if quota > 0 else INFINITE, period / 1e6
         elif "cpu" in cgroups.controllers(path):
             limit, period_text = cgroups.read(path, "cpu.max").split()
-            group.weight = float(cgroups.read(path, "cpu.weight")) * TASK_WEIGHT / 100
+            group.weight = float(cgroups.read(path, "cpu.weight")) * TASK_WEIGHT / 100 or IDLE_WEIGHT
             group.period = int(period_text) / 1e6
             group.quota = INFINITE if limit == "max" else int(limit) / int(period_text)
         else:

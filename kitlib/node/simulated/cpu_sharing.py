@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 TASK_WEIGHT = 1024.0
+IDLE_WEIGHT = 3.0  # of a cgroup whose cpu.idle is 1: kernel/sched/sched.h WEIGHT_IDLEPRIO
 EPSILON = 1e-9
 
 

@@ -40,6 +40,7 @@ CHANGES_KEPT = 20_000
 """How many past writes of cgroup files are remembered."""
 SHM_SIZE = 64 * 2**20
 """Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
+_END = -1  # in the queue of phases: the end of a process that was asked to end
 KEPT_BURSTS = 10_000
 """How many past bursts of a process are remembered."""
 
@@ -144,13 +145,11 @@ class Kernel:
             self.end(process, code)
 
     def end_in(self, pid: int, seconds: float, code: int) -> None:
-        """Have a process go on as it does for so long, then end; nothing where there is none."""
+        """Have a process follow its workload for so long at most, then end; nothing where there is none."""
         process = self.processes.get(pid)
         if process is not None:
-            before = process.workload.phases[: process.phase + 1]
-            last = process.wants._replace(seconds=seconds)
-            process.workload = process.workload._replace(phases=(*before, last), exit_code=code, repeats=None)
-            self._enter(process, process.phase + 1)
+            process.ends_at, process.ends_with = self.now + seconds, code
+            heapq.heappush(self._due, (process.ends_at, pid, _END))
 
     def exits(self) -> list[ProcessExit]:
         """What has ended since the last call."""
@@ -301,7 +300,12 @@ class Kernel:
         while self._due and self._due[0][0] <= self.now:
             _, pid, phase = heapq.heappop(self._due)
             process = self.processes.get(pid)
-            if process is not None and process.phase == phase:
+            if process is None:
+                continue
+            if phase == _END:
+                if process.ends_at <= self.now:  # else it was put off
+                    self.end(process, process.ends_with)
+            elif process.phase == phase:
                 found.append(process)
         return found
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kitlib.node.common.workload import Phase, Workload
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.swap import waiting_share
 
@@ -45,6 +45,7 @@ class Process:
         bursts: seconds that each of its bursts took, from when it was due.
         tmpfs: the memory-backed volumes that it can write to, with their sizes in bytes; None = no limit.
         read: bytes of files that its phases have brought into the page cache so far.
+        ends_at, ends_with: seconds since boot when it is killed (infinite = never), and its exit code then.
     """
 
     clock: KernelClock
@@ -73,6 +74,8 @@ class Process:
     bursts: list[float] = field(default_factory=list)
     tmpfs: Mapping[str, int | None] = field(default_factory=dict)
     read: int = 0
+    ends_at: float = FOREVER
+    ends_with: int = 0
 
     @property
     def wants(self) -> Phase:

@@ -35,6 +35,8 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         raise Refused(errno.EINVAL, "the root cgroup cannot be limited")
     if file == "cpu.shares":
         return rules.shares(value)
+    if file in ("cpu.weight", "cpu.weight.nice") and fs.setting(path, "cpu.idle") == "1":
+        raise Refused(errno.EINVAL, "the cgroup is idle: cpu.idle is 1")  # sched_group_set_shares
     if file == "cpu.weight":
         return rules.weight(value)
     if file == "cpu.cfs_quota_us":
@@ -67,6 +69,8 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         return rules.freeze(value)
     if file == "cpuset.cpu_exclusive":
         return _exclusive(fs, path, rules.flag(value))
+    if file == "cpu.idle" and rules.flag(value) != fs.setting(path, file):
+        fs.set_weight(path, "0" if rules.flag(value) == "1" else "100")  # sched_group_set_idle; 3 is shown as 0
     if file in ("memory.oom.group", "cpu.idle", "cpuset.sched_load_balance"):
         return rules.flag(value)
     if file.startswith("memory."):

@@ -170,6 +170,26 @@ def test_a_killed_process_is_restarted_and_a_replay_does_the_same() -> None:
         first.node(first.pod("a").spec.node_name).signal("a", "c", 1)
 
 
+@pytest.mark.parametrize(
+    ("command", "signal", "code"),
+    [
+        ("sleep 1000", 15, None),
+        ("sleep 1000", 2, None),
+        ("sleep 1000", 9, 137),
+        ("nginx", 15, 0),
+        ("./server", 15, 143),
+    ],
+)
+def test_a_signal_by_hand_ends_process_1_by_its_handler_only(command: str, signal: int, code: int | None) -> None:
+    cluster = Cluster.simulated(1)
+    container = {"name": "c", "image": "x", "command": command.split()}
+    cluster.apply(pod("a", containers=[container], restartPolicy="Never"))
+    cluster.node().signal("a", "c", signal)
+    cluster.advance(1)
+    ended = cluster.pod("a").status.container_statuses[0].state.get("terminated")
+    assert (ended and ended["exitCode"]) == code
+
+
 def test_a_workload_that_cannot_be_read_keeps_the_container_waiting() -> None:
     cluster = Cluster.simulated(1)
     cluster.apply(pod("a", "cpu=lots"))
@@ -179,7 +199,9 @@ def test_a_workload_that_cannot_be_read_keeps_the_container_waiting() -> None:
 @pytest.mark.parametrize(
     ("script", "grace", "seconds"),
     [
-        ("sleep infinity", 6, 0),
+        ("sleep infinity", 6, 6),
+        ("nginx", 6, 0),
+        ("sleep infinity & wait", 6, 6),
         ("trap 'sleep 3; exit 0' TERM; sleep infinity & wait", 6, 3),
         ("trap '' TERM; sleep infinity & wait", 6, 6),
         ("trap 'sleep 9' TERM; sleep infinity & wait", 6, 6),

@@ -83,6 +83,9 @@ def test_a_critical_pod_makes_room_but_not_against_another_reason() -> None:
     cluster.apply(pod("selective", asks, nodeSelector={"disk": "ssd"}, **critical))
     assert status(cluster, "selective")[1] == "NodeAffinity" and status(cluster, "first")[0] == "Running"
     cluster.apply(pod("second", asks, **critical))
+    cluster.advance(29)
+    assert (status(cluster, "second")[0], status(cluster, "first")[0]) == ("Pending", "Running")
+    cluster.advance(1)  # `sleep` has no handler for SIGTERM: the victim's grace period passes
     assert status(cluster, "second")[0] == "Running" and status(cluster, "first")[1] == "Preempting"
 
 

@@ -103,6 +103,7 @@ def test_a_pod_that_does_not_fit_any_longer_is_rejected_and_ended(cluster: Any) 
     cluster.advance(5)
     phases = {p.name: (p.status.phase, p.status.reason) for p in cluster.pods()}
     assert sorted(phases.values()) == [("Failed", "OutOfpods"), ("Running", "")]
+    cluster.advance(30)  # its process has no handler for SIGTERM
     assert len(cluster.node().owners()) == 1
 
 

@@ -13,10 +13,16 @@ def test_a_declared_curve_is_read():
     assert workload.exit_code == 3
 
 
+@pytest.mark.parametrize(("text", "phases", "code"), [("5s memory=50Mi; exit=3", 1, 3), ("5s; cpu=1 exit=3", 2, 3)])
+def test_an_exit_code_alone_is_no_phase(text, phases, code):
+    workload = declared_workload(text)
+    assert (len(workload.phases), workload.exit_code, workload.ends) == (phases, code, phases == 1)
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        *("10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2"),
+        *("10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2", "memory=1Mi; exit=3"),
         *("cpu=8 burst=160ms", "cpu=8 every=1s", "burst=160ms every=1s", "cpu=1 burst=1ms every=0s"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_container_runs_what_the_manifest_says() -> None:
 def test_an_images_own_program_is_not_there_and_that_is_said() -> None:
     made = pod({})
     words, notes = oci.command(made, made.spec.containers[0])
-    assert words == oci.PAUSE
+    assert words == oci.SERVER
     assert "idles" in notes[1]
 
 
@@ -116,6 +116,16 @@ def test_what_a_pod_without_a_disk_cannot_do_is_said() -> None:
     words, notes = oci.command(made, made.spec.containers[0])
     assert json.loads(words[-2])[0][3] == 3
     assert any(note.startswith("disk=, logs= of the declared workload is left out") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("spec", "kinds"),
+    [({}, {"ipc", "uts"}), ({"shareProcessNamespace": True}, {"ipc", "uts", "pid"})],
+)
+def test_a_container_joins_its_pods_namespaces(spec: dict[str, Any], kinds: set[str]) -> None:
+    made = pod({}, **spec)
+    joined = oci.joined_namespaces(made, made.spec.containers[0], lambda identity: 7)
+    assert joined == {kind: f"/proc/7/ns/{kind}" for kind in kinds}
 
 
 def test_nobody_is_root_in_a_pod() -> None:

@@ -130,17 +130,53 @@ def test_a_script_runs_one_after_another():
 @pytest.mark.parametrize(
     ("script", "tidying", "code"),
     [
-        ("sleep infinity", 0.0, 0),
+        ("sleep infinity", FOREVER, 0),
+        ("while :; do sleep 1; done", FOREVER, 0),
+        ("nginx & wait", FOREVER, 0),
+        ("echo a; nginx", 0.0, 0),
+        ("exec nginx", 0.0, 0),
         ("trap 'echo bye; sleep 3; exit 0' TERM; sleep infinity & wait", 3.0, 0),
+        ("trap 'exit 3' TERM; sleep infinity", FOREVER, 0),
         ("trap '' TERM; sleep infinity & wait", FOREVER, 0),
+        ("trap '' TERM; exec nginx", FOREVER, 0),
+        ("trap 'exit 5' TERM; exec sleep infinity", FOREVER, 0),
         ("trap 'exit 5' SIGTERM; while :; do sleep 1; done", 0.0, 5),
         ("trap 'echo no' TERM; while :; do sleep 1; done", FOREVER, 0),
-        ("trap 'sleep 3' INT; sleep infinity", 0.0, 0),
+        ("trap 'sleep 3' INT; sleep infinity", FOREVER, 0),
     ],
 )
-def test_a_trap_says_how_long_a_process_takes_to_end(script, tidying, code):
+def test_a_shell_as_process_1_ends_by_its_trap_or_the_program_that_it_becomes(script, tidying, code):
     workload = behaviour(("sh", "-c", script)).workload
     assert (workload.tidying, workload.tidy_code, workload.ends) == (tidying, code, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "tidying", "code"),
+    [
+        ("sleep infinity", FOREVER, 0),
+        ("stress --cpu 1", FOREVER, 0),
+        ("tail -f /dev/null", FOREVER, 0),
+        ("nginx", 0.0, 0),
+        ("env MODE=a nginx", 0.0, 0),
+        ("agnhost pause", 0.0, 2),
+        ("tini -- sleep infinity", 0.0, 143),
+        ("timeout 1000 sleep infinity", 0.0, 143),
+        ("timeout 1000 nginx", 0.0, 0),
+        ("./server --port 80", 0.0, 143),
+    ],
+)
+def test_sigterm_ends_process_1_by_its_handler_only(words, tidying, code):
+    """pid_namespaces(7); a program that is not known is taken for a server."""
+    workload = behaviour(tuple(words.split())).workload
+    assert (workload.tidying, workload.tidy_code) == (tidying, code)
+
+
+@pytest.mark.parametrize("spec", [{"shareProcessNamespace": True}, {"hostPID": True}])
+def test_sigterm_ends_whatever_is_not_process_1(spec):
+    container = {"name": "c", "image": "busybox", "command": ["sleep", "infinity"]}
+    pod = from_dict({"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}, Pod)
+    workload = workload_of(pod, pod.spec.containers[0])
+    assert (workload.tidying, workload.tidy_code) == (0.0, 143)
 
 
 @pytest.mark.parametrize(

@@ -133,21 +133,45 @@ def test_oom_group_kills_the_whole_cgroup():
     assert {e.process.pid for e in k.exits()} == {first, second}
 
 
+def test_an_idle_cgroup_gets_next_to_nothing_and_keeps_its_weight():
+    k = kernel()
+    idle, other = (k.spawn(Workload((Phase(FOREVER, cpus=1.0),)), path) for path in ("/pods/a", "/pods/b"))
+    k.cgroups.write("/pods/a", "cpu.idle", "1")
+    k.advance(1.0)
+    assert k.processes[idle].rate == pytest.approx(3 / 1027)
+    assert k.cgroups.read("/pods/a", "cpu.weight") == "0"
+    with pytest.raises(CgroupError, match="EINVAL"):
+        k.cgroups.write("/pods/a", "cpu.weight", "50")
+    k.cgroups.write("/pods/a", "cpu.idle", "0")
+    k.advance(1.0)
+    assert (k.processes[idle].rate, k.processes[other].rate) == (0.5, 0.5)
+    assert k.cgroups.read("/pods/a", "cpu.weight") == "100"
+
+
 def test_oom_score_is_what_proc_shows():
     k = kernel()
     pid = k.spawn(eats(512), "/pods/a", oom_score_adj=0)
     assert k.oom_score(pid) == (1000 + 500) * 2 // 3
 
 
-def test_a_process_told_to_end_goes_on_as_it_did_until_then():
+def test_a_process_told_to_end_follows_its_workload_until_then():
     k = kernel()
     pid = k.spawn(Workload((Phase(1.5, cpus=1.0, memory=10 * MI), Phase(FOREVER, memory=500 * MI))), "/pods/a")
     k.advance(1.0)
     k.end_in(pid, 2.0, 143)
     k.advance(1.9)
-    assert (k.processes[pid].rate, k.processes[pid].memory) == (1.0, 10 * MI)
+    assert (k.processes[pid].rate, k.processes[pid].memory) == (0.0, 500 * MI)
     k.advance(0.2)
     assert [(gone.at, gone.code) for gone in k.exits()] == [(3.0, 143)]
+
+
+def test_a_process_told_to_end_may_end_before_by_itself():
+    k = kernel()
+    pid = k.spawn(Workload((Phase(1.5),), exit_code=4), "/pods/a")
+    k.end_in(pid, 2.0, 143)
+    k.end_in(pid, 1.8, 143)
+    k.advance(5.0)
+    assert [(gone.at, gone.code) for gone in k.exits()] == [(1.5, 4)]
 
 
 def test_a_limit_set_below_what_is_in_use_kills_on_v2_and_is_refused_on_v1():

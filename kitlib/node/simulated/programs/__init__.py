@@ -27,6 +27,7 @@ class Behaviour(NamedTuple):
         loop: (start, seconds of a round) of the endless loop; None = no loop.
         output: (seconds since the start, text) of what it writes to standard output and standard error, in order.
         output_loop: (index in `output` of the first line of a round, seconds of a round) of the endless loop.
+        traps: whether its shell has a trap for SIGTERM.
     """
 
     workload: Workload
@@ -34,6 +35,7 @@ class Behaviour(NamedTuple):
     loop: tuple[float, float] | None = None
     output: tuple[tuple[float, str], ...] = ()
     output_loop: tuple[int, float] | None = None
+    traps: bool = False
 
     def files_at(self, seconds: float) -> dict[str, Data | None]:
         """Return path -> content so long after the container's start; None = it was removed, or is not there yet."""

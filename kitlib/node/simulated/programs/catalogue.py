@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kitlib.node.simulated.programs import files, languages, stress, text, waiting
-from kitlib.node.simulated.programs.registry import find, names
+from kitlib.node.simulated.programs.registry import find, names, on_sigterm
 
-__all__ = ["MODULES", "find", "names"]
+__all__ = ["MODULES", "find", "names", "on_sigterm"]
 
 MODULES = (files, languages, stress, text, waiting)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kitlib.node.common.workload import FOREVER, TERMINATED, Phase, Workload, check_workload
+from kitlib.node.common.workload import FOREVER, Phase, Workload, check_workload
 from kitlib.node.simulated.programs import Behaviour, catalogue, note_of
 from kitlib.node.simulated.programs.jobs import together
 from kitlib.node.simulated.programs.recorder import Mount, RecordingMachine
-from kitlib.node.simulated.shell.interpreter import BOMB, SHELLS, Shell
+from kitlib.node.simulated.shell.interpreter import BOMB, Shell
 from kitlib.node.simulated.shell.machine import (
     Bombed,
     Data,
@@ -46,6 +46,7 @@ def follow(
         return Result()
 
     shell = Shell(recorder, catalogue.find, unknown, environment)
+    shell.replaced = True
     name = words[0].rpartition("/")[2]
     code = 0
     try:
@@ -65,7 +66,7 @@ def follow(
     phases, repeats = together(recorder)
     length = sum(phase.seconds for phase in recorder.phases[recorder.repeats or 0 :])
     begins = sum(phase.seconds for phase in recorder.phases[: recorder.repeats or 0])
-    tidying, tidy_code = _tidying(shell, mounts, environment) if name in SHELLS else (0.0, TERMINATED)
+    tidying, tidy_code = _tidying(shell, mounts, environment)
     workload = Workload(
         phases,
         code,
@@ -81,18 +82,24 @@ def follow(
     jobs = [line for job in recorder.jobs for line in job.output]
     output = tuple(sorted([*recorder.output, *jobs], key=lambda one: one[0]))
     loop = (begins, length) if recorder.repeats is not None else None
-    return Behaviour(check_workload(workload), changes, loop, output, None if jobs else recorder.output_loop)
+    output_loop = None if jobs else recorder.output_loop
+    return Behaviour(check_workload(workload), changes, loop, output, output_loop, traps="TERM" in shell.traps)
 
 
 def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:
-    """Return how long the script of a trap takes, and with what code it ends.
+    """Return how long process 1 takes to end after SIGTERM, and with what code.
 
-    One that is empty lets the signal pass unheard, and so does one that does not exit where the script loops for ever.
+    Without a trap the program decides that process 1 has become, if any. A trap that is empty ignores the signal; one
+    that does not exit lets a loop go on. It runs when the foreground command is over, at once only in `wait`; of a loop
+    the rest of a round is neglected.
+
+    Source: POSIX.1-2017, XCU 2.11.
     """
     script = shell.traps.get("TERM")
     if script is None:
-        return 0.0, TERMINATED
-    if not script.strip():
+        code = catalogue.on_sigterm(shell.process)
+        return (FOREVER, 0) if code is None else (0.0, code)
+    if not script.strip() or not (shell.looping or shell.waiting):
         return FOREVER, 0
     machine = RecordingMachine(mounts)
     tidying = Shell(machine, catalogue.find, lambda words, there: Result(), environment, functions=shell)

@@ -7,9 +7,9 @@ exec probes; the modules beside this one register theirs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from kitlib.node.common.workload import IDLE_MEMORY
+from kitlib.node.common.workload import IDLE_MEMORY, TERMINATED
 from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Machine, Program, ProgramError, Result
 from kitlib.node.simulated.swap import WORK
 
@@ -22,18 +22,54 @@ LARGEST = 2**45
 """Bytes that no machine has: memory that grows further grows without end."""
 _SUFFIX = {"": 1, "b": 1, "c": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bckmgtp]?)(i?b)?", re.IGNORECASE)
+GO_EXIT = 2
+"""Exit code of a program in Go without a handler of its own: the runtime's raises the signal again, which the kernel
+discards for process 1, and exits. Source: Go's runtime/signal_unix.go dieFromSignal."""
+REPLACING = ("env", "nice", "nohup", "setsid", "ionice", "stdbuf", "chrt", "taskset")
+"""Programs that become the program that they are given."""
+FORWARDING = ("tini", "dumb-init", "timeout", "sudo")
+"""Programs that pass SIGTERM on to their child."""
 _PROGRAMS: dict[str, Program] = {}
+_ON_SIGTERM: dict[str, int] = {}
 
 
-def program(*names: str) -> Callable[[Program], Program]:
-    """Register a function as the program of these names; a name with a slash is that path alone."""
+def program(*names: str, on_sigterm: int | None = None) -> Callable[[Program], Program]:
+    """Register a function as the program of these names; a name with a slash is that path alone.
+
+    Args:
+        names: the names of the program.
+        on_sigterm: the exit code of the program's own handler of SIGTERM; None = it installs no handler.
+    """
 
     def register(function: Program) -> Program:
         for name in names:
             _PROGRAMS[name] = function
+            if on_sigterm is not None:
+                _ON_SIGTERM[name] = on_sigterm
         return function
 
     return register
+
+
+def on_sigterm(process: Sequence[str]) -> int | None:
+    """Return the exit code with which process 1 ends at SIGTERM; None = it has no handler, so that nothing happens.
+
+    A program that is not known is taken for a server, which has a handler.
+
+    Args:
+        process: the names of the programs that process 1 has become, each started by the one before.
+
+    Source: pid_namespaces(7); kernel/signal.c sig_task_ignored.
+    """
+    passed_on = False
+    for name in process:
+        last = name.rpartition("/")[2]
+        if last in FORWARDING:  # its child is not process 1: the kernel's default action ends it
+            passed_on = True
+        elif last not in REPLACING:
+            code = _ON_SIGTERM.get(name, _ON_SIGTERM.get(last)) if find(name) is not None else TERMINATED
+            return TERMINATED if code is None and passed_on else code
+    return TERMINATED if passed_on else None
 
 
 def find(name: str) -> Program | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kitlib.api.resource import Quantity
 from kitlib.node.common.workload import IDLE_MEMORY, parse_seconds
-from kitlib.node.simulated.programs.registry import COPY, growing, program, size_of
+from kitlib.node.simulated.programs.registry import COPY, GO_EXIT, growing, program, size_of
 from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, NotFollowed, ProgramError, Result
 
 _SHORT = {"-c": "cpu", "-l": "cpu-load", "-m": "vm", "-t": "timeout", "-d": "hdd", "-i": "io"}
@@ -71,7 +71,7 @@ def _load(call: Call, options: Mapping[str, str], *, each: bool) -> Result:
     return Result()
 
 
-@program("stress-ng")
+@program("stress-ng", on_sigterm=0)
 def stress_ng(call: Call) -> Result:
     """Run --cpu N [--cpu-load P], --vm N --vm-bytes B, --hdd N, --timeout T; the workers share --vm-bytes."""
     return _load(call, _options(call.args), each=False)
@@ -89,7 +89,7 @@ def stress(call: Call) -> Result:
     return _load(call, options, each=True)
 
 
-@program("/stress")
+@program("/stress", on_sigterm=GO_EXIT)
 def vish(call: Call) -> Result:
     """Run vish/stress: -cpus N, -mem-total B in portions of -mem-alloc-size with -mem-alloc-sleep between them."""
     options = _options(call.args)
@@ -120,7 +120,7 @@ def memhog(call: Call) -> Result:
     raise ProgramError("usage: memhog [-rN] SIZE")
 
 
-@program("consumer", "resource-consumer")
+@program("consumer", "resource-consumer", on_sigterm=GO_EXIT)
 def consumer(call: Call) -> Result:
     """Run Kubernetes' resource-consumer, which uses nothing before it receives a request."""
     call.machine.spend(FOREVER)

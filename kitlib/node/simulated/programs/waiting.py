@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from kitlib.node.common.workload import parse_seconds
-from kitlib.node.simulated.programs.registry import SMALL, done, options, program
+from kitlib.node.simulated.programs.registry import GO_EXIT, SMALL, done, options, program
 from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Forever, ProgramError, Result, TimeUp
 
 TIMED_OUT = 124
@@ -24,7 +24,7 @@ def sleep(call: Call) -> Result:
     return Result()
 
 
-@program("watch", "top")
+@program("watch", "top", on_sigterm=0)
 def watch(call: Call) -> Result:
     """Show something again and again, with next to no resource use; `top -n` ends."""
     if call.name == "top" and any(word.startswith(("-n", "-bn")) for word in call.args):
@@ -88,7 +88,7 @@ def timeout(call: Call) -> Result:
         machine.deadline = outer
 
 
-@program("pause")
+@program("pause", "/pause", on_sigterm=0)
 def pause(call: Call) -> Result:
     """Run the pause container's program."""
     call.machine.spend(FOREVER, memory=256 * 1024)
@@ -101,6 +101,7 @@ def pause(call: Call) -> Result:
     *("docker-entrypoint.sh", "/docker-entrypoint.sh", "registry", "prometheus", "grafana-server", "sshd", "cron"),
     *("crond", "supervisord", "http-echo", "whoami-server", "nats-server", "consul", "vault", "minio", "kube-proxy"),
     *("echo-server", "hello-app", "guestbook", "metrics-server", "fluentd", "fluent-bit", "logstash", "node_exporter"),
+    on_sigterm=0,
 )
 def server(call: Call) -> Result:
     """Wait as a server without requests."""
@@ -108,11 +109,11 @@ def server(call: Call) -> Result:
     return Result()
 
 
-@program("agnhost", "/agnhost")
+@program("agnhost", "/agnhost", on_sigterm=GO_EXIT)
 def agnhost(call: Call) -> Result:
     """Run the test image of Kubernetes: its servers wait, `pause` as well; `stress` is vish/stress.
 
-    Source: test/images/agnhost.
+    Source: test/images/agnhost; pause.go ends with 2, which the Go runtime does of itself.
     """
     command = call.args[0] if call.args else ""
     if command == "stress":

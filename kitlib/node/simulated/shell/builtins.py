@@ -44,6 +44,8 @@ class ShellState(Protocol):
     traps: dict[str, str]
     code: int
     quitting: bool
+    waiting: bool
+    replaced: bool
     jobs: list[Machine]
 
     def script(self, script: Script, streams: Streams) -> None: ...
@@ -97,6 +99,7 @@ def _set(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
 
 def _wait(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
+    shell.waiting = True
     shell.machine.wait()
     return Result()
 
@@ -104,7 +107,9 @@ def _wait(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 def _exec(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     if not words:
         return Result()
-    shell.traps.clear()
+    for name in [name for name, script in shell.traps.items() if script]:  # what is ignored stays so
+        del shell.traps[name]
+    shell.replaced = True
     for name in [name for name, value in shell.variables.items() if value.size >= KEPT_TEXT]:
         del shell.variables[name]
     shell.machine.hold(0)

@@ -41,6 +41,7 @@ from kitlib.node.simulated.shell.tree import (
     Script,
     ShellSyntaxError,
     Simple,
+    last_command,
 )
 
 SHELLS = ("sh", "bash", "ash", "dash", "zsh", "ksh")
@@ -67,7 +68,10 @@ class Shell:
     Attributes:
         traps: scripts by signal, without SIG; "" = the signal is ignored.
         jobs: the machines of its background jobs; the first one's process id is 2.
-        looping: whether the shell was inside an endless loop when its script was found to run forever.
+        looping: whether its script has a loop, in which a trap runs between two commands.
+        waiting: whether its script has a `wait`, which a signal interrupts.
+        replaced: whether the next program takes the shell's place instead of becoming its child.
+        process: the names of the programs that have taken its place, each started by the one before; empty = none.
     """
 
     def __init__(
@@ -85,13 +89,19 @@ class Shell:
         self._name, self.arguments = name, list(arguments)
         self.functions: dict[str, Compound] = {} if functions is None else functions.functions
         self.traps: dict[str, str] = {}
-        self.looping = False
+        self.looping = self.waiting = self.replaced = False
+        self.process: list[str] = []
+        self._last: Command | None = None
         self.jobs: list[Machine] = []
         self.code, self._steps, self._depth, self.quitting = 0, 0, 0, False
         self._expansion = Expansion(self.variables, self._special, self._substitute)
 
-    def run(self, text: str) -> int:
+    def run(self, text: str, *, last: bool = False) -> int:
         """Run a script.
+
+        Args:
+            text: the script.
+            last: whether the shell ends with it, as with `-c`.
 
         Returns:
             The script's exit code; 2 for one that a shell refuses.
@@ -100,7 +110,7 @@ class Shell:
             Forever: the script runs until it is killed.
         """
         try:
-            self.run_here(text)
+            self.run_here(text, last=last)
         except ShellExit as end:
             return end.code
         except ShellSyntaxError as error:
@@ -110,14 +120,22 @@ class Shell:
             pass
         return self.code
 
-    def run_here(self, text: str) -> None:
+    def run_here(self, text: str, *, last: bool = False) -> None:
         """Run a script as a part of this shell.
+
+        Args:
+            text: the script.
+            last: whether it ends the shell, which without traps becomes the last command instead of starting a child.
 
         Raises:
             ShellExit: the script runs `exit`.
             ShellSyntaxError: a shell refuses the script.
+
+        Source: dash eval.c evalstring, EV_EXIT; bash execute_cmd.c optimize_subshell_command.
         """
-        self.script(parse(text), Streams(self.machine.log, lambda data: self.machine.log(data, error=True)))
+        script = parse(text)
+        self._last = last_command(script) if last else None
+        self.script(script, Streams(self.machine.log, lambda data: self.machine.log(data, error=True)))
 
     def _special(self, name: str) -> str | None:
         if name.isdigit():
@@ -258,6 +276,7 @@ class Shell:
         self.code = 0
 
     def _loop(self, loop: Loop, streams: Streams) -> None:
+        self.looping = True
         if loop.name:
             words = self._expansion.fields(loop.words)[0] if loop.words else list(self.arguments)
             for word in words:
@@ -267,21 +286,17 @@ class Shell:
             return
         while True:
             mark, before = self.machine.mark(), self._state()
-            try:
-                self._condition(loop.condition, streams)
-                if bool(self.code) != loop.until:
-                    self.code = 0
-                    return
-                if not self._round(loop.body, streams):
-                    return
-                self._steps += 1
-                changed = self._state() != before
-                if self._steps > MAX_STEPS:
-                    self.machine.spend(FOREVER, cpus=1.0)
-                self.machine.repeat(mark, changed)
-            except Forever:
-                self.looping = True
-                raise
+            self._condition(loop.condition, streams)
+            if bool(self.code) != loop.until:
+                self.code = 0
+                return
+            if not self._round(loop.body, streams):
+                return
+            self._steps += 1
+            changed = self._state() != before
+            if self._steps > MAX_STEPS:
+                self.machine.spend(FOREVER, cpus=1.0)
+            self.machine.repeat(mark, changed)
 
     def _round(self, body: Script, streams: Streams) -> bool:
         """Run a loop's body once; whether the loop goes on."""
@@ -344,6 +359,7 @@ class Shell:
                 self._assign(name, self._expansion.value(word))
             streams, stdin = self._redirected(command.redirections, streams, stdin)
             if words:
+                self.replaced |= command is self._last and not self.traps
                 result = self.invoke(words, streams, stdin, more)
                 streams.take(result)
                 self.code = result.code
@@ -395,6 +411,8 @@ class Shell:
             return self._shell(name, words[1:], machine, environment, stdin)
         found = self._programs(words[0])
         machine.enter(name)
+        if self.replaced:
+            self.process.append(words[0])
         if found is None:
             return self._unknown(words, machine)
         return found(Call(name, list(words[1:]), stdin, machine, environment, self.program))
@@ -421,9 +439,9 @@ class Shell:
         inner = Shell(machine, self._programs, self._unknown, environment, *([rest[0], rest[1:]] if rest else [name]))
         inner._depth, inner.quitting = self._depth + 1, quitting
         try:
-            code = inner.run(text)
-        except Forever:
-            self.looping |= inner.looping
-            self.traps.update(inner.traps)
-            raise
+            code = inner.run(text, last=not reads)
+        finally:
+            if self.replaced:
+                self.looping, self.waiting = inner.looping, inner.waiting
+                self.traps, self.process = inner.traps, [*self.process, *inner.process]
         return Result(code=code)

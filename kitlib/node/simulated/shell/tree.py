@@ -96,3 +96,12 @@ class Case(NamedTuple):
 
 Command = Simple | Compound | Loop | If | Case
 Script = tuple[AndOr, ...]
+
+
+def last_command(script: Script) -> Command | None:
+    """Return the command that a shell without traps becomes at the end of its script; None = it starts a child."""
+    last = script[-1] if script else None
+    if last is None or last.background:
+        return None
+    pipeline = last.steps[-1][1]
+    return pipeline.commands[0] if len(pipeline.commands) == 1 and not pipeline.inverted else None
