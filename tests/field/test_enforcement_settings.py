@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from tests.field.test_enforcement import MI, pod, read, simulated
+from tests.field.test_enforcement import GI, MI, pod, read, simulated
 
 STATIC = ("--cpu-manager-policy=static", "--reserved-cpus=0,16")
 
@@ -130,3 +131,27 @@ def test_a_deferred_resize_is_done_once_there_is_room() -> None:
         cluster.advance(15)
         assert not [one for one in cluster.pod("b").status.conditions if "Resize" in one.type]
         assert read(cluster, "b", "cpu.weight") == "157"
+
+
+@pytest.mark.parametrize("made", [(), ("/system.slice",)], ids=["by systemd", "by the administrator"])
+def test_systemd_makes_its_slices_not_in_every_hierarchy_of_version_1(made: tuple[str, ...]) -> None:
+    """Row 21: kubernetes#125763. Both paths are in the message; an administrator who makes them lets it start."""
+    settings = {
+        "cgroupDriver": "systemd",
+        "failCgroupV1": False,
+        "systemReserved": {"memory": "1Gi"},
+        "systemReservedCgroup": "/system",
+        "enforceNodeAllocatable": ["pods", "system-reserved"],
+    }
+    if made:
+        with simulated(version=1, kubelet=settings, cgroups=made) as cluster:
+            assert cluster.node().read("/system.slice", "memory.limit_in_bytes") == str(GI)
+        return
+    paths = "/sys/fs/cgroup/cpuset/system.slice, /sys/fs/cgroup/hugetlb/system.slice"
+    with pytest.raises(KitError) as refused:
+        simulated(version=1, kubelet=settings)
+    why = f'cgroup ["system"] has some missing paths: {paths}'
+    assert f'Failed to enforce System Reserved Cgroup Limits on "/system": {why}' in str(refused.value)
+    settings["cgroupDriver"] = "cgroupfs"
+    with pytest.raises(KitError, match="/sys/fs/cgroup/cpu/system, /sys/fs/cgroup/cpuacct/system"):
+        simulated(version=1, kubelet=settings)

@@ -21,6 +21,8 @@ from kitlib.kubelet.config.machine import PAGE_SIZE
 from kitlib.kubelet.config.settings import Driver
 
 Version = Literal[1, 2]
+V1_HIERARCHIES = ("cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd")
+"""The hierarchies in which a cgroup must exist for the kubelet. Source: cgroupV1impl.Validate."""
 Kind = Literal["root", "kubepods", "qos", "pod", "sandbox", "container", "inner", "reserved", "daemon", "system"]
 Path = str | CgroupName
 

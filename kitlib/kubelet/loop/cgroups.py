@@ -49,10 +49,6 @@ _ACTORS = {
 """Kind of a cgroup -> the part of the kubelet that writes it, and its function."""
 
 
-V1_HIERARCHIES = ("cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd")
-"""In which of them a cgroup must be there. Source: kubelet cgroupV1impl.Validate."""
-
-
 @dataclass
 class _Pod:
     """A pod's cgroups: all that it may have, and those that are there."""
@@ -114,19 +110,21 @@ class CgroupManager:
         """
         rules, settings = self._rules, self._rules.settings
         root = parse_cgroupfs(settings.cgroup_root)
-        if root and not self._cgroups.exists(rules.path(root)):
-            raise SettingsError([f"invalid configuration: {self._missing(root)}"])
+        absent = self._cgroups.absent(rules.path(root)) if root else ()
+        if absent:
+            raise SettingsError([f"invalid configuration: {self._missing(root, absent)}"])
         for which, path in (("System", settings.system_reserved_cgroup), ("Kube", settings.kube_reserved_cgroup)):
             name = parse_path(path, rules.driver)
             enforced = any(one.startswith(f"{which.lower()}-") for one in settings.enforce_node_allocatable)
-            if path and enforced and not self._cgroups.exists(rules.path(name)):
-                text = f'Failed to enforce {which} Reserved Cgroup Limits on "{path}": {self._missing(name)}'
+            absent = self._cgroups.absent(rules.path(name)) if path and enforced else ()
+            if absent:
+                text = f'Failed to enforce {which} Reserved Cgroup Limits on "{path}": {self._missing(name, absent)}'
                 raise SettingsError([text])
 
-    def _missing(self, name: CgroupName) -> str:
+    def _missing(self, name: CgroupName, absent: Sequence[str]) -> str:
         path, listed = self._rules.path(name), " ".join(f'"{part}"' for part in name)
         if self._cgroups.version == 1:
-            places = ", ".join(f"{MOUNT}/{hierarchy}{path}" for hierarchy in V1_HIERARCHIES)
+            places = ", ".join(f"{MOUNT}/{hierarchy}{path}" for hierarchy in absent)
             return f"cgroup [{listed}] has some missing paths: {places}"
         where = f"{MOUNT}{path}/cgroup.controllers"
         return f"could not read controllers for cgroup [{listed}]: open {where}: no such file or directory"

@@ -38,6 +38,10 @@ class CgroupFS(Protocol):
         """Whether there is such a cgroup."""
         ...
 
+    def absent(self, path: str) -> Sequence[str]:
+        """Return the hierarchies of cgroup v1 without such a cgroup; on v2 all stand in one, named ""."""
+        ...
+
     def makedirs(self, path: str) -> None:
         """Make a cgroup and those above it, with all controllers; nothing where it exists."""
         ...

@@ -14,11 +14,11 @@ import errno
 import os
 import time
 from _thread import start_new_thread
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.cm.cgroup_tree import V1_HIERARCHIES, Cgroup, CgroupFile, CgroupTree, Version, controller_of
 from kitlib.kubelet.config.settings import Driver
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.real import mounts
@@ -116,6 +116,11 @@ class RealCgroupFS:
     def exists(self, path: str) -> bool:
         """Whether there is such a cgroup."""
         return any(os.path.isdir(root + path) for root in self.roots)
+
+    def absent(self, path: str) -> Sequence[str]:
+        """Return the hierarchies without such a cgroup."""
+        mounted = {name: root for name, root in self.hierarchies.items() if name in (*V1_HIERARCHIES, "")}
+        return [name for name, root in sorted(mounted.items()) if not os.path.isdir(root + path)]
 
     def makedirs(self, path: str) -> None:
         """Make a cgroup and those above it, with all controllers.

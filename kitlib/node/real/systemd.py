@@ -192,6 +192,10 @@ class SystemdCgroupFS:
         """Write a file."""
         self.files.write(path, file, value)
 
+    def absent(self, path: str) -> Sequence[str]:
+        """Return the hierarchies without such a cgroup."""
+        return self.files.absent(path)
+
     def lacks(self, file: str) -> bool:
         """Whether no cgroup of this node has such a file."""
         return self.files.lacks(file)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from kitlib.kubelet.cm.cgroup_files import memory_order
-from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.cm.cgroup_tree import V1_HIERARCHIES, Cgroup, CgroupFile, CgroupTree, Version, controller_of
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.util.cpuset import format_cpus
@@ -99,6 +99,8 @@ class SimulatedCgroupFS:
         self._place: dict[int, str] = {}
         self._touched: set[str] = set()
         self._effective: dict[str, frozenset[int]] = {}
+        self.partial: dict[str, Sequence[str]] = {}
+        """Cgroup -> the hierarchies of v1 in which the manager that made it makes none."""
         self.on_attach: Callable[[int, str], None] | None = None
         """Called when a process has been moved by hand: its id, and the cgroup it stands in now."""
         self.on_remove: Callable[[str], None] | None = None
@@ -117,6 +119,12 @@ class SimulatedCgroupFS:
     def exists(self, path: str) -> bool:
         """Whether there is such a cgroup."""
         return path in self._directories
+
+    def absent(self, path: str) -> Sequence[str]:
+        """Return the hierarchies without such a cgroup."""
+        if path in self._directories:
+            return self.partial.get(path, ())
+        return V1_HIERARCHIES if self.version == 1 else ("",)
 
     def paths(self) -> Iterator[str]:
         """Every cgroup, parents before children."""

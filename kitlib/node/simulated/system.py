@@ -25,6 +25,9 @@ class Daemon(NamedTuple):
 DAEMONS = (Daemon(KUBELET, 64 * 2**20), Daemon("containerd", 48 * 2**20, -999))
 """What runs beside the pods; the kubelet sets its own score when it starts, containerd's service has it declared."""
 
+NOT_OF_SYSTEMD = ("cpuset", "hugetlb")
+"""Hierarchies of cgroup v1 in which systemd makes no cgroups. Source: systemd cgroup-util.h, CGroupController."""
+
 
 class SimulatedSystem:
     """Implements `kitlib.kubelet.loop.system.System`.
@@ -40,6 +43,9 @@ class SimulatedSystem:
         self._pids = []
         for daemon in DAEMONS:
             path = f"/system.slice/{daemon.name}.service" if self.systemd else "/"
+            if self.systemd and kernel.version == 1:
+                new = [one for one in ("/system.slice", path) if not kernel.cgroups.exists(one)]
+                kernel.cgroups.partial |= dict.fromkeys(new, NOT_OF_SYSTEMD)
             kernel.cgroups.makedirs(path)
             workload = Workload((Phase(FOREVER, memory=daemon.memory),), name=daemon.name)
             self._pids.append(kernel.spawn(workload, path, daemon.oom_score_adj))

@@ -46,6 +46,14 @@ def test_each_file_stands_in_its_controllers_hierarchy(one: RealCgroupFS) -> Non
     assert not one.exists("/kubepods/burstable")
 
 
+def test_the_hierarchies_without_a_cgroup_are_named(one: RealCgroupFS, two: RealCgroupFS) -> None:
+    Path(one.hierarchies["memory"], "system.slice").mkdir()
+    assert list(one.absent("/system.slice")) == ["cpu", "pids"]
+    one.makedirs("/system.slice")
+    assert list(one.absent("/system.slice")) == []
+    assert list(two.absent("/system.slice")) == [""]
+
+
 def test_a_controller_that_the_node_has_not_is_named(one: RealCgroupFS) -> None:
     with pytest.raises(CgroupError, match="no hugetlb controller"):
         one.read("/", "hugetlb.2MB.limit_in_bytes")
