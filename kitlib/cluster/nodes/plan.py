@@ -31,7 +31,7 @@ from kitlib.kubelet.images.image_gc import Image
 CPUS, MEMORY = 4, "8Gi"
 _MACHINE = (
     *("swap", "huge_pages", "ephemeral_storage", "image_storage", "max_pid", "topology"),
-    *("numa_memory", "numa_distances", "page_size", "cgroups"),
+    *("numa_memory", "numa_distances", "page_size", "cgroups", "apparmor"),
 )
 _WORDS = {
     *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),

@@ -94,6 +94,7 @@ class MachineInfo:
         numa_distances: NUMA node -> its distances to all nodes; empty means 10 to itself and 20 to any other.
         page_size: bytes of an ordinary page.
         cgroups: paths of the cgroups that its administrator made before the kubelet starts, `("/sys",)`.
+        apparmor: whether its kernel enforces AppArmor profiles.
     """
 
     cores: int
@@ -108,6 +109,7 @@ class MachineInfo:
     numa_distances: dict[int, tuple[int, ...]] = field(default_factory=dict)
     page_size: int = PAGE_SIZE
     cgroups: tuple[str, ...] = ()
+    apparmor: bool = True
 
     def __post_init__(self) -> None:
         if self.cores < 1:

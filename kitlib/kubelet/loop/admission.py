@@ -1,7 +1,7 @@
 """Decides whether a pod that is bound to the node may start there: pressure, resource managers, free resources.
 
 Handlers are asked in this order: eviction, sysctls, topology manager with CPU, memory and devices, then the predicates
-(platform, resources, affinity, name, ports, taints).
+(platform, resources, affinity, name, ports, taints), AppArmor, features.
 
 Source: kubelet NewMainKubelet (handlers), allocation.manager.canAdmitPod, eviction managerImpl.Admit, cm's allocate
 handler, lifecycle predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionHandler.
@@ -22,8 +22,6 @@ from kitlib.kubelet.loop.eviction import EvictionManager
 from kitlib.kubelet.loop.interfaces import Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.predicate import PodRefusal, check_platform, general_filter, node_of
-from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt
-from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl
 from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
@@ -79,9 +77,13 @@ class Admission:
         pressure = self._eviction.admit(pod)
         if pressure:
             return PodRefusal("Evicted", pressure)
-        sysctl = forbidden_sysctl(pod, self._config.settings.allowed_unsafe_sysctls, self._config.gates)
-        if sysctl:
-            return PodRefusal(FORBIDDEN, sysctl)
+        context = pod.spec.security_context
+        if context is not None and context.sysctls:
+            from kitlib.kubelet.loop.sysctls import FORBIDDEN, forbidden_sysctl  # loaded with the first sysctl
+
+            sysctl = forbidden_sysctl(pod, self._config.settings.allowed_unsafe_sysctls, self._config.gates)
+            if sysctl:
+                return PodRefusal(FORBIDDEN, sysctl)
         try:
             self._managers.admit(pod)
         except AdmissionProblem as problem:
@@ -95,7 +97,12 @@ class Admission:
             return refused
         requests = pod_requests(pod, release=self._config.gates)
         worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
-        refused = self._make_room(worker, workers, node, preempt) or self._lacks_features(worker)
+        refused = self._make_room(worker, workers, node, preempt)
+        if refused is None and not self._config.machine.apparmor:
+            from kitlib.kubelet.loop.apparmor import refuse_profiles  # loaded on machines without it
+
+            refused = refuse_profiles(pod)
+        refused = refused or self._lacks_features(worker)
         if refused is not None:
             return refused
         self.count(worker, 1)
@@ -153,6 +160,8 @@ class Admission:
             return refused or other
         if other is not None or refused is None:
             return other
+        from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt  # for a critical pod
+
         running = {one.pod.metadata.uid: one for one in workers if one.counted}
         try:
             pods = [one.pod for one in running.values()]

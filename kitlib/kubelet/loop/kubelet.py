@@ -19,7 +19,6 @@ from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
-from kitlib.kubelet.loop import preemption
 from kitlib.kubelet.loop.admission import Admission, WaitingStaticPods
 from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.cgroups import CgroupManager
@@ -287,6 +286,8 @@ class Kubelet:
 
     def _preempt(self, worker: PodWorker) -> None:
         """End a pod so that a critical one fits. Source: evictPodsToFreeRequests."""
+        from kitlib.kubelet.loop import preemption  # loaded with the first critical pod that lacks room
+
         grace = float(worker.pod.spec.termination_grace_period_seconds or 0)
         self.reports.event(worker.pod, "Warning", preemption.REASON, preemption.MESSAGE)
         self.timeline.note("preemption", "preempting", worker.pod.key, "", "evictPodsToFreeRequests")
