@@ -165,7 +165,7 @@ def _style() -> str:
 def _rules() -> Iterator[str]:
     yield ":root{color-scheme:light dark;" + "".join(f"--kit-{name}:{value};" for name, value in LIGHT.items()) + "}"
     dark = "".join(f"--kit-{name}:{value};" for name, value in DARK.items())
-    yield f"@media (prefers-color-scheme:dark) and (not print){{:root{{{dark}}}}}"
+    yield f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
     yield (
         f"body{{font:{BODY}px/1.5 system-ui,sans-serif;color:var(--kit-ink);background:var(--kit-ground);margin:0}}"
         "main{max-width:76em;margin:0 auto;padding:16px}h1{font-size:24px}"

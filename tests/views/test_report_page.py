@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 from kitlib.advisor.report import report
 from kitlib.views.report_page import ROW_LIMIT, as_html, as_markdown
+from kitlib.views.tokens import DARK
 from tests.advisor.dumps import dump, node, pod
 
 HOSTILE = '<script>alert(1)</script>" onload=x | `b` [l](http://e)'
@@ -50,6 +51,12 @@ def test_names_are_hidden_everywhere() -> None:
     found = report(dump(node("secretnode"), pod("secretpod", cpu="9")))
     for page in (as_html, as_markdown):
         assert "secret" not in page(found, lambda text: re.sub(r"secret\w+", "hidden", text))
+
+
+def test_a_dark_screen_gets_the_dark_tokens_and_paper_the_light_ones() -> None:
+    page = as_html(report(dump(node("n1"))))
+    (dark,) = re.findall(r"@media ([^{]+){:root{[^}]*--kit-ground:" + DARK["ground"], page)
+    assert dark == "screen and (prefers-color-scheme:dark)"
 
 
 def test_long_tables_say_what_is_left_out() -> None:
