@@ -172,3 +172,19 @@ def test_the_pod_goes_that_fills_the_disk_that_is_short(dedicated: bool, signal:
     seen = {signal: Observation(50 * MI, 1024 * MI)}
     found = made.look(0, seen, [pod("logs"), pod("layers"), pod("both")], lambda: stats)
     assert found is not None and found.pod.metadata.name == first
+
+
+@pytest.mark.parametrize(
+    ("rootfs", "logs", "exceeds"),
+    [(11, None, True), (None, 11, True), (6, 5, True), (5, 5, False), (None, None, False)],
+)
+def test_layers_and_logs_of_a_container_together_count_against_its_limit(
+    rootfs: int | None, logs: int | None, exceeds: bool
+) -> None:
+    """The limits of both containers together are far away. Source: containerEphemeralStorageLimitEviction."""
+    limits = [{"limits": {"ephemeral-storage": amount}} for amount in ("10Mi", "1Gi")]
+    made = pod("w", storage="10Mi", containers=[{"name": n, "resources": r} for n, r in zip("cd", limits, strict=True)])
+    used = ContainerStats("c", rootfs=rootfs and rootfs * MI, logs=logs and logs * MI)
+    found = manager(HARD).look(0, {}, [made], lambda: {"w": PodStats(containers=(used,))})
+    message = 'Container c exceeded its local ephemeral storage limit "10Mi". '
+    assert (found.message if found is not None else "") == (message if exceeds else "")

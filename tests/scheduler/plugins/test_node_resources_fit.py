@@ -6,19 +6,24 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Node, Pod
+from kitlib.api.release import Release
+from kitlib.scheduler.framework.events import NODE, POD
+from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.snapshot import Snapshot
+from kitlib.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
 
-NODE = {"name": "a", "allocatable": {"cpu": "2", "memory": "1Gi", "pods": "2", "example.com/gpu": "1"}}
+A_NODE = {"name": "a", "allocatable": {"cpu": "2", "memory": "1Gi", "pods": "2", "example.com/gpu": "1"}}
 
 
 def reasons(requests: dict[str, str], standing: int = 0, release: str = "1.36", **spec: Any) -> list[str]:
     pods = [pod_of({"name": f"s{i}", "node": "a", "cpu": "500m"}) for i in range(standing)]
     pod: Pod = pod_of({"name": "p", "requests": requests, "spec": spec})
-    return list(Scheduler([node_of(NODE)], pods, release=release).explain(pod).reasons_of("a"))
+    return list(Scheduler([node_of(A_NODE)], pods, release=release).explain(pod).reasons_of("a"))
 
 
 @pytest.mark.parametrize(
@@ -111,3 +116,52 @@ def test_the_balanced_score_compares_with_the_node_before() -> None:
     is (100 - 87 + 50) // 2 + 50 = 81. Source: balanced_allocation.go balancedResourceScorer.
     """
     assert scores("NodeResourcesBalancedAllocation", {}, {"cpu": "1"}) == [81, 81, 75]
+
+
+def hint(resource: str) -> Any:
+    """Return the queueing hint of NodeResourcesFit for events of pods or nodes."""
+    context = Context(Snapshot(), Release("1.36"))
+    return next(hint for event, hint in NodeResourcesFit().events_to_register(context) if event.resource == resource)
+
+
+def sized(cpu: str, memory: str = "1Gi", name: str = "a") -> Node:
+    made: Node = node_of({"name": name, "allocatable": {"cpu": cpu, "memory": memory, "pods": "9"}})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "woken"),
+    [
+        (None, sized("2"), True),
+        (None, sized("1"), False),
+        (sized("1"), sized("2"), True),
+        (sized("2"), sized("2"), False),
+        (sized("3"), sized("2"), False),
+        (sized("2"), sized("2", "2Gi"), False),
+        (sized("1"), sized("1900m"), False),
+    ],
+    ids=["added", "added, small", "grown", "as before", "shrunk", "grown in what is not asked for", "still small"],
+)
+def test_a_node_with_more_room_than_before_brings_a_pod_back(old: Node | None, new: Node, woken: bool) -> None:
+    """Source: noderesources isSchedulableAfterNodeChange."""
+    assert hint(NODE)(pod_of({"name": "p", "requests": {"cpu": "2"}}), old, new) is woken
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "woken"),
+    [
+        ({"node": "a", "requests": {"cpu": "1"}}, None, True),
+        ({"requests": {"cpu": "1"}}, None, False),
+        ({"node": "a", "requests": {"cpu": "2"}}, {"node": "a", "requests": {"cpu": "1"}}, True),
+        ({"node": "a", "requests": {"cpu": "1"}}, {"node": "a", "requests": {"cpu": "1"}}, False),
+        ({"node": "a", "requests": {"cpu": "1"}}, {"node": "a", "requests": {"memory": "1Gi"}}, True),
+        ({"node": "a", "requests": {"memory": "2Gi"}}, {"node": "a", "requests": {"memory": "1Gi"}}, False),
+        ({"requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}, False),
+    ],
+    ids=["gone", "gone, never placed", "needs less", "as before", "needs none", "less of other things", "not placed"],
+)
+def test_a_pod_that_needs_less_brings_another_back(old: dict[str, Any], new: Any, woken: bool) -> None:
+    """Source: noderesources isSchedulableAfterPodEvent."""
+    waiting = pod_of({"name": "p", "requests": {"cpu": "2"}})
+    after = pod_of({"name": "other", **new}) if new is not None else None
+    assert hint(POD)(waiting, pod_of({"name": "other", **old}), after) is woken

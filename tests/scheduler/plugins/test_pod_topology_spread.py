@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Node, Pod, Taint
+from kitlib.api.release import Release
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.events import NODE, POD
+from kitlib.scheduler.framework.plugin import Context
+from kitlib.scheduler.framework.snapshot import Snapshot
+from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
@@ -193,3 +198,80 @@ def test_where_no_domain_counts_the_pod_itself_is_the_whole_skew(
     pod: Pod = pod_of({"name": "p", "cpu": "1m", "labels": labels, "spec": wanted})
     decision = Scheduler([node_of(one) for one in THREE_ZONES], [], release="1.36", profile=off).explain(pod)
     assert (decision.feasible == ["a1", "a2", "b1"]) is feasible, decision.message
+
+
+OWN_DEFAULT = {"maxSkew": 2, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (None, [(HOST, 3), (ZONE, 5)]),
+        ({"defaultingType": "System"}, [(HOST, 3), (ZONE, 5)]),
+        ({"defaultingType": "List"}, []),
+        ({"defaultingType": "List", "defaultConstraints": [OWN_DEFAULT]}, [(ZONE, 2)]),
+    ],
+)
+def test_which_constraints_pods_without_any_get(arguments: Any, expected: list[tuple[str, int]]) -> None:
+    """Source: podtopologyspread systemDefaultConstraints, PodTopologySpreadArgs."""
+    plugin = PodTopologySpread(arguments)
+    assert [(one.topology_key, one.max_skew) for one in plugin.defaults] == expected
+
+
+def labelled(value: str | None, *, taint: bool = False) -> Node:
+    data = {"name": "a", "labels": {ZONE: value} if value else {}}
+    made: Node = node_of(data)
+    made.spec.taints = [Taint(key="k", effect="NoSchedule")] if taint else []
+    return made
+
+
+def woken(resource: str, old: Any, new: Any) -> bool:
+    """Return what the plugin's queueing hint says of an event, for a pod with one hard constraint."""
+    context = Context(Snapshot(), Release("1.36"))
+    waiting = pod_of({"name": "p", "labels": APP, "spec": {"topologySpreadConstraints": [constraint()]}})
+    hints = PodTopologySpread().events_to_register(context)
+    hint: Any = next(hint for event, hint in hints if event.resource == resource)
+    return bool(hint(waiting, old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, labelled("z1"), True),
+        (None, labelled(None), False),
+        (labelled("z1"), None, True),
+        (labelled(None), None, False),
+        (labelled("z1"), labelled("z2"), True),
+        (labelled("z1"), labelled("z1"), False),
+        (labelled("z1"), labelled(None), True),
+        (labelled("z1", taint=True), labelled("z1"), True),
+        (labelled(None, taint=True), labelled(None), False),
+    ],
+)
+def test_a_node_of_a_domain_that_comes_goes_or_changes_brings_a_pod_back(
+    old: Node | None, new: Node | None, expected: bool
+) -> None:
+    """Source: podtopologyspread isSchedulableAfterNodeChange."""
+    assert woken(NODE, old, new) is expected
+
+
+OTHER = {"name": "o", "node": "a"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, OTHER | {"labels": APP}, True),
+        (OTHER | {"labels": APP}, None, True),
+        (None, OTHER, False),
+        (OTHER, OTHER | {"labels": APP}, True),
+        (OTHER | {"labels": APP}, OTHER | {"labels": APP | {"rev": "2"}}, False),
+        (None, OTHER | {"labels": APP, "namespace": "elsewhere"}, False),
+    ],
+)
+def test_a_pod_that_is_counted_and_comes_goes_or_changes_brings_another_back(
+    old: Any, new: Any, expected: bool
+) -> None:
+    """Source: podtopologyspread isSchedulableAfterPodChange."""
+    before, after = (pod_of(one) if one is not None else None for one in (old, new))
+    assert woken(POD, before, after) is expected

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
 from kitlib.kubelet.cm.cpumanager.state import CPUManagerError, SMTAlignmentError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
@@ -156,3 +158,22 @@ def test_hints_name_every_set_of_nodes_and_prefer_the_smallest() -> None:
     assert [str(h) for h in policy.hints(large, large.spec.containers[0]) or ()] == ["[0 1] true"]
     shared = pod("b", "500m")
     assert policy.hints(shared, shared.spec.containers[0]) is None
+
+
+def test_a_pod_with_resources_of_its_own_is_given_its_processors_once() -> None:
+    """Source: staticPolicy.AllocatePod: a pod that is in the state already keeps what it has."""
+    gates = {"PodLevelResourceManagers": True, "PodLevelResources": True}
+    policy = StaticPolicy(machine(), 1, [0], release=Release("1.36").with_gates(gates))
+    made = pod("p", "1", "1")
+    made.spec.resources = deepcopy(made.spec.containers[0].resources)
+    for amounts in (made.spec.resources.requests, made.spec.resources.limits):
+        amounts["cpu"], amounts["memory"] = Quantity.parse("3"), Quantity.parse("256Mi")
+    policy.allocate_pod(made)
+    given, left = policy.state.pods["p"], policy.state.default
+    assert len(given) == 3 and not given & left and len(left) == 5
+    assert {name: len(cpus) for name, cpus in policy.state.assignments["p"].items()} == {"c0": 1, "c1": 1}
+    policy.allocate_pod(made)
+    assert (policy.state.pods["p"], policy.state.default) == (given, left)
+    for name in ("c0", "c1"):
+        policy.remove("p", name)
+    assert policy.state.default == given | left and not policy.state.pods
