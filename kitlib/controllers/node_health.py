@@ -21,7 +21,9 @@ NODE_STARTUP_GRACE_PERIOD = 60.0
 
 def monitor_grace_period(release: Release) -> float:
     """Return the seconds of silence after which a node is Unknown. Source: --node-monitor-grace-period."""
-    return float(release.default("nodeMonitorGracePeriodSeconds"))
+    seconds = release.default("nodeMonitorGracePeriodSeconds")
+    assert isinstance(seconds, int)
+    return float(seconds)
 
 
 @dataclass
