@@ -63,15 +63,16 @@ class Accept(NamedTuple):
     protobuf: bool = False
 
 
-def accepted(header: str, *, custom: bool = False) -> Accept:
+def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accept:
     """Return the first form of an Accept header that is served here; JSON where it names none.
 
     Args:
         header: media types in the order of the client's preference.
         custom: whether the objects are of a custom kind, which has no protobuf; nor has a Table.
+        shaped: whether the answer can be a Table or bare metadata; a review cannot.
 
     Raises:
-        StatusError: 406 where the client takes protobuf only.
+        StatusError: 406 where the client takes only forms that are not served.
 
     Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType.
     """
@@ -81,7 +82,7 @@ def accepted(header: str, *, custom: bool = False) -> Accept:
         options = dict(part.split("=", 1) for part in parts[1:] if "=" in part)
         shape = options.get("as", "").removesuffix("List")
         protobuf = parts[0] == PROTOBUF
-        if protobuf and (shape == "Table" or (custom and shape != _PARTIAL)):
+        if (shape and not shaped) or (protobuf and (shape == "Table" or (custom and shape != _PARTIAL))):
             refused = True
             continue
         if (protobuf or parts[0] == JSON) and shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
@@ -177,7 +178,8 @@ class Dispatcher:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         review = reviews.answer(target, request, self.authorizer, self.users)
         if review is not None:
-            return _negotiated(201, review, request)
+            accept = accepted(request.headers.get("accept", ""), shaped=False)
+            return _encoded(201, review, protobuf=accept.protobuf)
         served = self.rest.resources.find(target.group, target.version, target.plural)
         if served is None:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")

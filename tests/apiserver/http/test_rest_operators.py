@@ -168,3 +168,14 @@ def test_stored_kinds_have_the_subresources_of_an_api_server(
 ) -> None:
     rows = {one["name"] for one in call("GET", f"/apis/{path}")[1]["resources"]}
     assert {name.partition("/")[2] for name in rows if name.startswith(f"{kind}/")} == subresources
+
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+def test_a_review_is_no_table(call: Any) -> None:
+    review = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    only = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    code, status = call("POST", REVIEWS, review, accept=only)
+    assert (code, status["reason"]) == (406, "NotAcceptable")
+    assert call("POST", REVIEWS, review, accept=f"{only},application/json")[1]["status"]["allowed"] is True
