@@ -73,3 +73,12 @@ def test_the_smallest_raw_score_becomes_100() -> None:
     """100 * (high + low - score) / high; 100 for all where nothing counts. Source: NormalizeScore."""
     assert between(np.array([4, 2, 3]), 2, 4).tolist() == [50, 100, 75]
     assert between(np.array([0, 0]), 0, 0).tolist() == [100, 100]
+
+
+@pytest.mark.parametrize(("eligible", "smallest"), [([0, 1, 2], 1), ([0, 2], 3)])
+def test_the_smallest_count_is_looked_for_among_eligible_hosts(eligible: list[int], smallest: int) -> None:
+    """Every row is a domain of its own here; a host that the pod cannot use is not eligible."""
+    constraint = Constraint(1, HOSTNAME, LabelSelectorMatcher(LabelSelector()), 1, False, False)
+    rows = np.arange(3)
+    domains = Domains(constraint, rows.astype(np.int32), 3, rows, np.array(eligible, np.int64), 1, hosts=True)
+    assert domains.smallest(np.array([3, 1, 4])) == smallest
