@@ -43,7 +43,7 @@ def _no_thread(*arguments: Any, **named: Any) -> None:
     raise RuntimeError("can't start new thread")
 
 
-_thread.start_new_thread = _thread.start_new = _no_thread
+_thread.start_new_thread = _thread.start_new = _thread.start_joinable_thread = _no_thread  # the last since 3.13
 for name in ("grp", "pwd"):  # Python 3.13's site imports them
     sys.modules.pop(name, None)
 loaded = sorted(MISSING.intersection(sys.modules))
