@@ -91,19 +91,17 @@ class Lesson:
     def __init__(
         self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None, answers: str = ""
     ) -> None:
-        self.name = name
+        self.name, self._content = name, content(name)
         self.kernel, self.why = choose_kernel(nodes)
         self.why, self._because = because or self.why, because
         self.as_pods = real_nodes.as_pods(nodes)
         self._by_hand = (nodes or os.environ.get("KITLIB_NODES") or "auto") != "auto"
         register()
         self._progress = progress or Progress()
-        self._content = content(name)
         self._questions: dict[str, Prediction] = {}
         self._cluster: Any = None
         self._stages: list[Any] = []
-        self._tally, self._compared = Tally(), set[str]()
-        self._told: set[str] = set()
+        self._tally, self._compared, self._told = Tally(), set[str](), set[str]()
         self._served: kubectl.Served | None = None
         self._progress.opened(name)
         self._gate = OutputGate(self._questions, shows_all(answers))
@@ -269,6 +267,7 @@ class Lesson:
             unit=asked.unit,
             tolerance=asked.tolerance,
             progress=self._progress,
+            written=key in self._content.written,
         )
         self._questions[key] = made
         self._gate.close(made)

@@ -71,6 +71,7 @@ class Prediction:
         unit: unit of the number, shown behind the field.
         tolerance: how far off a number may be, as a part of the observed value (0.05 = 5%).
         progress: where the answer is kept.
+        written: whether the sentence and the choices stand in the notebook above it too; they are not shown twice then.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class Prediction:
         unit: str = "",
         tolerance: float = 0.0,
         progress: Progress | None = None,
+        written: bool = False,
     ) -> None:
         self.lab, self.key, self.question = lab, key, question
+        self.written = written
         self.choices = list(choices) if choices is not None else None
         self.unit, self.tolerance = unit, tolerance
         self.progress = progress or Progress()
@@ -270,7 +273,9 @@ def question_box(prediction: Prediction, told: Reveal | None = None) -> Any:
 
     prediction.when_answered(show)
     control.observe(keep, "value")
-    question = ipw.HTML(f"<p><b>Predict:</b> {html.escape(prediction.question)}</p>")
+    again = told is not None or not prediction.written
+    asked = f"<b>Predict:</b> {html.escape(prediction.question)}" if again else "<b>Your guess:</b>"
+    question = ipw.HTML(f"<p>{asked}</p>")
     box = ipw.VBox([Access(title=prediction.question), question, field or control, unknown_button(prediction), said])
     box.add_class("kitlib-widget")
     return box

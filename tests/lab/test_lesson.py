@@ -1,5 +1,6 @@
 """A lesson says which kernel it runs on, makes clusters there, and ends them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,22 @@ def test_a_choice_by_hand_is_kept_and_named(made, monkeypatch):
     bound = made("simulated", because="it needs 64 CPUs")
     assert bound.why == "it needs 64 CPUs"
     assert "Other choice" not in bound._repr_html_()
+
+
+def test_a_question_that_stands_in_the_notebooks_file_is_not_shown_twice(made, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def labels():
+        lesson = Lesson("05-who-dies-first", "simulated", progress=Progress(tmp_path))
+        asked = [lesson.ask(key).widget() for key in ("first", "adj")]
+        return [next(one.value for one in box.children if "<b>" in getattr(one, "value", "")) for box in asked]
+
+    assert labels()[0] == "<p><b>Predict:</b> Who is killed?</p>"
+    cells = [{"cell_type": "markdown", "metadata": {"kitlib": {"question": "first"}}, "source": []}]
+    (tmp_path / "05-who-dies-first.ipynb").write_text(json.dumps({"cells": [*cells, {"metadata": {}}]}))
+    assert labels()[0] == "<p><b>Your guess:</b></p>" and "What is the oom_score_adj" in labels()[1]
+    (tmp_path / "05-who-dies-first.ipynb").write_text("no notebook")
+    assert labels()[0] == "<p><b>Predict:</b> Who is killed?</p>"
 
 
 def test_without_a_choice_an_engine_that_answers_decides(made, monkeypatch):

@@ -305,14 +305,20 @@ class Notebook:
         ]
 
     @property
+    def own(self) -> list[tuple[str, str]]:
+        """The cells without those that are written from the lesson's questions."""
+        made = ["kitlib" in cell["metadata"] for cell in self.data["cells"]]
+        return [cell for cell, from_lesson in zip(self.cells, made, strict=True) if not from_lesson]
+
+    @property
     def code(self) -> list[str]:
         """The sources of the code cells."""
         return [source for kind, source in self.cells if kind == "code"]
 
     @property
     def prose(self) -> str:
-        """All markdown."""
-        return "\n".join(source for kind, source in self.cells if kind == "markdown")
+        """All markdown but the questions, which are written from the lesson."""
+        return "\n".join(source for kind, source in self.own if kind == "markdown")
 
     @property
     def headings(self) -> list[str]:

@@ -37,7 +37,7 @@ INPUT = {("10-inside-the-kubelet", "print(*LINES.values(), sep="): "the mount ta
 @pytest.mark.parametrize("name", NAMES)
 def test_no_cell_above_a_question_singles_out_its_answer(name: str) -> None:
     known, answers, above, found = content(name).questions, right(name, simulated=True), "", set()
-    for kind, source in Notebook(name).cells:
+    for kind, source in Notebook(name).own:
         for key in ASKED.findall(source) if kind == "code" else ():
             question = known[key]
             if singles_out(answers[key], question.choices, question.unit, f"{above}\n{question.text}"):

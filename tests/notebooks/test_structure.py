@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kitlib.lab.exercise import Question
+
 sys.path.insert(0, str(Path(__file__).parent))
 from course import ASKED, NAMES, NOTEBOOKS, ROOT, SECTIONS, START, Notebook, revealed
+from written_questions import text_of, with_questions
 
 EVERY = pytest.mark.parametrize("notebook", [Notebook(name) for name in NAMES], ids=lambda n: n.name)
 
@@ -71,6 +74,13 @@ def test_questions_are_asked_before_their_answers_and_every_one_is_answered(note
 
 
 @EVERY
+def test_each_question_can_be_read_above_the_cell_that_asks_it(notebook: Notebook) -> None:
+    assert with_questions(notebook.name, notebook.data) == notebook.data, (
+        "a question has changed: python tests/notebooks/written_questions.py"
+    )
+
+
+@EVERY
 def test_what_is_revealed_is_computed_and_not_typed(notebook: Notebook) -> None:
     for source in notebook.code:
         assert not re.search(r'lesson\.reveal\(\s*"[^"]+",\s*(?:[0-9.]+|"[^"]*")\s*[,)]', source), source
@@ -111,3 +121,13 @@ def test_the_page_about_the_course_lists_notebooks_and_labs_as_they_are() -> Non
         lab = f"| [{name[:2]}](../../labs/{name}/lab.ipynb) {data['title']}"
         row = f"{lab} | {data['story']} | {'★' * data['difficulty']} |"
         assert row in page, row
+
+
+def test_a_questions_text_is_written_without_marks_of_markdown() -> None:
+    asked = Question("a", "How many files are below `kubepods*`, at 2$?", ("one_two", "<none>"))
+    assert text_of(asked).splitlines() == [
+        "> **Predict:** How many files are below \\`kubepods\\*\\`, at 2\\$?",
+        ">",
+        "> *one\\_two* · *\\<none\\>*",
+    ]
+    assert text_of(Question("b", "How much?", unit="MiB")) == "> **Predict:** How much? (MiB)"

@@ -10,18 +10,27 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kitlib.lab.exercise import Exercise, Question
 
 
 @dataclass(frozen=True)
 class Content:
-    """Questions and exercises of one notebook, by key."""
+    """Questions and exercises of one notebook, by key.
+
+    Attributes:
+        questions: those that the notebook asks.
+        exercises: those at its end.
+        written: keys of the questions whose text stands in the notebook's file too.
+    """
 
     questions: dict[str, Question] = field(default_factory=dict)
     exercises: dict[str, Exercise] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
 
 
 def content(notebook: str) -> Content:
@@ -32,4 +41,13 @@ def content(notebook: str) -> Content:
     module = importlib.import_module(name)
     questions: Sequence[Question] = module.QUESTIONS
     exercises: Sequence[Exercise] = module.EXERCISES
-    return Content({one.key: one for one in questions}, {one.key: one for one in exercises})
+    return Content({one.key: one for one in questions}, {one.key: one for one in exercises}, _written(notebook))
+
+
+def _written(notebook: str) -> frozenset[str]:
+    """Read the keys from the notebook's file; a kernel begins in its folder. A learner's older copy has none."""
+    try:
+        cells = json.loads(Path(f"{notebook}.ipynb").read_text("utf-8"))["cells"]
+        return frozenset(key for cell in cells if (key := cell["metadata"].get("kitlib", {}).get("question")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return frozenset()

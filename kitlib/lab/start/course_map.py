@@ -135,7 +135,8 @@ def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
 
 def _notebook(path: Path, scores: dict[str, tuple[float, float]]) -> Card:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    prose = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    own = [cell for cell in cells if "kitlib" not in cell["metadata"]]  # questions are read in their widgets
+    prose = "\n".join("".join(cell["source"]) for cell in own if cell["cell_type"] == "markdown")
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     heading = next(iter(re.findall(r"^# (.+)$", prose, re.M)), path.stem)
     question = next(iter(re.findall(r"^> (.+)$", prose, re.M)), "").replace("`", "")  # a card shows plain text
