@@ -64,11 +64,11 @@ def read_object(request: Request, kind: str = "", *, custom: bool = False) -> Bo
 
         return Body(decode_object(request.body))
     repeated: tuple[str, ...] = ()
-    if _is_yaml(request):
+    if is_yaml(request):
         data, repeated, problem = _yaml(request.body)
     else:
         data, problem = _json(request.body)
-    if problem and not _is_yaml(request):
+    if problem and not is_yaml(request):
         problem = f"couldn't get version/kind; json parse error: {problem}"
     problem = problem or _first_look(data)
     if not problem and custom and not (data or {}).get("kind"):
@@ -123,13 +123,14 @@ def _check_size(request: Request) -> None:
     kind = request.content_type
     if kind in ("", "application/json", "application/vnd.kubernetes.protobuf") or kind.endswith("+json"):
         return
-    if not _is_yaml(request):
+    if not is_yaml(request):
         supported = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
         message = f"the body of the request was in an unknown format - accepted media types include: {supported}"
         raise StatusError(415, message, "UnsupportedMediaType")
 
 
-def _is_yaml(request: Request) -> bool:
+def is_yaml(request: Request) -> bool:
+    """Return whether the content type of a body is YAML, of which JSON is a part."""
     return request.content_type in ("application/yaml", "application/apply-patch+yaml")
 
 

@@ -18,7 +18,7 @@ from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.serialize import from_dict, type_of
 from kitlib.api.typed_patch import problems
 from kitlib.apiserver.admission.custom.fields import prune
-from kitlib.apiserver.http.bodies import Body, patch_document, with_repeated_members
+from kitlib.apiserver.http.bodies import Body, is_yaml, patch_document, with_repeated_members
 from kitlib.apiserver.http.event_versions import EVENTS
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
@@ -89,7 +89,7 @@ def check_repeated(served: APIResource, body: Body, request: Request, warnings: 
     if body.repeated:
         found = list(body.repeated) if mode == "Warn" else [_YAML_ERRORS + "\n  ".join(body.repeated)]
     else:
-        members = None if _is_yaml(request) else with_repeated_members(request.body)
+        members = None if is_yaml(request) else with_repeated_members(request.body)
         if members is None:
             return
         wanted = _type_of(served)
@@ -182,10 +182,6 @@ def refused(served: APIResource, errors: list[str]) -> StatusError:
     cause.cause = problem
     made.__cause__ = cause
     return made
-
-
-def _is_yaml(request: Request) -> bool:
-    return request.content_type == "application/yaml"
 
 
 def _mode(request: Request) -> str:

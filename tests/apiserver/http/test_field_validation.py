@@ -127,3 +127,9 @@ def test_duplicate_fields_are_found_where_the_type_has_them(text: str, found: li
 def test_a_manifest_outside_of_the_api_takes_no_key_twice() -> None:
     with pytest.raises(ManifestError, match='key "a" already set in map'):
         list(yaml_documents("a: 1\na: 2\n"))
+
+
+def test_a_body_is_yaml_by_any_of_its_content_types(cluster: Any) -> None:
+    body = "metadata:\n  name: m\ndata:\n  a: '1'\n  a: '2'\n"
+    code, made, warnings = sent(cluster, "POST", MAPS, body, "application/apply-patch+yaml", "")
+    assert (code, made["data"], warnings) == (201, {"a": "2"}, ['line 5: key "a" already set in map'])
