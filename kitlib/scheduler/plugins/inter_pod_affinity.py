@@ -128,10 +128,8 @@ class InterPodAffinity(Plugin):
         return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        total = np.zeros(len(rows), np.int64)
-        for one in state.values():
-            total += one.at(rows)
-        return total
+        columns = [one.at(rows) for one in state.values()]
+        return sum(columns[1:], columns[0]) if columns else np.zeros(len(rows), np.int64)
 
     def normalize(self, state: Any, scores: Scores) -> Scores:
         low, high = int(scores.min()), int(scores.max())
