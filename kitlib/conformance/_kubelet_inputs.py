@@ -1,8 +1,9 @@
-"""What an observed timeline says about its inputs: the pods' manifests, what their programs did, the machine's figures.
+"""The inputs of the kubelet that an observed timeline implies: pod manifests, program behaviour, memory figures.
 
-The cases hold what was done (`action`) and what was seen. What the programs did (how long they ran, with which code
-they ended, whether the kernel killed them), which values were written into files by hand, and how much memory was
-left when the kubelet looked, are inputs of the kubelet; they are read off what was seen.
+A case records what was done to the node (`action`) and what was observed. Three inputs of the kubelet are not recorded
+and are derived from the observations: how the programs behaved (run time, exit code, OOM kill), which values were
+written
+into cgroup files by hand, and how much memory was available when the kubelet measured it.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ Entry = Mapping[str, Any]
 IMAGE = "localhost/hog:2"
 STATIC = {"kubernetes.io/config.source": "file"}
 FOREVER = "trap 'sleep 0.1; exit' TERM; sleep infinity & wait"
-"""What the observer's program does: it runs until it is asked to end, and then does so at once, with code 0."""
+"""The observed program as a shell script: it runs until SIGTERM and then exits at once with code 0."""
 _EVICTED = re.compile(r"available: (\d+)Ki\. Container (\S+) was using (\d+)Ki")
 _TOLERATES_PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"}
 _SOON = 2.0
-"""Seconds within which a value that was written by hand is seen."""
+"""Seconds after an action within which a value that was written by hand appears in the timeline."""
 
 
 class Attempt(NamedTuple):
     """One run of a container.
 
     Attributes:
-        seconds: how long it ran; None = until it was asked to end, or to the end of the case.
+        seconds: run time; None = until SIGTERM, or to the end of the case.
         code: exit code.
-        oom: whether the kernel killed any of it for memory.
+        oom: whether the kernel's OOM killer ended one of its processes.
     """
 
     seconds: float | None
@@ -42,18 +43,18 @@ class Attempt(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The same in words that the simulated runtime understands."""
+        """The run as a shell command of the simulated runtime."""
         return FOREVER if self.seconds is None else f"sleep {max(self.seconds, 0.1)}; exit {self.code}"
 
 
 class Shortage(NamedTuple):
-    """Memory runs short: the figures of the machine when the kubelet saw it.
+    """A memory shortage: the machine's figures when the kubelet detected it.
 
     Attributes:
-        at: seconds of the case.
-        available: bytes.
-        pod: that used most, as it turned out.
-        usage: bytes.
+        at: time of the eviction in seconds since the start of the case.
+        available: available memory in bytes.
+        pod: name of the pod that the kubelet evicted.
+        usage: memory usage of the evicted pod's container in bytes.
     """
 
     at: float
@@ -63,7 +64,12 @@ class Shortage(NamedTuple):
 
 
 def attempts(name: str, timeline: Sequence[Entry]) -> dict[str, list[Attempt]]:
-    """Container of a pod -> its runs, one after another."""
+    """Return the runs of each container of a pod, by container name and in order.
+
+    A run that ends after the kubelet or a user stopped the pod counts as one without an end: its end is the kubelet's
+    doing,
+    not an input.
+    """
     runs: dict[str, dict[str, Attempt]] = {}
     asked = False
     for entry in timeline:
@@ -102,7 +108,9 @@ def _date(text: str) -> datetime:
 
 
 def pod_of(action: Entry, name: str, timeline: Sequence[Entry], *, static: bool = False, version: int = 1) -> Pod:
-    """A pod as the observer made it: containers c0, c1, … of the observer's program, or the manifest that is given.
+    """Return the pod of an action: its manifest if recorded, otherwise containers c0, c1, … of the observed program.
+
+    The cases do not record tolerations: a pod that was not rejected for the node's condition gets a toleration of it.
 
     Tolerations are not in the cases: a pod that was not refused for the node's condition tolerates it.
     """
@@ -148,7 +156,7 @@ def _names(seen: Sequence[Entry], kind: str) -> list[str]:
 
 
 def _init_container(name: str, seen: Sequence[Entry]) -> dict[str, Any]:
-    """An init container that runs, or is started again, beside a regular one is a sidecar."""
+    """Return an init container; one that runs or restarts beside a regular container is a sidecar."""
     made: dict[str, Any] = {"name": name}
     for entry in seen:
         beside = any(one.get("started") for one in entry["status"].get("containerStatuses") or ())
@@ -166,7 +174,11 @@ def _init_container(name: str, seen: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _restart_policy(name: str, seen: Sequence[Entry], timeline: Sequence[Entry]) -> str:
-    """A pod that came to its end by itself is not started again: never, or after a failure only."""
+    """Return the restart policy that the observations imply.
+
+    A pod that ended without the kubelet's intervention was not restarted: Never, or OnFailure if it was restarted
+    before.
+    """
     ended_by_kubelet = any(
         e["kind"] == "event" and e["object"] == name and e["reason"] in ("Killing", "Evicted", "Preempting")
         for e in timeline
@@ -178,7 +190,10 @@ def _restart_policy(name: str, seen: Sequence[Entry], timeline: Sequence[Entry])
 
 
 def shortages(timeline: Sequence[Entry]) -> list[Shortage]:
-    """The figures in the messages of evictions: measured on the machine, and an input of the kubelet's decision."""
+    """Return the memory shortages that eviction messages record.
+
+    The figures were measured on the machine: they are an input of the kubelet's decision.
+    """
     found = []
     for entry in timeline:
         figures = _EVICTED.search(entry.get("message") or "") if entry.get("reason") == "Evicted" else None
@@ -189,7 +204,9 @@ def shortages(timeline: Sequence[Entry]) -> list[Shortage]:
 
 
 def hand_written(action: Entry, timeline: Sequence[Entry], files: Sequence[str]) -> tuple[str, str, str] | None:
-    """Cgroup, file and value that were written by hand; None where the action is something else.
+    """Return the cgroup, file and value that an action wrote by hand; None for any other action.
+
+    An action without them names the file in its text; the value is the one that the file shows next.
 
     Where the action does not hold them it names the file, and the value is what that file is seen to show next.
     """
@@ -203,7 +220,10 @@ def hand_written(action: Entry, timeline: Sequence[Entry], files: Sequence[str])
 
 
 def pod_of_cgroup(cgroup: str, timeline: Sequence[Entry]) -> tuple[str, str]:
-    """Pod and container whose cgroup it was on the observed machine; ("", "") = no pod's. A pod's own: no container."""
+    """Return the pod and container of a cgroup on the observed machine.
+
+    The container is "" for a pod's own cgroup; both are "" for a cgroup of no pod.
+    """
     for entry in timeline:
         if entry["kind"] != "pod":
             continue
@@ -218,7 +238,9 @@ def pod_of_cgroup(cgroup: str, timeline: Sequence[Entry]) -> tuple[str, str]:
 
 
 def with_transition_period(case: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The case with the setting that it does not record: evictionPressureTransitionPeriod, in whole ten seconds.
+    """Return the case with evictionPressureTransitionPeriod, which the case does not record.
+
+    It is the time from the last eviction to the end of the pressure condition, rounded down to ten seconds.
 
     It is read off the observation: from the last eviction to the end of the pressure.
     """

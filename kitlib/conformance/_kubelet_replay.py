@@ -1,7 +1,8 @@
-"""The kit's kubelet on a simulated kernel, while the actions of an observed timeline are done to its node.
+"""The kit's kubelet on a simulated kernel, driven by the actions of an observed timeline.
 
-Actions: a pod is created, deleted, resized (the API server's checks first), a static pod's file is written anew, a
-cgroup file is written by hand. A process that was killed shows in what its container did (`Attempt`).
+Actions: a pod is created, deleted, or resized (with the API server's checks first), the file of a static pod is
+rewritten,
+a cgroup file is written by hand. A process that was killed appears as a run of its container (`Attempt`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ TICK = 0.5
 
 
 class _ObservedRuntime(SimulatedRuntime):
-    """The simulated runtime, with the memory figures of the observed machine and the ends of its containers."""
+    """The simulated runtime with the memory figures and the container exits of the observed machine."""
 
     def __init__(self, replay: KubeletReplay, kernel: Kernel) -> None:
         super().__init__(kernel, [Image(IMAGE, 2**20)])
@@ -58,7 +59,7 @@ class _ObservedRuntime(SimulatedRuntime):
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
     ) -> None:
-        """Start a container with the program of its next run."""
+        """Start a container with the program of its next observed run."""
         count = self._started.get(identity, 0)
         self._started[identity] = count + 1
         run = self._replay.run_of(pod.name, container.name, count)
@@ -66,7 +67,7 @@ class _ObservedRuntime(SimulatedRuntime):
         super().start(pod, program, identity, cgroup, oom_score_adj, env)
 
     def ended(self) -> list[Ended]:
-        """The containers that have ended, killed for memory where the observed ones were."""
+        """Return the containers that have exited, marked as OOM-killed where the observed ones were."""
         found = []
         for one in super().ended():
             owner, container = self._replay.owner(one.id)
@@ -75,14 +76,14 @@ class _ObservedRuntime(SimulatedRuntime):
         return found
 
     def signals(self) -> Mapping[str, Observation]:
-        """What is left of memory as the observed machine showed it."""
+        """Return the eviction signals, with available memory as observed on the machine during a shortage."""
         seen, now = dict(super().signals()), self._replay.shortage()
         if now is not None:
             seen[MEMORY] = Observation(now.available, self.kernel.machine.memory)
         return seen
 
     def usage(self, identity: str) -> Usage:
-        """What a container uses; of the one that the shortage is about what it was seen to use."""
+        """Return a container's usage; for the pod of the current shortage, its observed memory usage."""
         found, now = super().usage(identity), self._replay.shortage()
         if now is not None and self._replay.owner(identity)[0] == now.pod:
             return found._replace(memory=now.usage, anonymous=now.usage)
@@ -90,11 +91,13 @@ class _ObservedRuntime(SimulatedRuntime):
 
 
 class KubeletReplay(Observer):
-    """One case. Implements `kitlib.kubelet.loop.interfaces.Reports`; keeps a timeline like the observed one.
+    """The replay of one case: a kubelet's reports, kept as a timeline in the form of the observed one.
+
+    Implements `kitlib.kubelet.loop.interfaces.Reports`.
 
     Args:
-        case: of `kubelet_dynamics`.
-        files: names of the cgroup files that are looked at.
+        case: a case of `kubelet_dynamics`.
+        files: names of the cgroup files to record.
     """
 
     def __init__(self, case: Mapping[str, Any], files: Sequence[str]) -> None:
@@ -110,7 +113,7 @@ class KubeletReplay(Observer):
         self._conditions = {c.type: c for c in first_conditions(START) if c.type != "Ready"}
 
     def run(self) -> list[dict[str, Any]]:
-        """Do the actions; what was seen."""
+        """Perform the case's actions and return the resulting timeline."""
         settings: KubeletSettings = self._config.settings
         system = SimulatedSystem(self._kernel, settings.cgroup_driver)
         for told in first_events("node", settings, self._case["cgroupVersion"]):
@@ -169,7 +172,7 @@ class KubeletReplay(Observer):
         self._pods[name] = gone
 
     def _resize(self, name: str, resources: Sequence[Mapping[str, Any]]) -> None:
-        """As the API server does it: what it refuses is an entry `error`, and changes nothing."""
+        """Resize a pod as the API server does: a rejected resize becomes an entry `error` and changes nothing."""
         standing = self._pods[name]
         data = to_dict(standing)
         for container, wanted in zip(data["spec"]["containers"], resources, strict=False):
@@ -190,7 +193,7 @@ class KubeletReplay(Observer):
         self._pods[name] = resized
 
     def _write(self, cgroup: str, file: str, value: str) -> None:
-        """What is written by hand; what the kernel refuses stays as it was."""
+        """Write a cgroup file by hand; a write that the kernel rejects has no effect."""
         owner, container = pod_of_cgroup(cgroup, self._case["timeline"])
         path = f"/{cgroup.lstrip('/')}"
         if owner in self._pods:
@@ -206,17 +209,24 @@ class KubeletReplay(Observer):
             return
 
     def run_of(self, pod: str, container: str, count: int) -> Attempt:
-        """What a container does when it is started for the n-th time, from 0; the last goes on for ever."""
+        """Return the n-th run of a container.
+
+        Args:
+            pod: the pod's name.
+            container: the container's name.
+            count: number of earlier starts of the container, from 0; beyond the observed runs the container runs
+                without end.
+        """
         known = self._runs.get(pod, {}).get(container, [])
         return known[count] if count < len(known) else Attempt(None)
 
     def shortage(self) -> Shortage | None:
-        """The figures of memory that hold now: from ten seconds before the kubelet saw them until it has evicted."""
+        """Return the current memory shortage, if any: from ten seconds before the kubelet saw it until the eviction."""
         now = self._kernel.now + self._began
         return next((one for one in self._shortages if one.at - 10 < now), None)
 
     def owner(self, identity: str) -> tuple[str, str]:
-        """The pod and the name of a container."""
+        """Return the pod and the name of a container, by container id; both "" if the kubelet does not know the id."""
         for worker in self._kubelet.workers:
             for state in worker.states:
                 if state.id == identity:
@@ -245,7 +255,7 @@ class KubeletReplay(Observer):
         field: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Keep an event; without an API server there are none."""
+        """Record an event, except in standalone mode, where no API server stores it."""
         if reason == "Evicted" and about is not None:
             self._shortages = [one for one in self._shortages if one.pod != about.name]
         if self._case.get("standalone"):
@@ -255,18 +265,18 @@ class KubeletReplay(Observer):
         self._timeline.append(entry)
 
     def status(self, pod: Pod, status: PodStatus) -> None:
-        """Keep a status."""
+        """Record a pod's status."""
         if pod.name in self._pods:
             self._pods[pod.name].status = status
         data = to_dict(Pod(status=status)).get("status", {})
         self._timeline.append({"kind": "pod", "pod": pod.name, "status": data})
 
     def gone(self, pod: Pod) -> None:
-        """The object goes."""
+        """Drop a deleted pod."""
         self._pods.pop(pod.name, None)
 
     def condition(self, condition: Condition) -> None:
-        """Keep a condition of the node; without an API server nobody sees it."""
+        """Record a condition of the node."""
         self._conditions[condition.type] = condition
         self._note_node()
 

@@ -1,4 +1,4 @@
-"""What the observations of a real kubelet have in common: who hears its reports, what the observed program does."""
+"""What the replays of observed kubelets share: an observer of its reports, and the observed program's command."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Observer:
-    """Implements `kitlib.kubelet.loop.interfaces.Reports`; keeps what it hears.
+    """A receiver of a kubelet's reports that keeps the last status of each pod.
+
+    Implements `kitlib.kubelet.loop.interfaces.Reports`.
 
     Attributes:
-        statuses: pod UID -> its last status.
+        statuses: last status by pod UID.
     """
 
     def __init__(self) -> None:
         self.statuses: dict[str, PodStatus] = {}
 
     def now(self) -> datetime:
-        """Always the same date: dates are not compared."""
+        """Return a constant date: dates are not compared."""
         return START
 
     def event(
@@ -35,24 +37,24 @@ class Observer:
         field: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Nothing: events are compared elsewhere."""
+        """Ignore an event: `kubelet_dynamics` compares them."""
 
     def status(self, pod: Pod, status: PodStatus) -> None:
         """Keep a pod's status."""
         self.statuses[pod.metadata.uid] = status
 
     def gone(self, pod: Pod) -> None:
-        """Nothing."""
+        """Ignore a deleted pod."""
 
     def condition(self, condition: Condition) -> None:
-        """Nothing."""
+        """Ignore a condition of the node."""
 
     def images(self, images: Sequence[Image]) -> None:
-        """Nothing."""
+        """Ignore the list of images."""
 
 
 def workload_command(command: Sequence[str]) -> list[str]:
-    """A command of the observed program, `/hog`, in the kit's words: it sleeps for ever, or ends at once."""
+    """Translate a command of the observed program `/hog` into one of the kit's: sleep for ever, or exit at once."""
     words = list(command)
     if words[:1] != ["/hog"]:
         return words

@@ -1,4 +1,4 @@
-"""What the kinds scheduler_fresh_* and scheduler_dra share: one cycle with any configuration, gates and objects."""
+"""What `scheduler_fresh_*` and `scheduler_dra` share: one cycle with any configuration, feature gates and objects."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ INPUTS = frozenset({*cycle.INPUTS, "tags", "configuration", "featureGates", "rel
 
 
 def decide(case: dict[str, Any]) -> Decision:
-    """The decision about the case's pod.
+    """Return the decision about the case's pod.
 
     Raises:
-        KitError: the configuration is refused.
+        KitError: the scheduler's configuration is invalid.
     """
     settings: dict[str, Any] = {"release": Release.of(case.get("release"), case.get("featureGates") or {})}
     if "configuration" in case:
@@ -30,7 +30,7 @@ def decide(case: dict[str, Any]) -> Decision:
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for the incoming pod."""
+    """Run one scheduling cycle for the incoming pod; an invalid configuration is the result `configurationError`."""
     try:
         return {"expect": expected(decide(case))}
     except KitError as error:
@@ -38,7 +38,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(decision: Decision) -> dict[str, Any]:
-    """A decision under the case's names; what is empty is left out."""
+    """Return a decision under the case's field names, without empty fields."""
     if decision.failed:
         assert decision.filters is not None
         failed: dict[str, Any] = {"error": _SCORE_WRAPPING.sub("", decision.filters.status.message)}

@@ -25,14 +25,14 @@ CUSTOM = {
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """What discovery and the Table say of a resource."""
+    """Return a resource's discovery entry and Table columns."""
     group, _, version = case["groupVersion"].rpartition("/")
     served = ResourceTable([CUSTOM]).find(group, version, case["resource"])
     return {} if served is None else _shown(served)
 
 
 def compare(_case: dict[str, Any], field: str, expected: Any, found: Any) -> bool:
-    """Verbs and categories are sets: their order differs between a built-in and a custom resource."""
+    """Compare verbs and categories as sets: their order differs between built-in and custom resources."""
     return field in ("verbs", "categories") and sorted(expected) == sorted(found)
 
 

@@ -16,7 +16,7 @@ INPUTS = frozenset({"kind", "in", "component", "pod", "cgroupRoot", "cgroupsPerQ
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One name, by the case's kind."""
+    """Convert, parse or compose one name, depending on the case's kind."""
     kind = case["kind"]
     if kind == "name":
         name = tuple(case["components"])

@@ -13,7 +13,7 @@ _INPUT = {"milli": "milliCPU", "shares": "shares", "quotaToMilli": "quota"}
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """The figures of one conversion; what is given is given back."""
+    """Compute the results of one conversion; inputs are returned unchanged."""
     kind = case["kind"]
     if kind == "milli":
         milli = case["milliCPU"]

@@ -1,4 +1,4 @@
-"""Cases of the CPU manager's static policy: pods come and go on a machine, and who has which processors after each."""
+"""Cases of the CPU manager's static policy: assigned CPUs after each pod that is added or removed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FILE = "cpu_manager"
 RELEASE = "1.36"
 INPUTS = frozenset({"kind", "cpus", "layout", "options", "numReservedCPUs", "reservedCPUs", "in"})
 NESTED_INPUTS = frozenset({"numaAffinity"})
-"""The NUMA nodes that the case's topology manager chose for a container, written down beside what came of it."""
+"""The NUMA nodes that the topology manager chose for a container: an input that is recorded inside an output."""
 GATES = {"CPUManagerPolicyAlphaOptions": True}
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One case of any kind."""
+    """Check one case of any kind."""
     return {
         "sequence": _sequence,
         "options": _options,
@@ -69,7 +69,7 @@ def _sequence(case: dict[str, Any]) -> dict[str, Any]:
         "allocatable": format_cpus(policy.allocatable),
         "steps": [],
     }
-    # hints were written down in some sequences and not in others
+    # some sequences record no hints; they are not compared there
     hinted = any("hints" in one for step in case["steps"] for one in step.get("result", ()))
     for step in case["steps"]:
         if step["op"] == "addPod":
@@ -81,7 +81,7 @@ def _sequence(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add(policy: StaticPolicy, step: dict[str, Any], hinted: bool) -> list[dict[str, Any]]:
-    """The containers one after the other, with the NUMA nodes given for each, until one is refused."""
+    """Allocate CPUs to a pod's containers in order, with the recorded NUMA affinity of each, up to the first error."""
     pod = set_defaults(from_dict(step["pod"], Pod))
     given = {one["container"]: one.get("numaAffinity") for one in step["result"]}
     shown = []

@@ -18,7 +18,7 @@ NESTED_INPUTS = frozenset({"at", "do", "pod", "container", "containers"})
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One case: the same events on a simulated node, at the same seconds after the kubelet's start."""
+    """Replay the case's events on a simulated node, at the same seconds after the kubelet's start."""
     flags = ["--cpu-manager-policy=static", f"--reserved-cpus={case['reservedCPUs']}"]
     machine = {"name": "n", "topology": case["layout"], "memory": "64Gi", "kubelet": flags}
     shown = []

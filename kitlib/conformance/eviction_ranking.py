@@ -36,7 +36,7 @@ MI = 2**20
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One case of any of the three kinds."""
+    """Check one case of any of the three kinds."""
     return {"parse": _parse, "met": _met, "rank": _rank}[case["kind"]](case)
 
 

@@ -1,17 +1,19 @@
-"""Observations of a real kubelet over minutes: what was done to its node, and its files, events and statuses after it.
+"""Observations of a real kubelet over minutes: the actions on its node, and the files, events and statuses after them.
 
-The kit's kubelet goes through the same actions at the same times on a simulated kernel of the same machine. What the
-programs in the containers did (exit codes, memory in use when the node was short of it) is an input, taken from the
-observation; what the kubelet made of it is compared:
+The kit's kubelet goes through the same actions at the same times on a simulated kernel of the same machine. How the
+programs in the containers behaved (exit codes, memory usage when the node was short of memory) is an input, derived
+from
+the observation. The kubelet's reactions are compared:
 
-* `qos`: the values that the files of kubepods and of the QoS cgroups showed, one after another;
-* `made`: what the files of every other cgroup showed first, as a sorted list: the UIDs of pods are not in the cases;
-* `events`: of each object the events in order, with their annotations; `order`: of those about evictions among all;
-* `statuses`: of each pod, one after another, without dates and ids;
-* `conditions`: of the node, one after another;
-* `refused`: what the API server said to the resizes that it refused.
+* `qos`: the successive values of the files of kubepods and of the QoS-level cgroups;
+* `made`: the first values of the files of every other cgroup, as a sorted list because cases do not record pod UIDs;
+* `events`: the events of each object in order, with their annotations; `order`: the order of eviction events of all
+  objects;
+* `statuses`: the successive statuses of each pod, without dates and ids;
+* `conditions`: the successive conditions of the node;
+* `refused`: the API server's errors for rejected resizes.
 
-What differs for a reason of the machine, of the runtime or of the observation is listed in `DIFFERENCES`.
+Differences that the machine, the runtime or the observation causes are listed in `DIFFERENCES`.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ _OTHERS = ("KubeAPIReadyz", "ClusterIPNotAllocated")
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """The digest of what the kit's node shows while the case's actions are done to it."""
+    """Replay the case's actions on the kit's node and return the digest of its timeline."""
     return {"timeline": digest(KubeletReplay(case, FILES).run())}
 
 
 def reduce(name: str, value: Any) -> Any:
-    """The digest of an observed timeline."""
+    """Return the digest of an observed timeline; any other field is returned unchanged."""
     return digest(value) if name == "timeline" and isinstance(value, list) else value
 
 
@@ -49,7 +51,7 @@ def reduce(name: str, value: Any) -> Any:
 
 
 def digest(timeline: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What an observed timeline shows, without times and ids."""
+    """Return the comparable part of a timeline: events, statuses, conditions and files, without times and ids."""
     events = [e for e in timeline if e["kind"] == "event" and e["reason"] not in _OTHERS and _first(e, timeline)]
     statuses: dict[str, list[Any]] = {}
     for entry in timeline:
@@ -68,7 +70,7 @@ def digest(timeline: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _first(event: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an entry is the event itself and not its count's growth; evictions are told anew each time."""
+    """Return whether an entry is a new event: an event whose count grew is not, except for EvictionThresholdMet."""
     if event["count"] in (None, 1):
         return True
     return event["reason"] == "EvictionThresholdMet"
@@ -94,7 +96,7 @@ def _qos(timeline: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _made(timeline: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What each cgroup of a pod or of a container showed when it was new."""
+    """Return the first values of the files of each pod's and container's cgroup."""
     first: dict[str, dict[str, str]] = {}
     for entry in timeline:
         if entry["kind"] == "file" and entry["file"] in FILES and not _above_pods(entry["cgroup"]):
@@ -108,7 +110,7 @@ def _above_pods(cgroup: str) -> bool:
 
 
 def _status(status: Mapping[str, Any]) -> dict[str, Any]:
-    """A status without what only the machine knows; zero values are left out."""
+    """Return a pod's status without machine-specific fields and zero values."""
     conditions = {
         c["type"]: [c["status"], c.get("reason") or "", _without_runtimes_words(c.get("message") or "", c["type"])]
         for c in status.get("conditions") or ()
@@ -121,7 +123,7 @@ def _status(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_runtimes_words(message: str, condition: str = "") -> str:
-    """What the kubelet says of a resize that failed, without what the runtime says of the file that was refused."""
+    """Return the kubelet's message about a failed resize without the runtime's own error text."""
     if "cannot decrease memory limits" in message or condition not in ("", "PodResizeInProgress"):
         return message
     said, sign, _ = message.partition(',"error":')
@@ -139,7 +141,9 @@ def _container(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steps(statuses: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The statuses one after another, from the first that the kubelet wrote.
+    """Return the successive distinct statuses, from the first that the kubelet wrote.
+
+    Intermediate steps of the start (sandbox, image pull) are left out: the kit starts a pod in one step.
 
     A pod that is on its way to run shows how far it is (sandbox, image); the kit starts it at one instant.
     """
@@ -166,7 +170,10 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
 
 
 def _not_sampled(case: Mapping[str, Any], difference: CaseDifference) -> bool:
-    """Values that stood for less than the time between two looks: the seen ones come in the same order."""
+    """Return whether the observed values are a subsequence of the kit's values with the same last value.
+
+    The observer polled the files, so it misses values that were replaced between two polls.
+    """
     del case
     if not difference.field.startswith("timeline.qos."):
         return False
@@ -179,5 +186,5 @@ DIFFERENCES = (KnownDifference("observation: a value stood for less than the tim
 
 
 def attribute(case: Mapping[str, Any], difference: CaseDifference) -> str:
-    """Why a difference is none of the kubelet's; "" = it is a mistake."""
+    """Return the known reason of a difference that the kubelet does not cause; "" = it is a failure."""
     return next((one.reason for one in DIFFERENCES if one.holds(case, difference)), "")

@@ -1,8 +1,8 @@
-"""Observations of a real kubelet: every cgroup file, oom_score_adj and status of a node, some seconds after its pods.
+"""Observations of a real kubelet: every cgroup file, oom_score_adj and status of a node, seconds after its pods start.
 
-The kit's kubelet runs on a simulated kernel with the case's machine, controllers, settings and pods; then its files are
-read like the real ones. What differs for a reason of the runtime, of the machine or of the observation is listed in
-`DIFFERENCES`, with the reason; anything else is a failure.
+The kit's kubelet runs on a simulated kernel with the case's machine, controllers, settings and pods; its files are read
+in the same way. Differences that the runtime, the machine or the observation causes are listed in `DIFFERENCES` with
+their reason; any other difference is a failure.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ INPUTS = frozenset(
     }
 )
 SETTLED = 20
-"""Seconds after which the files are read."""
+"""Simulated seconds between the creation of the pods and the reading of the files."""
 DISK = 2**40
-"""Bytes: the disk is not in the cases; all pods that ask for some of it fitted."""
+"""Size of the disk in bytes. The cases do not record it; it is large enough for every pod's request."""
 _MACHINES_OWN = ("containerID", "imageID", "image", "startTime", "lastProbeTime", "lastTransitionTime")
 _DATES = ("startedAt", "finishedAt", "containerID")
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """Files, scores, statuses and the CPU manager's checkpoint of the case's node."""
+    """Return the cgroup files, OOM scores, pod statuses and CPU manager checkpoint of the case's node."""
     config, version = node_config(case), case["cgroupVersion"]
     kernel = Kernel(config.machine, version, controllers(case))
     system = SimulatedSystem(kernel, config.settings.cgroup_driver)
@@ -80,7 +80,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(kernel: Kernel, path: str, name: str) -> str:
-    """What a file shows; "" where there is none."""
+    """Return a file's content; "" if the file does not exist."""
     try:
         return kernel.cgroups.read(path, name)
     except CgroupError:
@@ -88,7 +88,7 @@ def _read(kernel: Kernel, path: str, name: str) -> str:
 
 
 def reduce(name: str, value: Any) -> Any:
-    """A value without what only the observed machine can know: ids, images, dates. An empty file is as good as none."""
+    """Return a field without machine-specific values (ids, images, dates); an empty file counts as a missing one."""
     if name == "observed":
         return {path: {file: text for file, text in files.items() if text} for path, files in value.items()}
     if name == "statuses":
@@ -99,7 +99,7 @@ def reduce(name: str, value: Any) -> Any:
 
 
 def _reduced(value: Any) -> Any:
-    """Zero values are left out: an absent field has one."""
+    """Drop zero values at any depth: an absent field has the zero value."""
     if isinstance(value, Mapping):
         own = (*_MACHINES_OWN, *_DATES)
         inner = {key: _reduced(one) for key, one in value.items() if key not in own}
@@ -111,7 +111,7 @@ def _reduced(value: Any) -> Any:
 
 
 def node_config(case: Mapping[str, Any]) -> NodeConfig:
-    """The node of a case."""
+    """Return the configuration of a case's node."""
     machine = case["machine"]
     settings = read_settings({**case["kubeletConfiguration"], "failSwapOn": False})
     reserved = [path for path in (settings.system_reserved_cgroup, settings.kube_reserved_cgroup) if path]
@@ -132,7 +132,7 @@ def node_config(case: Mapping[str, Any]) -> NodeConfig:
 
 
 def controllers(case: Mapping[str, Any]) -> tuple[str, ...]:
-    """The controllers of a case's kernel; every kernel of v1 that was observed had all of them."""
+    """Return the controllers of a case's kernel; all observed kernels with cgroup v1 had every controller."""
     known = ("cpuset", "cpu", "io", "memory", "hugetlb", "pids")
     given = case.get("controllers") or known
     version: Version = case["cgroupVersion"]
@@ -140,7 +140,7 @@ def controllers(case: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _seen(manifest: Mapping[str, Any]) -> str:
-    """When the kubelet first saw a static pod: the order of admission."""
+    """Return the time when the kubelet first saw a static pod: it gives the order of admission."""
     text: str = manifest["metadata"].get("annotations", {}).get("kubernetes.io/config.seen", "")
     return text
 
@@ -165,7 +165,7 @@ def _checkpoint(text: str) -> dict[str, Any]:
 
 
 class _Paths:
-    """The kit's paths in the case's words: only the containers' ids differ."""
+    """The mapping from the kit's cgroup paths to the case's: only container ids differ."""
 
     def __init__(self, case: Mapping[str, Any], pods: list[Pod]) -> None:
         self._ids: dict[str, str] = {}
@@ -212,7 +212,10 @@ def _load_balance(case: Mapping[str, Any], difference: CaseDifference) -> bool:
 
 
 def _no_limit_of_huge_pages(case: Mapping[str, Any], difference: CaseDifference) -> bool:
-    """Newer kernels show "no limit" of huge pages as it is, others in whole huge pages; the kit's like the others."""
+    """Return whether a difference is the rounding of an unlimited hugetlb limit.
+
+    Newer kernels show the unlimited value as it is; older ones and the kit round it down to whole huge pages.
+    """
     del case
     file = difference.field.rpartition("hugetlb.")[2]
     if not difference.field.endswith("limit_in_bytes") or file == difference.field:
@@ -225,7 +228,7 @@ def _no_limit_of_huge_pages(case: Mapping[str, Any], difference: CaseDifference)
 
 
 def _rejected_counts(case: Mapping[str, Any], difference: CaseDifference) -> bool:
-    """The QoS cgroup of Burstable with the rejected pods counted: exactly that value."""
+    """Return whether a difference is exactly the Burstable QoS cgroup's value with rejected pods counted."""
     if not _limitation(case, "within a minute of a pod's rejection"):
         return False
     if not difference.field.endswith(("burstable.cpu.shares", "burstable.cpu.weight", "burstable.slice.cpu.weight")):
@@ -246,5 +249,5 @@ DIFFERENCES = (
 
 
 def attribute(case: Mapping[str, Any], difference: CaseDifference) -> str:
-    """Why a difference is none of the kubelet's; "" = it is a mistake."""
+    """Return the known reason of a difference that the kubelet does not cause; "" = it is a failure."""
     return next((one.reason for one in DIFFERENCES if one.holds(case, difference)), "")

@@ -1,15 +1,15 @@
-"""Scenarios that a live kube-controller-manager 1.36.2 went through: pods, statuses, events and refusals of every step.
+"""Scenarios of a live kube-controller-manager 1.36.2: pods, statuses, events and errors after every step.
 
-What cannot agree with one recording is listed here, each with its reason:
+Some results depend on timing or chance, so one recording cannot determine them:
 
 * The order of events: components write at the same time.
-* Which of equal nodes a pod gets: kube-scheduler chooses at random. Only the nodes of DaemonSet pods are compared.
+* The choice among equal nodes: kube-scheduler chooses at random. Only the nodes of DaemonSet pods are compared.
 * The steps of a rollout: they depend on which pod becomes ready first. The first and the last size of every ReplicaSet
   and the direction are compared.
-* Which message a combined event shows, and how many events it stands for.
+* The message and the count of a combined event.
 * The order of an object's conditions: it depends on which of two syncs saw a change first.
-* `RETRIED`: how often something was tried again before the recording ended, by the event's reason.
-* `UNRECORDED`: what the recording left out of a status or a quota.
+* `RETRIED`: the number of retries before the recording ended, by the event's reason.
+* `UNRECORDED`: fields of a status or a quota that the recording leaves out.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ RELEASE = "1.36"
 INPUTS = frozenset({"name", "nodes", "steps"})
 NAMESPACE = "ctl"
 DELAY = 0.5
-"""Seconds until a bound pod runs, and until a terminating pod is gone: what stood in for the kubelets did so."""
+"""Seconds until a bound pod runs, and until a terminating pod is deleted, as the recording's fake kubelets had it."""
 TICK, QUIET, LONG_QUIET, LONGEST = 0.25, 3.0, 12.0, 60.0
 LONG = frozenset({"namespace-delete", "quota-deployment", "statefulset-claims"})
-"""Recorded when nothing had changed for 12 s; the others for 3 s."""
+"""Scenarios that were recorded after 12 s without changes; the others were recorded after 3 s."""
 KINDS = (
     *("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob"),
     *("PodDisruptionBudget", "PersistentVolumeClaim", "PersistentVolume", "ResourceQuota", "HorizontalPodAutoscaler"),
@@ -49,14 +49,14 @@ KINDS = (
 UNRECORDED = frozenset(
     {"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "count/configmaps"}
 )
-"""The last: the API server of the recording publishes one ConfigMap more in each namespace than upstream."""
+"""`count/configmaps`: the recording's API server creates one ConfigMap more in each namespace than upstream's."""
 RETRIED = frozenset({"FailedCreate", "FailedScheduling", "FailedBinding", "NoPods", "UnmanagedPods"})
 _COMBINED = "(combined from similar events): "
 _SCALED = re.compile(r"^Scaled (up|down) replica set (\S+) from (\d+) to (\d+)$")
 
 
 class StandIn(HollowNode):
-    """A node as the recording had it: a bound pod runs after half a second, a terminating one is gone after half.
+    """A node of the recording: a bound pod runs after `DELAY`, a terminating pod is deleted after `DELAY`.
 
     A pod with the annotation `fk/ready: "false"` runs without being ready.
     """
@@ -68,7 +68,7 @@ class StandIn(HollowNode):
         self._due: dict[tuple[str, bool], tuple[float, Pod]] = {}
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
-        """Note when what is to happen to each pod is due."""
+        """Schedule the start or the deletion of each changed pod."""
         self._api = api
         for pod in pods.take().changed:
             leaving = pod.metadata.deletion_timestamp is not None
@@ -76,7 +76,7 @@ class StandIn(HollowNode):
                 self._due.setdefault((pod.metadata.uid, leaving), (self._seconds + DELAY, pod))
 
     def advance(self, seconds: float) -> None:
-        """Start and end the pods whose time has come."""
+        """Start and delete the pods that are due."""
         self._seconds += seconds
         for key, (at, noted) in list(self._due.items()):
             if at > self._seconds + 1e-9 or self._api is None:
@@ -102,27 +102,27 @@ class StandIn(HollowNode):
 
 
 class RecordedCluster(SimulatedCluster):
-    """A simulated cluster of such nodes."""
+    """A simulated cluster of the recording's nodes."""
 
     def _make_node(self, one: NodePlan) -> Any:
         return StandIn(one)
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """Go through a scenario."""
+    """Replay a scenario and return the observation of every step."""
     replay = ControllerReplay(case)
     return {"observed": [replay.step(step) for step in case["steps"]]}
 
 
 def compare(case: dict[str, Any], field: str, expected: Any, found: Any) -> bool:
-    """Whether two recordings say the same, but for what is listed above."""
+    """Return whether two recordings are equal apart from the exceptions that the module's docstring lists."""
     if field != "observed" or len(expected) != len(found):
         return False
     return all(comparable(left) == comparable(right) for left, right in zip(expected, found, strict=True))
 
 
 class ControllerReplay:
-    """One scenario on a cluster of its own."""
+    """The replay of one scenario on its own cluster."""
 
     def __init__(self, case: dict[str, Any]) -> None:
         self._quiet = LONG_QUIET if case["name"] in LONG else QUIET
@@ -135,7 +135,7 @@ class ControllerReplay:
         self._seen = self._cluster.api.store.version
 
     def step(self, step: dict[str, Any]) -> dict[str, Any]:
-        """Do one step, wait until nothing changes, and look."""
+        """Perform a step's actions, wait until nothing changes, and return the observation."""
         errors: list[str] = []
         for action in self._actions(step):
             try:
@@ -177,7 +177,7 @@ class ControllerReplay:
         return sorted(self._cluster.pods(NAMESPACE, {"app": app}), key=lambda pod: str(pod.name))
 
     def _wait(self) -> None:
-        """Until pods and statuses have not changed for a while."""
+        """Advance the cluster until pods and statuses have not changed for `QUIET` or `LONG_QUIET` seconds."""
         quiet, passed, before = 0.0, 0.0, ""
         while quiet < self._quiet and passed < LONGEST:
             self._cluster.advance(TICK)
@@ -191,7 +191,7 @@ class ControllerReplay:
         return {"events": self._events(), "objects": self._objects(), "pods": self._pods()}
 
     def _number_sets(self) -> None:
-        """DEPLOYMENT-RS1, -RS2, by age."""
+        """Name new ReplicaSets of Deployments DEPLOYMENT-RS1, -RS2, … in the order of their creation."""
         for one in self._cluster.list("ReplicaSet"):
             owner = next((ref.name for ref in one.metadata.owner_references if ref.kind == "Deployment"), None)
             if owner is not None and one.name not in self._sets:
@@ -199,7 +199,7 @@ class ControllerReplay:
                 self._sets[one.name] = f"{owner}-RS{self._count[owner]}"
 
     def _named(self, text: str) -> str:
-        """The text with names as the recording has them."""
+        """Return the text with the recording's names in place of generated ones."""
         for name, short in self._sets.items():
             text = text.replace(name, short)
         suffix = f"-[{SUFFIX_ALPHABET}]{{5}}(?![a-z0-9])"
@@ -253,7 +253,7 @@ class ControllerReplay:
         return status
 
     def _events(self) -> list[list[Any]]:
-        """What was written since the last step, those of nodes and kubelets left out."""
+        """Return the events since the last step, without those of nodes and kubelets."""
         found = []
         for event in self._cluster.events():
             about = event.involved_object
@@ -268,7 +268,7 @@ class ControllerReplay:
 
 
 def comparable(step: dict[str, Any]) -> dict[str, Any]:
-    """A step's observation without what one recording cannot say for sure."""
+    """Return a step's observation without the values that one recording cannot determine."""
     pods = step["pods"]
     owned_by_daemon = tuple(f"{key.split(' ', 1)[1]}-*" for key in step["objects"] if key.startswith("DaemonSet "))
     return {
@@ -325,7 +325,7 @@ def _node(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _placed(one: dict[str, Any]) -> dict[str, Any]:
-    """The object in the scenario's namespace, unless it names another or has none."""
+    """Return the object in the scenario's namespace, unless it names another one or is cluster-scoped."""
     if not resource(one["kind"]).namespaced or one["metadata"].get("namespace"):
         return one
     return {**one, "metadata": {**one["metadata"], "namespace": NAMESPACE}}

@@ -1,4 +1,4 @@
-"""The text of `kubectl describe pod`, without events, of pods that a real API server held."""
+"""The output of `kubectl describe pod`, without events, for pods that were stored by a real API server."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ INPUTS = frozenset({"resource", "object", "now"})
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """The lines of the text: it is kubectl that makes it, from the object alone."""
+    """Return the lines of the output, which kubectl computes from the object alone."""
     now = parse_time(case["now"])
     assert now is not None
     return {"describe": describe_pod(case["object"], [], now).splitlines()}
 
 
 def reduce(name: str, value: Any) -> Any:
-    """A text as its lines, so that a difference names the line; kubectl ends it with an empty one."""
+    """Return an output as a list of lines, without kubectl's trailing empty line.
+
+    A difference then names the line.
+    """
     lines = value.splitlines() if name == "describe" and isinstance(value, str) else value
     return lines[:-1] if isinstance(lines, list) and lines and not lines[-1] else lines

@@ -1,4 +1,4 @@
-"""Manifests posted to a live kube-apiserver 1.36.2: accepted or refused, with which words and warnings."""
+"""Manifests posted to a live kube-apiserver 1.36.2: status code, error message, causes and warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """What the API server answers to one manifest, in a cluster that has only its own namespaces."""
+    """Return the API server's response to one manifest, in a cluster with only the initial namespaces."""
     api = APIServer()
     try:
         obj = from_dict(case["manifest"], strict=True)
@@ -36,7 +36,9 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(case: dict[str, Any], field: str, expected: Any, found: Any) -> bool:
-    """Names and UIDs that the server makes up are all alike, and so are orders that the file does not keep.
+    """Compare messages apart from generated names, UIDs and the order of unknown fields.
+
+    The server names unknown fields in the order of the manifest, but the file's manifests have sorted keys.
 
     Unknown fields are named in the order of the manifest, but the keys of the file's manifests have been sorted.
     """

@@ -1,11 +1,12 @@
-"""Decisions of a live kube-scheduler: each one is asked again with the state that a watch on the pods had shown.
+"""Decisions of a live kube-scheduler, each repeated with the pods' state that a watch had shown.
 
-`bind`: the node must be among the best, or be nominated and feasible. `fail`: the message must be equal, and the
+`bind`: the node must be one of the best, or be nominated and feasible. `fail`: the message must be equal, and the
 nominated node must be a candidate of equal cost.
 
 Binding and deletion are asynchronous in the live scheduler. Within `ASYNCHRONOUS` lines of a preemption, or right
-after a binding, it may have decided on the state of a moment before: such a decision is asked again with the states
-before it, and with the bindings that show up right after it; it counts as equal if it follows from one of them.
+after a binding, it may have decided on a slightly older state. Such a decision is repeated with the previous states,
+and
+with the bindings that appear right after it; it passes if it follows from one of them.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ FILE = "live_scheduling"
 RELEASE = "1.36"
 INPUTS = frozenset({"id", "nodes", "objects", "pods", "refused"})
 ASYNCHRONOUS = 14
-"""Lines of the log within which the effects of a preemption may still be under way."""
+"""Number of log lines within which the deletions of a preemption may be incomplete."""
 AHEAD = 3
-"""Lines after a decision in which bindings may show up that the scheduler had assumed already."""
+"""Number of lines after a decision that may hold bindings which the scheduler had already assumed."""
 GATED = "SchedulingGated"
 _KINDS: dict[str, Any] = {"Namespace": Namespace, "Service": Service, "PodDisruptionBudget": PodDisruptionBudget}
 
@@ -39,7 +40,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 class _State:
-    """Where pods stand and what they are promised at one moment: pod -> node."""
+    """The bindings and nominations of pods at one moment, each as node by pod key."""
 
     def __init__(self, bound: dict[str, str], nominated: dict[str, str]) -> None:
         self.bound, self.nominated = dict(bound), dict(nominated)
@@ -49,7 +50,7 @@ class _Replay:
     """One cluster and its log.
 
     Args:
-        case: as in the file.
+        case: the case as read from the file.
     """
 
     def __init__(self, case: dict[str, Any]) -> None:
@@ -73,7 +74,7 @@ class _Replay:
         return pod
 
     def entry(self, place: int, line: list[Any]) -> list[Any]:
-        """The line as the kit says it."""
+        """Return the log line that the kit's scheduler produces: the recorded line itself where the two agree."""
         action, key, *rest = line
         found = line
         if action == "bind":
@@ -98,7 +99,7 @@ class _Replay:
             self.now.nominated[key] = rest[2]
 
     def _states(self, place: int) -> Iterator[_State]:
-        """The state now, and those of a moment before where something was under way."""
+        """Yield the current state, recent states that the scheduler may have used, and one with assumed bindings."""
         yield self.now
         recent = self.log[max(0, place - ASYNCHRONOUS) : place]
         if any(line[0] == "del" or (line[0] == "fail" and line[4]) for line in recent):

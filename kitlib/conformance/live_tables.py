@@ -14,7 +14,7 @@ INPUTS = frozenset({"resource", "object", "now"})
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """Columns and cells of the object's row."""
+    """Return the columns and the cells of the object's row."""
     plural, _, group = case["resource"].partition(".")
     served = next(r for r in ResourceTable().resources if (r.plural, r.group) == (plural, group))
     now = parse_time(case["now"])

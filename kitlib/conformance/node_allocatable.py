@@ -27,7 +27,7 @@ INPUTS = frozenset(
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """Everything that follows from a machine and its reservations."""
+    """Return all results that the kubelet computes from a machine and its reservations."""
     given = case["machine"]
     machine = MachineInfo(
         cores=given["numCores"],
@@ -68,7 +68,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(_case: dict[str, Any], name: str, expected: Any, found: Any) -> bool:
-    """Several violations are listed in no fixed order."""
+    """Compare lists of violations without their order, which is not fixed."""
     mark = "Resource "
     return name == "validateError" and sorted(str(expected).split(mark)) == sorted(str(found).split(mark))
 

@@ -1,4 +1,4 @@
-"""Cases of one pod: defaulting, effective resources, class, the pod's cgroup, and what each container gets."""
+"""Cases of one pod: defaults, effective resources, QoS class, the pod's cgroup, and each container's resources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SWAP = replace(_CONTEXT, swap_behavior="LimitedSwap", swap_controller=True, swa
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """Everything that the kubelet decides about a pod."""
+    """Return all results that the kubelet computes from a pod."""
     pod = set_defaults(from_dict(case["pod"], Pod))
     everything = containers_of(pod)
     defaulted: dict[str, Any] = {
@@ -81,7 +81,7 @@ def _container(pod: Pod, index: int) -> dict[str, Any]:
 
 
 def resource_config(config: ResourceConfig) -> dict[str, Any]:
-    """A `ResourceConfig` under the case's names; what is not written is left out."""
+    """Return a `ResourceConfig` under the case's field names, without fields that are not written."""
     found: dict[str, Any] = {
         "cpuShares": config.cpu_shares,
         "cpuWeight": config.cpu_weight,
@@ -95,7 +95,7 @@ def resource_config(config: ResourceConfig) -> dict[str, Any]:
 
 
 def linux_resources(resources: LinuxContainerResources) -> dict[str, Any]:
-    """`LinuxContainerResources` under the case's names."""
+    """Return a `LinuxContainerResources` under the case's field names."""
     found: dict[str, Any] = {
         "cpuShares": resources.cpu_shares,
         "cpuQuota": resources.cpu_quota,

@@ -13,7 +13,7 @@ INPUTS = cycle.INPUTS
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle; the format has no scores."""
+    """Run one cycle; the case's format has no scores."""
     pod = prepare_for_create(cycle.pod_of(case["pod"]))
     scheduler = cycle.scheduler_of(case, stored=prepare_for_create)
     return {"expect": cycle.expected(scheduler.explain(pod), scores=False)}

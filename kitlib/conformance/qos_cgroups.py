@@ -1,4 +1,4 @@
-"""Cases of the QoS container manager: shares, qos-reserved, MemoryQoS of the classes."""
+"""Cases of the QoS container manager: CPU shares, qos-reserved, MemoryQoS of the QoS-level cgroups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INPUTS = frozenset({"kind", "in", "pods", "qosReservedMemoryPercent", "allocatab
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """The figures of both classes for a set of pods, or a parsed `--qos-reserved`."""
+    """Return the results for both QoS-level cgroups of a set of pods, or a parsed `--qos-reserved`."""
     if case.get("kind") == "parseQOSReserved":
         try:
             return {"percent": rules.parse_qos_reserved(case["in"])["memory"]}

@@ -13,7 +13,7 @@ INPUTS = frozenset({"op", "in", "a", "b"})
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """What parsing or arithmetic gives."""
+    """Return the result of parsing or arithmetic."""
     if case["op"] == "parse":
         try:
             quantity = Quantity(case["in"])
@@ -27,7 +27,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(_case: dict[str, Any], name: str, expected: Any, found: Any) -> bool:
-    """The exact number means the same with more or fewer zeros behind the point."""
+    """Compare exact decimals by value: trailing zeros do not matter."""
     return name == "dec" and Decimal(expected) == Decimal(found)
 
 

@@ -1,4 +1,4 @@
-"""Cases of the scheduling queue on a fake clock: what stands where after every step."""
+"""Cases of the scheduling queue on a fake clock: the content of each sub-queue after every step."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HINTS: Registrations = {
     "NodeAffinity": [(NODE_ADD, None)],
     "PodTopologySpread": [(NODE_ADD, _never), (ASSIGNED_POD_DELETE, None)],
 }
-"""The hints that the cases were made with."""
+"""The queueing hints of the scheduler that computed the cases."""
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """Play the steps."""
+    """Replay the steps."""
     if case["kind"] == "backoff":
         rule = Backoff()
         return {

@@ -10,11 +10,11 @@ module in this package:
 * `NESTED_INPUTS` (optional): names of fields inside outputs that are inputs too; they are not compared;
 * `prepare(path)` (optional): called once before the first case;
 * `compare(case, field, expected, found)` (optional): True where two values of a field mean the same.
-* `reduce(field, value)` (optional): both values without what only the observed machine can know.
-* `attribute(case, difference)` (optional): of observations: why a difference is the runtime's or the machine's own;
-  "" = it is a mistake. Such differences are counted by their reason.
+* `reduce(field, value)` (optional): a value without machine-specific parts; applied to both sides.
+* `attribute(case, difference)` (optional, for observations): the reason of a difference that the runtime or the machine
+  causes; "" = a failure. Attributed differences are counted by their reason.
 
-A field that is neither an input nor computed is counted and named, never skipped in silence.
+A field that is neither an input nor computed is counted and reported by name.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _NOT_KINDS = ("runner",)
 
 @dataclass(frozen=True)
 class CaseDifference:
-    """One field of one case that came out otherwise.
+    """A field of a case with an unexpected value.
 
     Attributes:
         line: the case's line in the file, from 1.
         field: path of the field, `containers[0].linux.cpuShares`.
-        expected: the case's value.
-        found: the kit's. Both as JSON; "" = not there.
+        expected: the case's value as JSON; "" = missing.
+        found: the kit's value as JSON; "" = missing.
     """
 
     line: int
@@ -59,11 +59,11 @@ class CaseDifference:
 
 
 class KnownDifference(NamedTuple):
-    """A difference between an observation and the kit that is not the kubelet's.
+    """A difference between an observation and the kit that the kubelet does not cause.
 
     Attributes:
-        reason: what makes it: the observation, the machine or the runtime.
-        holds: tells from a case and a difference whether it is such a one.
+        reason: its cause: the observation, the machine or the runtime.
+        holds: returns whether a difference of a case has this cause.
     """
 
     reason: str
@@ -72,15 +72,15 @@ class KnownDifference(NamedTuple):
 
 @dataclass
 class FileResult:
-    """What came out for one file.
+    """The results of one file.
 
     Attributes:
         path: the file.
-        kind: which module checked it.
-        passed, failed: cases.
-        unchecked: output fields that the kit does not compute -> how many cases have them.
-        attributed: reason that is not Kubernetes' -> how many differences have it.
-        differences: of the failed cases, in the order of the file.
+        kind: name of the module that checked it.
+        passed, failed: numbers of cases.
+        unchecked: number of cases by output field that the kit does not compute.
+        attributed: number of differences by reason, for reasons other than Kubernetes itself.
+        differences: differences of the failed cases, in the order of the file.
     """
 
     path: Path
@@ -101,7 +101,7 @@ class FileResult:
         return text
 
     def to_dict(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the results as `--json` prints them."""
         return {
             "file": str(self.path),
             "kind": self.kind,
@@ -114,7 +114,7 @@ class FileResult:
 
 
 def kinds() -> dict[str, str]:
-    """Kind -> module that checks it."""
+    """Return the checking module's name by kind."""
     import kitlib.conformance as package
 
     names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in _NOT_KINDS and m.name[0] != "_"]
@@ -122,10 +122,10 @@ def kinds() -> dict[str, str]:
 
 
 def kind_of(path: Path) -> str:
-    """Which kind a file is: its name is a kind's, or holds one (`hidden-quantity-2.jsonl.gz`); the longest that fits.
+    """Return the kind of a file: the longest kind in its name (`hidden-quantity-2.jsonl.gz` is of kind `quantity`).
 
     Raises:
-        KitError: no kind's name is in it.
+        KitError: the file's name contains no kind.
     """
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl")
     known = kinds()
@@ -136,7 +136,7 @@ def kind_of(path: Path) -> str:
 
 
 def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and case.
+    """Yield the line number, from 1, and the case of each non-empty line.
 
     Raises:
         KitError: the file cannot be read, or a line is not a JSON object.
@@ -163,9 +163,9 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
     """Check every case of a file.
 
     Args:
-        path: of the file.
-        kind: of the file; "" = by its name.
-        every: check the first case and every Nth after it (N = this).
+        path: path of the file of cases.
+        kind: kind of the file; "" = by its name.
+        every: N to check the first case and every Nth case after it; at least 1.
 
     Raises:
         KitError: the file cannot be read, or its kind is unknown.
@@ -200,7 +200,7 @@ def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
 
 
 def _check_readable(file: Path) -> None:
-    """Report a missing file by name before the name is used to find the kind of its cases."""
+    """Raise an error for an unreadable file before its name is used to find the kind of its cases."""
     try:
         with open(file, "rb"):
             pass
@@ -244,7 +244,7 @@ def _check(
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:
-    """A JSON value without the fields of these names, at any depth."""
+    """Return a JSON value without the fields of these names, at any depth."""
     if not names:
         return value
     if isinstance(value, dict):
@@ -255,7 +255,7 @@ def _without(value: Any, names: frozenset[str]) -> Any:
 def _unexplained(
     differences: Iterable[CaseDifference], attribute: Callable[[CaseDifference], str], attributed: Counter[str]
 ) -> list[CaseDifference]:
-    """The differences that are mistakes; the others are counted."""
+    """Return the differences without a known reason; count the others by reason in `attributed`."""
     mistakes = []
     for one in differences:
         reason = attribute(one)
@@ -267,7 +267,7 @@ def _unexplained(
 
 
 def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterator[CaseDifference]:
-    """The places where two JSON values differ; numbers and booleans are not mixed up."""
+    """Yield the places where two JSON values differ; 1 and true are different, 1 and 1.0 are equal."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key in [*expected, *(k for k in found if k not in expected)]:
             below = f"{path}.{key}"

@@ -1,4 +1,4 @@
-"""Cases of dynamic resource allocation: what each node would allocate to the claims, and one scheduling cycle."""
+"""Cases of dynamic resource allocation: each node's allocation of the claims, and one scheduling cycle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INPUTS = fresh.INPUTS
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for the incoming pod."""
+    """Run one scheduling cycle for the incoming pod."""
     decision = fresh.decide(case)
     found = fresh.expected(decision)
     allocations = allocated(decision)
@@ -26,7 +26,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def allocated(decision: Decision) -> dict[str, Any] | None:
-    """Node -> claim -> what it would get there; None where no claim waits for devices."""
+    """Return the allocation of each claim by node; None if no claim needs an allocation."""
     state = decision.filters.states.get(NAME) if decision.filters is not None else None
     if not isinstance(state, ClaimState) or state.allocator is None:
         return None
@@ -38,7 +38,7 @@ def allocated(decision: Decision) -> dict[str, Any] | None:
 
 
 def _plain(result: AllocationResult) -> dict[str, Any]:
-    """An allocation without the share's random identifier."""
+    """Return an allocation without the random share identifiers."""
     made: dict[str, Any] = {
         "devices": [
             {key: value for key, value in to_dict(one).items() if key not in ("shareID", "tolerations")}

@@ -51,7 +51,7 @@ INPUTS = frozenset(
 
 
 def pod_of(data: dict[str, Any]) -> Pod:
-    """A pod of a case: without a UID its name is the UID, without a namespace it is in `default`."""
+    """Return a pod of a case: the UID defaults to the name, the namespace to `default`."""
     pod: Pod = from_dict(data, Pod)
     pod.metadata.namespace = pod.metadata.namespace or "default"
     pod.metadata.uid = pod.metadata.uid or pod.metadata.name
@@ -59,12 +59,12 @@ def pod_of(data: dict[str, Any]) -> Pod:
 
 
 def scheduler_of(case: dict[str, Any], *, stored: Callable[[Pod], Pod] = lambda pod: pod, **settings: Any) -> Scheduler:
-    """A scheduler that sees the case's cluster.
+    """Return a scheduler of the case's cluster.
 
     Args:
-        case: with the objects.
-        stored: pod -> the same as the API server stores it.
-        settings: for `Scheduler`.
+        case: the case, with the cluster's objects.
+        stored: returns a pod as the API server stores it.
+        **settings: further arguments of `Scheduler`.
     """
 
     def objects(key: str, kind: Any) -> list[Any]:
@@ -91,7 +91,7 @@ def scheduler_of(case: dict[str, Any], *, stored: Callable[[Pod], Pod] = lambda 
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for the incoming pod."""
+    """Run one scheduling cycle for the incoming pod."""
     pod = pod_of(case["pod"])
     before = to_dict(pod.spec)
     prepare_for_create(pod)
@@ -105,7 +105,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reference(data: dict[str, Any]) -> dict[str, Any]:
-    """What the recorded scheduler knew of a nominated pod: these did not stand in its queue, only in the nominator.
+    """Reduce a nominated pod to its reference: in the recording it was only in the nominator, not in the queue.
 
     Source: backend/queue nominatedPodToInfo, podRef.toPod.
     """
@@ -114,7 +114,12 @@ def _reference(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(decision: Decision, *, scores: bool = True) -> dict[str, Any]:
-    """A decision under the case's names."""
+    """Return a decision under the case's field names.
+
+    Args:
+        decision: the decision of the cycle.
+        scores: whether the scores are included.
+    """
     if decision.gate is not None:
         gate = decision.gate
         return {"preEnqueue": {"plugin": gate.plugin, "code": gate.code.name, "reasons": list(gate.reasons)}}
@@ -145,7 +150,7 @@ def expected(decision: Decision, *, scores: bool = True) -> dict[str, Any]:
 
 
 def rejected(decision: Decision) -> dict[str, Any]:
-    """Node -> the first rejection."""
+    """Return the first rejection of each rejected node, by node name."""
     outcome = decision.filters
     assert outcome is not None
     return {

@@ -1,4 +1,4 @@
-"""Cases of several pods one after another: each is placed on the first of the best nodes, or stays out."""
+"""Cases of several pods in sequence: each is bound to the first of the best nodes, or stays pending."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def play(scheduler: Scheduler, incoming: list[Pod], recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Where each pod goes, one after another.
+    """Schedule the pods in sequence and return the node of each.
 
     Args:
-        scheduler: with the cluster.
-        incoming: the pods.
-        recorded: which steps name their pods.
+        scheduler: the scheduler of the case's cluster.
+        incoming: the pods, in their order of arrival.
+        recorded: the recorded steps; some name their pods.
     """
     steps = []
     for pod, wanted in zip(incoming, recorded, strict=True):

@@ -1,4 +1,4 @@
-"""Cases of older releases: the same scenarios as twelve kube-schedulers, 1.23 to 1.34, answered them."""
+"""Cases of older releases: the answers of twelve kube-schedulers, 1.23 to 1.34, to the same scenarios."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RECORDED = tuple(name for name in DEFAULT_WEIGHTS if name != "DynamicResources")
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for every release of the case."""
+    """Run one scheduling cycle for every release of the case."""
     return results(case, case)
 
 
 def results(case: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    """Release -> what it answers to the inputs, and what is known besides."""
+    """Return each release's answer to the inputs under `results`, and further details under `more`."""
     found: dict[str, Any] = {"results": {}, "more": {}}
     for name in case["results"]:
         release = Release(name, case.get("featureGates") or {})
@@ -41,7 +41,9 @@ def results(case: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_seen(recorded: dict[str, Any], found: dict[str, Any], besides: dict[str, Any]) -> None:
-    """Of several equal nodes the recorded runs may not have nominated every one: those that they did not are dropped.
+    """Drop nominated nodes that the recorded runs did not choose.
+
+    The recorded scheduler picks one of several equal nodes at random. Ten runs were recorded, so some may be missing.
 
     The recorded scheduler picks one of them at random; ten runs were made.
     """
@@ -53,17 +55,17 @@ def _as_seen(recorded: dict[str, Any], found: dict[str, Any], besides: dict[str,
 
 
 def stored(data: dict[str, Any], release: Release) -> Pod:
-    """A pod as the release's API server stores it."""
+    """Return a pod as the release's API server stores it."""
     return prepare_for_create(cycle.pod_of(data), release)
 
 
 def stored_cluster(inputs: dict[str, Any], release: Release) -> Scheduler:
-    """The release's scheduler on the case's cluster."""
+    """Return the release's scheduler for the case's cluster."""
     return cycle.scheduler_of(inputs, release=release, stored=lambda pod: prepare_for_create(pod, release))
 
 
 def more(decision: Decision, release: Release) -> dict[str, Any]:
-    """Which Score plugins took part, which plugins rejected, and who would be deleted on the nominated nodes."""
+    """Return the Score plugins that ran, the rejecting plugins, and the victims on the nominated nodes."""
     found: dict[str, Any] = {}
     if decision.feasible and decision.scores is not None:
         found["scored"] = sorted(name for name in decision.scores.raw if name in RECORDED)
@@ -79,7 +81,7 @@ def more(decision: Decision, release: Release) -> dict[str, Any]:
 
 
 def result(decision: Decision, release: Release) -> dict[str, Any]:
-    """A decision under the case's names."""
+    """Return a decision under the case's field names."""
     if decision.gate is not None:
         gate = decision.gate
         return {"preEnqueue": {"plugin": gate.plugin, "code": gate.code.name, "reasons": list(gate.reasons)}}

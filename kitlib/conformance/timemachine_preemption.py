@@ -1,4 +1,4 @@
-"""Cases of older releases on the scenarios of preemption, which must stand in the same folder."""
+"""Cases of older releases on the scenarios of preemption, whose file is in the same folder."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def prepare(path: Path) -> None:
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for every release of the case."""
+    """Run one scheduling cycle for every release of the case."""
     return results(case, _scenarios[case["case"]])

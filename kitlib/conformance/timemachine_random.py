@@ -1,4 +1,4 @@
-"""Cases of older releases on the random scenarios of scheduler_filter_score, which must stand in the same folder."""
+"""Cases of older releases on the random scenarios of scheduler_filter_score, whose file is in the same folder."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def prepare(path: Path) -> None:
     """Read the scenarios that the cases refer to by their line.
 
     Raises:
-        KitError: the file with them is not there.
+        KitError: the file of the scenarios does not exist.
     """
     _scenarios[:] = scenarios_beside(path, FILE, "scheduler_filter_score")
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """One cycle for every release of the case."""
+    """Run one scheduling cycle for every release of the case."""
     return results(case, _scenarios[case["case"]])
 
 
 def scenarios_beside(path: Path, kind: str, of_kind: str) -> list[dict[str, Any]]:
-    """The cases of another kind's file in the same folder, with the same name but for the kind.
+    """Return the cases of another kind's file in the same folder, with the same name but for the kind.
 
     Raises:
-        KitError: the file is not there.
+        KitError: the file does not exist.
     """
     ending = path.name.partition(kind)[2]
     beside = path.with_name(path.name.replace(kind, of_kind))

@@ -1,4 +1,4 @@
-"""Cases of older releases: several pods one after another, each placed on the first of the best nodes."""
+"""Cases of older releases: several pods in sequence, each bound to the first of the best nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of the API server's word on pods: creation, updates, and the Priority admission plugin."""
+"""Cases of the API server's validation of pods: creation, updates, and the Priority admission plugin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INPUTS = frozenset({"kind", "note", "pod", "old", "new", "priorityClasses"})
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
-    """What the API server answers."""
+    """Return the API server's answer."""
     if case["kind"] == "priorityAdmission":
         return _priority(case)
     if case["kind"] == "update":
@@ -38,7 +38,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(_case: dict[str, Any], name: str, expected: Any, found: Any) -> bool:
-    """A text that goes on with a diff was cut off there."""
+    """Compare errors; the recorded text of an error that ends with a diff is truncated before the diff."""
     if name != "errors" or len(expected) != len(found):
         return False
     return all(

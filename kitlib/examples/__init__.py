@@ -36,7 +36,11 @@ UIDS = {
 
 
 def path(name: str) -> Path:
-    """The file of an example. Raises: KitError, with the names that there are."""
+    """Return the path of an example's YAML file, from its name with or without `.yaml`.
+
+    Raises:
+        KitError: no example has this name; the message lists the valid ones.
+    """
     found = FOLDER / (name if name.endswith(".yaml") else f"{name}.yaml")
     if not found.exists():
         raise KitError(f"no example {name!r}; valid values: {', '.join(sorted(p.stem for p in FOLDER.glob('*.yaml')))}")
@@ -44,7 +48,7 @@ def path(name: str) -> Path:
 
 
 def worked_node() -> NodeConfig:
-    """The worked example's node: machine, kubelet settings, runtime."""
+    """Return the configuration of the worked example's node: machine, kubelet settings, runtime."""
     return NodeConfig(
         name="master",
         machine=MachineInfo(cores=8, memory=MEMORY, max_pid=4_194_304, cgroups=("/kube.slice", "/sys.slice")),
@@ -54,7 +58,11 @@ def worked_node() -> NodeConfig:
 
 
 def worked_pods(*, system: bool = True) -> list[Pod]:
-    """The pods of the three Deployments, with the document's UIDs, and those of the system."""
+    """Return the pods of the three Deployments with the document's UIDs, followed by the node's system pods.
+
+    Args:
+        system: whether the system pods of `worked_example_system.yaml` are included.
+    """
     made = []
     for deployment in load(path("worked_example")):
         assert isinstance(deployment, Deployment)
@@ -70,12 +78,12 @@ def worked_pods(*, system: bool = True) -> list[Pod]:
 
 
 def replace_metadata(meta: ObjectMeta, name: str) -> ObjectMeta:
-    """A pod's metadata from a template's."""
+    """Return the metadata of a Deployment's pod: the template's labels, and the name's UID from `UIDS`."""
     return ObjectMeta(name=name, namespace="default", uid=UIDS[name], labels=dict(meta.labels))
 
 
 def qos_reserved_node() -> NodeConfig:
-    """1G of memory for pods, all of every request kept for those who made it."""
+    """Return a node with 1G of memory for pods and `--qos-reserved=memory=100%`."""
     return NodeConfig(
         name="small",
         machine=MachineInfo.declare(2, "1G"),
@@ -84,7 +92,7 @@ def qos_reserved_node() -> NodeConfig:
 
 
 def qos_reserved_pods() -> list[Pod]:
-    """A Guaranteed pod of 100M, then a Burstable one of 200M, in the order in which they come."""
+    """Return a Guaranteed pod of 100M and a Burstable pod of 200M, in their order of admission."""
     made = []
     for pod in load(path("qos_reserved")):
         assert isinstance(pod, Pod)

@@ -17,15 +17,15 @@ FOLDER = Path(__file__).parent / "stories"
 
 
 def stories() -> dict[str, str]:
-    """Name -> title of every story, in the order in which they are told."""
+    """Return the title of every story by name, in the order of the files' numbers."""
     return {name: story(name).title for name in sorted(path.stem for path in FOLDER.glob("*.yaml"))}
 
 
 def story(name: str) -> Scenario:
-    """A story by its name, with or without its number.
+    """Return a story by its name, with or without its number.
 
     Raises:
-        KitError: there is none; the message lists those that there are.
+        KitError: no story has this name; the message lists the valid ones.
     """
     for path in sorted(FOLDER.glob("*.yaml")):
         if name in (path.stem, path.stem.partition("-")[2]):

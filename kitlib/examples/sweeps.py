@@ -17,15 +17,15 @@ FOLDER = Path(__file__).parent / "sweeps"
 
 
 def examples() -> list[str]:
-    """Their names."""
+    """Return the names of the examples, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def example(name: str) -> SweepDefinition:
-    """An example by its name.
+    """Return an example by its name.
 
     Raises:
-        KitError: there is none; the message lists those that there are.
+        KitError: no example has this name; the message lists the valid ones.
     """
     if name not in examples():
         raise KitError(f"no sweep {name!r}; valid values: {', '.join(examples())}")
