@@ -1,4 +1,4 @@
-"""CEL expressions of admission policies: the names that they may use, and the types that they must have.
+"""CEL expressions of admission policies: the variables they may use, and the types they must evaluate to.
 
 Source: k8s.io/apiserver/pkg/admission/plugin/cel (compile.go mustBuildEnvs, BuildRequestType; composition.go).
 """
@@ -65,35 +65,35 @@ OBJECTS: Mapping[str, Mapping[str, str]] = {
         "lastTransitionTime": ANY,
     },
 }
-"""Source: BuildRequestType, BuildNamespaceType, whose `UID` no namespace has."""
+"""The fields of each object type. Source: BuildRequestType, BuildNamespaceType (`UID` is upstream's spelling)."""
 PATCH_TYPES = {"ApplyConfiguration": OBJECT, "JSONPatch": f"list({JSON_PATCH})"}
-"""What the expression of a mutation must give. Source: mutating/patch ReturnTypes."""
+"""Patch type -> the type that a mutation's expression must evaluate to. Source: mutating/patch ReturnTypes."""
 MAX_LENGTH = 32 * 1024
-"""Characters of an expression. Kubernetes bounds what it costs; this bounds what compiling it may take."""
+"""The maximum length of an expression in characters; it bounds the time that compilation takes."""
 MAX_COST = 200_000
-"""Elements that one evaluation may go through: an element takes five of Kubernetes' units of cost, at the least.
+"""The maximum number of elements that one evaluation visits. An element costs at least five of Kubernetes' units.
 
-Source: celconfig.PerCallLimit, a million.
+Source: celconfig.PerCallLimit, 1,000,000 units.
 """
 
 
 @dataclass
 class PolicyEnvironment:
-    """What the expressions of one policy may name, in the order in which its variables are declared.
+    """The environment of one policy's expressions: the names that are declared when an expression is compiled.
 
     Attributes:
         has_params: whether the policy has a paramKind.
-        variables: those declared so far, and the types of their expressions.
+        variables: the variables declared so far, name -> type of the variable's expression.
     """
 
     has_params: bool = False
     variables: dict[str, str] = field(default_factory=dict)
 
     def declare(self, variable: Variable) -> Expression:
-        """A variable's expression; those after it may use it.
+        """Compile a variable's expression and declare the variable for the expressions after it.
 
         Raises:
-            CompileError: and then its name stays unknown.
+            CompileError: the expression is invalid; the variable stays undeclared.
         """
         made = self.compile(variable.expression)
         self.variables[variable.name] = made.kind
@@ -102,17 +102,17 @@ class PolicyEnvironment:
     def compile(
         self, text: str, *kinds: str, variables: bool = True, patches: bool = False, authorizer: bool = True
     ) -> Expression:
-        """An expression whose answer has one of these types, or any.
+        """Compile an expression and check the type of its result.
 
         Args:
             text: the expression.
-            kinds: none = any.
-            variables: whether it may use the variables.
-            patches: whether it may make values of the types of patches.
-            authorizer: whether it may ask who may do what; messages may not.
+            kinds: the accepted result types; none = any type.
+            variables: whether `variables` is declared.
+            patches: whether `Object` and `JSONPatch` literals are allowed.
+            authorizer: whether `authorizer` is declared; message expressions do not have it.
 
         Raises:
-            CompileError: with the words of the API server's `Invalid value`.
+            CompileError: the expression is invalid; the message is that of the API server's `Invalid value`.
         """
         names = {"object": ANY, "oldObject": ANY, "request": REQUEST, "namespaceObject": NAMESPACE}
         objects = dict(OBJECTS)
@@ -131,9 +131,9 @@ class PolicyEnvironment:
         return made
 
     def mutation(self, patch_type: str, text: str) -> Expression:
-        """The expression of a patch.
+        """Compile the expression of a mutation.
 
         Raises:
-            CompileError: also where it does not give what patches of its type are.
+            CompileError: the expression is invalid or does not evaluate to the type of its patch.
         """
         return self.compile(text, PATCH_TYPES[patch_type], patches=True)

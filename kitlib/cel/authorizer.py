@@ -1,4 +1,4 @@
-"""`authorizer` in CEL: whether the user who writes, or a service account, may do something else.
+"""The `authorizer` variable of CEL: checks whether the requesting user or a service account may do something.
 
 Source: k8s.io/apiserver/pkg/cel/library/authz.go.
 """
@@ -19,22 +19,22 @@ AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION = (
 )
 FIELDS = {"requestResource": RESOURCE_CHECK}
 COST = 70_000
-"""Of one check. Source: authz.go's cost of 350,000, of which an element is five."""
+"""The cost of one check in elements. Source: authz.go, 350,000 units; an element costs five."""
 
 
 ServiceAccount = tuple[str, str]
-"""A namespace and a name."""
+"""A service account's namespace and name."""
 Decide = Callable[[Attributes, ServiceAccount | None], authorization.AuthorizationDecision]
-"""The answer, about a service account or, without one, about the user who writes."""
+"""Decides about the attributes for a service account, or for the requesting user if None."""
 
 
 class AuthorizerValue(Mapping[str, Any]):
-    """Answers questions.
+    """The value of `authorizer`.
 
     Args:
-        decide: how.
-        request: what the write itself is about.
-        account: whom questions are about.
+        decide: the authorizer's decision function.
+        request: the attributes of the request that is admitted, for `authorizer.requestResource`.
+        account: the service account to check; None = the requesting user.
     """
 
     type_name = AUTHORIZER
@@ -59,38 +59,38 @@ class AuthorizerValue(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class _Check:
-    """A question that is not complete."""
+    """An authorization check that is being built; `check(verb)` completes it."""
 
     decide: Decide
     about: Attributes
     account: ServiceAccount | None
 
     def narrowed(self, **about: str) -> ResourceCheck:
-        """The same question about less."""
+        """Return the check with these attributes set."""
         return ResourceCheck(self.decide, self.about._replace(**about), self.account)
 
 
 class PathCheck(_Check):
-    """About a path that is no resource's."""
+    """A check of a non-resource path."""
 
     type_name: ClassVar[str] = PATH_CHECK
 
 
 class GroupCheck(_Check):
-    """About a group of the API."""
+    """A check of an API group; `resource` turns it into a check of a resource."""
 
     type_name: ClassVar[str] = GROUP_CHECK
 
 
 class ResourceCheck(_Check):
-    """About a resource."""
+    """A check of a resource."""
 
     type_name: ClassVar[str] = RESOURCE_CHECK
 
 
 @dataclass(frozen=True)
 class DecisionValue:
-    """What was answered."""
+    """The result of a check."""
 
     type_name: ClassVar[str] = DECISION
     answer: authorization.AuthorizationDecision
@@ -112,7 +112,7 @@ def _narrows(kind: str, field: str) -> list[Overload]:
 
 
 def _unchanged(check: _Check, selector: str) -> _Check:
-    """Rules of roles know no selectors. Source: RBAC's authorizer, which leaves them out."""
+    """Return the check itself: RBAC rules ignore selectors. Source: the RBAC authorizer."""
     return check
 
 

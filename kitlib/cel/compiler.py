@@ -1,4 +1,4 @@
-"""Turns a parsed CEL expression into functions; types are checked as far as they are known.
+"""Compiles a parsed CEL expression to Python functions and checks the types that are known.
 
 Source: k8s.io/dynamic-resource-allocation/cel (compile.go newCompiler); cel-spec langdef.md.
 """
@@ -34,7 +34,7 @@ _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map
 _SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)"}
 _SHOWN |= {LIST: "list(dyn)", EMPTY[LIST]: "list(dyn)", EMPTY[MAP]: "map(dyn, dyn)", OPTIONAL: "optional_type(dyn)"}
 _FORMAT = "format"
-"""Its arguments are a list of values of any types. Source: ext/formatting.go stringFormatValidator."""
+"""The argument of `format` is a list with values of any types. Source: ext/formatting.go stringFormatValidator."""
 _MACROS = ("all", "exists", "exists_one", "map", "filter")
 
 
@@ -45,12 +45,12 @@ def shown(kind: str) -> str:
 
 
 class Compiler:
-    """Turns a tree into functions, types checked on the way as far as they are known.
+    """Compiles a syntax tree to functions and checks the types that are known.
 
     Args:
-        text: the expression, for messages.
-        objects: type of an object -> its fields and their types; no other field may be named.
-        messages: the types that the expression may make values of.
+        text: the expression, for error messages.
+        objects: object type -> field -> type; other fields are compile errors.
+        messages: resolves the message types that the expression may construct.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Compiler:
         self._mixed = 0  # calls around this part whose lists may hold values of several types
 
     def compiled(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-        """The type of a part (`dyn` where it is not known) and what computes it."""
+        """Return the node's type (`dyn` if unknown) and the function that evaluates it."""
         found: tuple[str, Run] = getattr(self, f"_{node.kind}")(node, scope)
         return found
 
@@ -152,14 +152,17 @@ class Compiler:
         return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
 
     def _check_one_type(self, nodes: Sequence[ExpressionNode], kinds: Sequence[str]) -> None:
-        """A literal's parts have one type, as far as it is known. Source: cel.ValidateHomogeneousAggregateLiterals."""
+        """Raise CompileError if a literal's elements differ in type.
+
+        Source: cel.ValidateHomogeneousAggregateLiterals.
+        """
         for node, kind in zip(nodes, kinds, strict=True):
             null = (kinds[0] == lib.NULL) != (kind == lib.NULL) and ANY not in (kinds[0], kind)
             if not self._mixed and (null or not types.fit(kinds[0], kind)):
                 raise self.wrong(node, f"expected type '{shown(kinds[0])}' but found '{shown(kind)}'")
 
     def part(self, node: ExpressionNode, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
-        """A part of a list, a map or a message, which gives ops.MISSING where it is optional and not there.
+        """Compile an entry of a list, map or message; an absent optional entry evaluates to ops.MISSING.
 
         Source: checker checkCreateList, checkCreateMap, checkCreateStruct.
         """
@@ -269,7 +272,7 @@ class Compiler:
         return gives.pop() if len(gives) == 1 else ANY, call
 
     def _check_literal(self, node: ExpressionNode, name: str, method: bool) -> None:
-        """Texts of times and patterns that stand in the expression are looked at before it runs.
+        """Raise CompileError for an invalid duration, timestamp or pattern that is written as a literal.
 
         Source: cel-go cel/validator.go (ValidateDurationLiterals, ValidateTimestampLiterals, ValidateRegexLiterals).
         """
@@ -298,7 +301,7 @@ class Compiler:
         return gives, lambda names: inner({**names, name: value(names)})
 
     def _macro(self, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-        """`list.all(x, …)` and its kin; of a map the keys are gone through."""
+        """Compile `all`, `exists`, `exists_one`, `map` or `filter`; over a map they iterate over the keys."""
         over, listed = self.compiled(node.parts[0], scope)
         name, which = node.parts[1].value, node.value
         inside = {**scope, name: types.gone_through(over)}
@@ -328,7 +331,7 @@ class Compiler:
 
 
 def _left_over(operator: str, one: str, other: str) -> str:
-    """The type of `one + other` where one of them is not known: that of the only overload that is left, or any."""
+    """Return the type of `one + other` if one of them is `dyn`: that of the only candidate overload, or `dyn`."""
     known = other if one == ANY else one
     gives = {overload.gives for overload in OPERATORS.get(operator, ()) if known in overload.takes} - {known}
     return ANY if gives else known

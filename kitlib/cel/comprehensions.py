@@ -1,6 +1,6 @@
-"""Macros with two variables: `all(i, x, …)`, `exists`, `existsOne`, `transformList` and its kin.
+"""Macros with two variables: `all(i, x, …)`, `exists`, `existsOne`, `transformList` and the other transforms.
 
-Of a list the variables are place and element, of a map key and value.
+The variables are index and element of a list, or key and value of a map.
 
 Source: cel-go ext/comprehensions.go.
 """
@@ -23,7 +23,7 @@ _TRANSFORMS = ("transformList", "transformMap", "transformMapEntry")
 
 
 def is_comprehension(node: ExpressionNode) -> bool:
-    """Whether a call is a macro with two variables."""
+    """Return whether a call is a macro with two variables."""
     count = len(node.parts)
     return (node.value in _QUESTIONS and count == 4) or (node.value in _TRANSFORMS and count in (4, 5))
 

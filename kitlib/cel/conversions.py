@@ -1,4 +1,4 @@
-"""What one value of CEL is as another type, and the arithmetic of unsigned numbers and bytes.
+"""Conversions between CEL types, and the arithmetic of unsigned integers and bytes.
 
 Source: cel-go common/types (int.go, uint.go, double.go, string.go, bytes.go ConvertToType), overflow.go; Go strconv.
 """
@@ -73,7 +73,7 @@ def _truth(value: str) -> bool:
 
 
 def go_float(value: float, *, plain: bool = False) -> str:
-    """The shortest text of a double. Source: Go strconv.FormatFloat with 'g', or 'f' where it is to be plain."""
+    """Format a double with the fewest digits. Source: Go strconv.FormatFloat with 'g', or 'f' if plain."""
     if not isfinite(value):
         return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}[str(value)]
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
@@ -129,4 +129,4 @@ OPERATORS: dict[str, list[Overload]] = {
     "/": [Overload((UINT, UINT), UINT, _no_zero(lambda one, other: int(one) // other, "division by zero"))],
     "%": [Overload((UINT, UINT), UINT, _no_zero(lambda one, other: int(one) % other, "modulus by zero"))],
 }
-"""Of unsigned numbers and bytes; of the rest the operators know themselves."""
+"""Operators on unsigned integers and bytes; the module `operators` implements those of the other types."""

@@ -1,12 +1,12 @@
-"""Device selectors in CEL: an expression is checked once and then asked about many devices.
+"""Device selectors in CEL: an expression is compiled once and evaluated for many devices.
 
     select = compile_selector('device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory'
                               '.compareTo(quantity("40Gi")) >= 0')
     select(subject(device, "gpu.example.com"))
 
-The kit evaluates the part of the language that selectors use; anything else is refused when the expression is compiled,
-with its place. Two rules differ from most languages: `false && error` is false and `true || error` is true on either
-side, and a domain that no attribute of the device has is an empty map, whose keys are all missing.
+The kit implements the part of the language that selectors use; anything else is a CompileError with its position.
+Two rules differ from most languages: `false && error` is false and `true || error` is true on either side, and a
+domain without attributes is an empty map, not a missing key.
 
 Source: k8s.io/dynamic-resource-allocation/cel (compile.go); cel-spec langdef.md.
 """
@@ -30,17 +30,17 @@ Subject = Mapping[str, Any]
 
 
 class _Domains(dict[str, Any]):
-    """Attributes or capacities by domain; a domain that is not there is empty."""
+    """Attributes or capacities by domain; an absent domain is an empty map."""
 
     def __missing__(self, key: str) -> dict[str, Any]:
         return {}
 
 
 def subject(device: Device, driver: str) -> Subject:
-    """What an expression sees of a device: `device.driver`, `.attributes[domain].name`, `.capacity[domain].name`.
+    """Return the value of `device`: `device.driver`, `.attributes[domain].name`, `.capacity[domain].name`.
 
     Raises:
-        EvaluationError: a version is none.
+        EvaluationError: a version attribute is not a semantic version.
 
     Source: CompilationResult.DeviceMatches.
     """
@@ -68,18 +68,18 @@ def _put(domains: _Domains, name: str, driver: str, value: Any) -> None:
 
 
 MAX_LENGTH = 10 * 1024
-"""Source: resource/v1 CELSelectorExpressionMaxLength."""
+"""The maximum length of a selector in characters. Source: resource/v1 CELSelectorExpressionMaxLength."""
 MAX_COST = 1_000_000
-"""Elements that the macros of one evaluation may go through. Source: CELSelectorExpressionMaxCost."""
+"""The maximum number of elements that the macros of one evaluation visit. Source: CELSelectorExpressionMaxCost."""
 
 
 @lru_cache(maxsize=256)
 def compile_selector(text: str) -> Callable[[Subject], bool]:
-    """A function that says whether a device is meant.
+    """Compile a selector to a function that reports whether a device matches.
 
     Raises:
-        CompileError: the text is no expression, names something that there is not, or is no question.
-        EvaluationError: (from the function) as cel-go words it: `no such key: model`.
+        CompileError: the text is not valid CEL, has an undeclared reference, or does not evaluate to a bool.
+        EvaluationError: raised by the returned function with cel-go's message, e.g. `no such key: model`.
     """
     expression = compile_expression(text, {"device": DEVICE}, {DEVICE: FIELDS}, max_length=MAX_LENGTH)
     if expression.kind not in (BOOL, ANY):
@@ -102,4 +102,4 @@ _NO_BOOL = {
     LIST: "type conversion error from list to 'bool'",
     MAP: "type conversion error from map to 'bool'",
 }
-"""Words of cel-go's ConvertToNative, where a type has words of its own."""
+"""Type -> cel-go's message of ConvertToNative, where the type has its own."""

@@ -1,4 +1,4 @@
-"""A CEL expression made ready: compiled once against the names that it may use, evaluated as often as asked.
+"""A compiled CEL expression: compiled once against declared names, evaluated any number of times.
 
 Source: k8s.io/apiserver/pkg/cel (environment, CompileCELExpression); cel-spec langdef.md.
 """
@@ -19,25 +19,25 @@ from kitlib.cel.parser import CompileError, parse
 
 @dataclass(frozen=True)
 class Expression:
-    """What was compiled.
+    """A compiled expression.
 
     Attributes:
-        kind: type of the answer, `dyn` where it is not known before.
+        kind: the type of the result, `dyn` if unknown.
     """
 
     kind: str
     _run: Run
 
     def evaluate(self, names: Mapping[str, Any], budget: Budget | int) -> Any:
-        """The answer for these values of the names.
+        """Evaluate the expression.
 
         Args:
-            names: every name that the expression was compiled against.
-            budget: the maximum cost: elements that are gone through or compared, and tens of characters that are
-                made. Evaluations that are given the same `Budget` share it.
+            names: declared name -> value, for every name that the expression was compiled with.
+            budget: the maximum cost: one unit for each visited or compared element and for every ten characters of a
+                new string. Evaluations that receive the same `Budget` share it.
 
         Raises:
-            EvaluationError: as cel-go words it: `no such key: model`.
+            EvaluationError: with cel-go's message, e.g. `no such key: model`.
         """
         outer = running.set(Budget(budget) if isinstance(budget, int) else budget)
         try:
@@ -60,17 +60,17 @@ def compile_expression(
     max_length: int,
     messages: Resolver = no_messages,
 ) -> Expression:
-    """An expression, checked against the names that it may use.
+    """Compile an expression and check it against the declared names.
 
     Args:
         text: the expression.
-        names: name -> its type.
-        objects: type of an object -> its fields and their types.
-        max_length: characters.
-        messages: the types that it may make values of.
+        names: declared name -> type.
+        objects: object type -> field -> type.
+        max_length: the maximum length of the text in characters.
+        messages: resolves the message types that the expression may construct.
 
     Raises:
-        CompileError: the text is no expression, or names something that there is not.
+        CompileError: the text is not valid CEL or has an undeclared reference.
     """
     if len(text) > max_length:
         raise CompileError(f"expression of {len(text)} characters: at most {max_length} are read")

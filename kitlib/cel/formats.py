@@ -1,4 +1,4 @@
-"""Texts in CEL: named formats that they are held against, values written by verbs, and quoting.
+"""Strings in CEL: the named formats of `format.named`, `string.format` with its verbs, and quoting.
 
 Source: k8s.io/apiserver/pkg/cel/library/format.go; cel-go ext formatting.go (string.format), strings.go (quote).
 """
@@ -38,13 +38,13 @@ from kitlib.cel.times import DURATION, TIMESTAMP
 FORMAT = "kubernetes.NamedFormat"
 Check = Callable[[str], tuple[str, ...]]
 MAX_PRECISION = 100
-"""Digits behind the point; cel-go bounds them only by what they cost."""
+"""The maximum number of digits after the decimal point; cel-go bounds them only by their cost."""
 _VERB = re.compile(r"%(?:(%)|(?:\.(\d*))?(.)?)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class NamedFormat:
-    """A format with a name and what is wrong with a text that has it not."""
+    """A named format and its check, which returns the problems of a text."""
 
     type_name: ClassVar[str] = FORMAT
     name: str
@@ -52,12 +52,12 @@ class NamedFormat:
 
 
 def _prefix(check: Check) -> Check:
-    """Of a prefix: a dash at its end will be followed by more. Source: maskTrailingDash."""
+    """Return the check for a name's prefix: a dash at its end is accepted. Source: maskTrailingDash."""
     return lambda text: check(text[:-1] + "a" if len(text) > 1 and text.endswith("-") else text)
 
 
 def _schema_format(name: str, words: str) -> NamedFormat:
-    """One that schemas have as well."""
+    """Return the format of the same name in OpenAPI schemas."""
     return NamedFormat(name, lambda text: () if has_format(text, name) else (words,))
 
 
@@ -100,17 +100,17 @@ def _named(name: str) -> Maybe:
 
 
 def quoted(text: str) -> str:
-    """A text between quotes, what cannot be seen escaped. Source: ext strings.go quote."""
+    """Quote a string and escape the characters that are not printable. Source: ext strings.go quote."""
     escapes = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
     charge_text(len(text))
     return '"' + "".join(escapes.get(c, f"\\{c}" if c in '\\"' else c) for c in text) + '"'
 
 
 def formatted(text: str, values: list[Any]) -> str:
-    """The text with the values in place of its verbs.
+    """Replace the verbs of a format string by the values.
 
     Raises:
-        EvaluationError: a verb without its value, or with one of another type.
+        EvaluationError: a verb is unknown, has no value, or has a value of an unsupported type.
     """
     made, at, used = [], 0, 0
     for found in _VERB.finditer(text):
@@ -138,7 +138,7 @@ def formatted(text: str, values: list[Any]) -> str:
 
 
 def shown(value: Any, inside: bool = False) -> str:
-    """A value as `%s` writes it; texts in lists and maps are quoted."""
+    """Format a value as `%s` does; strings inside lists and maps are quoted."""
     kind = type_of(value)
     if kind == STRING:
         return quoted(value) if inside else str(value)

@@ -41,7 +41,7 @@ FUNCTIONS = _together(
     formats.FUNCTIONS,
     cel_sets.FUNCTIONS,
 )
-"""Called by name; a name may have two parts, `sets.contains`."""
+"""Functions by name; a name may have two parts, as in `sets.contains`."""
 METHODS = _together(
     authorizer.METHODS,
     cel_library.METHODS,
@@ -50,14 +50,14 @@ METHODS = _together(
     formats.METHODS,
     cel_sets.METHODS,
 )
-"""Called on a value, which is the first argument."""
+"""Methods by name; the first argument is the receiver."""
 OPERATORS = _together(conversions.OPERATORS, times.OPERATORS)
-"""Of other values than signed numbers and doubles, texts and lists."""
+"""Operators on other types than int, double, string and list."""
 ORDERED = frozenset({cel_library.STRING, cel_library.BOOL, cel_library.BYTES, times.TIMESTAMP, times.DURATION})
-"""Types whose values are smaller and greater, besides numbers."""
+"""Types with an order, besides the numbers."""
 LITERALS: Mapping[str, Callable[[str], object]] = {
     "timestamp": times.timestamp,
     "duration": times.duration,
     "matches": cel_library.check_pattern,
 }
-"""What reads a literal argument: it raises EvaluationError where the literal can never be one."""
+"""Function -> the parser of its literal argument; it raises EvaluationError for a literal that is never valid."""

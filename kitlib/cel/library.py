@@ -1,4 +1,4 @@
-"""The functions that CEL expressions in the kit may call, with the types they take; quantities and versions.
+"""The standard functions of CEL expressions with their argument types, and those of quantities and versions.
 
 Source: cel-spec (standard definitions), apiserver pkg/cel/library (quantity.go, semverlib.go, regex.go), cel-go ext
 strings.
@@ -27,27 +27,27 @@ TYPES = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, MAP, NULL, TYPE
 
 
 class EvaluationError(KitError):
-    """What goes wrong while an expression is evaluated: a key that there is not, types that do not go together."""
+    """An error of an evaluation, for example a missing key or an operator without an overload for its types."""
 
 
 class Unsigned(int):
-    """A whole number that cannot be negative, `3u`."""
+    """An unsigned 64-bit integer, `3u`."""
 
 
 class TypeName(str):
-    """A type as a value: what `type(x)` gives."""
+    """A type as a value: the result of `type(x)`."""
 
 
 @dataclass(frozen=True)
 class Maybe:
-    """An optional value, as `.?` makes them."""
+    """An optional value, as `.?` returns it."""
 
     there: bool
     value: Any = None
 
 
 class Overload(NamedTuple):
-    """One way to call a function: argument types (of a method the receiver's first), the result's type, the work."""
+    """An overload: the argument types (a method's receiver first), the result type, the implementation."""
 
     takes: tuple[str, ...]
     gives: str
@@ -55,7 +55,7 @@ class Overload(NamedTuple):
 
 
 class Budget:
-    """The cost that an evaluation, or several that share it, may still have; below 0 when it is exceeded."""
+    """The remaining cost of one evaluation, or of several that share it; negative after the limit is exceeded."""
 
     __slots__ = ("left",)
 
@@ -68,10 +68,13 @@ running: ContextVar[Budget | None] = ContextVar("running", default=None)
 
 
 def charge(cost: int) -> None:
-    """Take what a step costs: 1 for each element that is gone through or compared.
+    """Subtract the cost of a step from the running evaluation's budget.
+
+    Args:
+        cost: 1 for each visited or compared element.
 
     Raises:
-        EvaluationError: it is more than the evaluation may cost.
+        EvaluationError: the budget is exceeded.
     """
     budget = running.get()
     if budget is None:  # a function that is called outside an expression costs nothing
@@ -82,12 +85,12 @@ def charge(cost: int) -> None:
 
 
 def charge_text(length: int) -> None:
-    """The same for a text that is made. Source: cel-go checker/cost.go, a tenth for a character."""
+    """Charge for a new string of this length in characters. Source: cel-go checker/cost.go, 0.1 for a character."""
     charge(length // 10 + 1)
 
 
 def equal(one: Any, other: Any) -> bool:
-    """`==`: numbers of two types are compared, other types differ."""
+    """Return whether two values are equal: numbers compare across types, values of other types differ."""
     kinds = {type_of(one), type_of(other)}
     if len(kinds) > 1 and not kinds <= set(NUMBERS):
         return False
@@ -101,7 +104,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def type_of(value: Any) -> str:
-    """A value's type as messages name it."""
+    """Return the value's type as error messages write it."""
     if value is None:
         return NULL
     for kind, name in _TYPES:
@@ -135,7 +138,11 @@ def _quantity(text: str) -> Quantity:
 
 
 def semver(text: str, normalize: bool = False) -> Semver:
-    """Raises: EvaluationError, where it is none."""
+    """Parse a semantic version.
+
+    Raises:
+        EvaluationError: the text is not a semantic version.
+    """
     try:
         return Semver.parse(text, normalize)
     except ValueError as error:
@@ -143,7 +150,7 @@ def semver(text: str, normalize: bool = False) -> Semver:
 
 
 def works(make: Callable[..., Any]) -> Callable[..., bool]:
-    """Whether something can be made of a text, without what is made."""
+    """Return a function that reports whether `make` accepts its arguments."""
 
     def tried(*given: Any) -> bool:
         try:
@@ -167,7 +174,11 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def check_pattern(pattern: str) -> None:
-    """Raises: EvaluationError, where a pattern is none."""
+    """Check that Go's regexp accepts a pattern.
+
+    Raises:
+        EvaluationError: with the message of Go's error.
+    """
     problem = go_problem(pattern)
     if problem:
         raise EvaluationError(problem)
@@ -202,7 +213,7 @@ def _part(text: str, start: int, end: int | None = None) -> str:
 
 
 def _split(text: str, separator: str, count: int = -1) -> list[str]:
-    """At most so many parts, the last of them the rest. Source: cel-go ext strings splitN."""
+    """Split a text into at most `count` parts, the last one unsplit. Source: cel-go ext strings splitN."""
     if count == 0:
         return []
     if separator:
@@ -212,7 +223,7 @@ def _split(text: str, separator: str, count: int = -1) -> list[str]:
 
 
 def _from(text: str, part: str, offset: int) -> int:
-    """The first place at the offset or after it. Source: cel-go ext strings indexOfOffset."""
+    """Return the first index of a part at or after the offset, or -1. Source: cel-go ext strings indexOfOffset."""
     if not part:
         return offset
     if offset < 0:
@@ -221,7 +232,7 @@ def _from(text: str, part: str, offset: int) -> int:
 
 
 def _up_to(text: str, part: str, offset: int) -> int:
-    """The last place at the offset or before it. Source: cel-go ext strings lastIndexOfOffset."""
+    """Return the last index of a part at or before the offset, or -1. Source: cel-go ext strings lastIndexOfOffset."""
     if not part:
         return offset
     if offset < 0:
@@ -261,7 +272,11 @@ def _is_sorted(values: list[Any]) -> bool:
 
 
 def unsigned_in_range(value: int) -> Unsigned:
-    """Raises: EvaluationError, where 64 bits do not hold it."""
+    """Return the value as an unsigned integer.
+
+    Raises:
+        EvaluationError: the value does not fit into 64 bits.
+    """
     if not 0 <= value < 2**64:
         raise EvaluationError("unsigned integer overflow")
     return Unsigned(value)
@@ -293,7 +308,7 @@ FUNCTIONS: dict[str, list[Overload]] = {
     "dyn": [Overload((ANY,), ANY, lambda value: value)],
     "matches": [Overload((STRING, STRING), BOOL, _matches)],
 }
-"""Called by name alone."""
+"""Functions by name."""
 
 METHODS: dict[str, list[Overload]] = {
     "compareTo": _pairs((QUANTITY, SEMVER), INT, _compared),
@@ -349,4 +364,4 @@ METHODS: dict[str, list[Overload]] = {
     "orValue": [Overload((OPTIONAL, ANY), ANY, lambda value, other: value.value if value.there else other)],
     "or": [Overload((OPTIONAL, OPTIONAL), OPTIONAL, lambda value, other: value if value.there else other)],
 }
-"""Called on a value, which is the first argument."""
+"""Methods by name; the first argument is the receiver."""

@@ -1,7 +1,7 @@
-"""Values that an expression makes of a named type: `Object.spec{replicas: 3}`, `JSONPatch{op: "remove", path: "/a"}`.
+"""Message literals of CEL: `Object.spec{replicas: 3}`, `JSONPatch{op: "remove", path: "/a"}`.
 
-An `Object` is a part of the object that a policy is about. Its type's name is the path of fields that leads to it, any
-field may be named, and whether the names agree is seen when it is evaluated.
+An `Object` is a part of the policy's object. The name of its type is the path of fields that leads to it. Any field
+may be set; evaluation checks that the type names match the paths.
 
 Source: k8s.io/apiserver/pkg/cel/mutation (typeresolver.go, jsonpatch.go, dynamic/objects.go), library/jsonpatch.go;
 cel-go checker checkCreateStruct.
@@ -24,39 +24,39 @@ OBJECT, JSON_PATCH = "Object", "JSONPatch"
 _TEXTS, _VALUE = ("op", "path", "from"), "value"
 _GO_TYPES = {lib.INT: "int64", lib.DOUBLE: "float64", lib.LIST: "[]ref.Val", lib.MAP: "map[ref.Val]ref.Val"}
 _EXACT = 2**53 - 1
-"""The largest whole number that is a number in JSON; larger ones are texts. Source: cel-go types/int.go maxIntJSON."""
+"""The largest integer that is a number in JSON; larger ones become strings. Source: cel-go types/int.go maxIntJSON."""
 
 
 @dataclass(frozen=True)
 class MessageType:
-    """A type that has a name."""
+    """A message type."""
 
     name: str
 
     def field(self, name: str) -> str | None:
-        """A field's type; None where there is no such field."""
+        """Return the type of a field; None if the type has no such field."""
         if self.name != JSON_PATCH:
             return ANY
         return STRING if name in _TEXTS else ANY if name == _VALUE else None
 
 
 Resolver = Callable[[str], MessageType | None]
-"""Finds a type by its name."""
+"""Returns the message type of a name; None if it is unknown."""
 
 
 def no_messages(name: str) -> MessageType | None:
-    """Expressions make no values of named types."""
+    """Resolve no message types."""
     return None
 
 
 def patch_types(name: str) -> MessageType | None:
-    """The types of mutating policies. Source: mutation.DynamicTypeResolver."""
+    """Resolve the message types of mutating policies. Source: mutation.DynamicTypeResolver."""
     known = name in (OBJECT, JSON_PATCH) or name.startswith(f"{OBJECT}.")
     return MessageType(name) if known else None
 
 
 class MessageCompiler(Protocol):
-    """What turns the parts of an expression into functions: cel_compiler's."""
+    """The part of `compiler.Compiler` that compiles the entries of a message."""
 
     messages: Resolver
 
@@ -70,11 +70,11 @@ class MessageCompiler(Protocol):
 
 
 class MessageValue(Mapping[str, Any]):
-    """A value of a named type. A field that is not set is null, of a JSONPatch the empty text.
+    """A message. A field that is not set is null; a text field of a JSONPatch is the empty string.
 
     Attributes:
-        type_name: `Object.spec`.
-        fields: those that are set.
+        type_name: the name of its type, e.g. `Object.spec`.
+        fields: the fields that are set.
     """
 
     def __init__(self, type_name: str, fields: Mapping[str, Any]) -> None:
@@ -100,7 +100,7 @@ class MessageValue(Mapping[str, Any]):
 
 
 def made_message(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-    """A message literal: its type and what computes it. Source: checkCreateStruct."""
+    """Compile a message literal to its type and the function that constructs it. Source: checkCreateStruct."""
     type_ = compiler.messages(node.value)
     if type_ is None:
         raise compiler.wrong(node, f"undeclared reference to '{node.value}' (in container '')")
@@ -125,7 +125,7 @@ def made_message(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping
 
 
 def _check_patch(fields: Mapping[str, Any]) -> None:
-    """Source: JSONPatchType.Val."""
+    """Raise EvaluationError for an unknown JSONPatch field or one of the wrong type. Source: JSONPatchType.Val."""
     for name, value in fields.items():
         if name in _TEXTS and not isinstance(value, str):
             kind = lib.type_of(value)
@@ -135,7 +135,7 @@ def _check_patch(fields: Mapping[str, Any]) -> None:
 
 
 def escaped_key(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-    """`jsonpatch.escapeKey("k8s.io/a~b")`: a key as a step of a path. Source: library/jsonpatch.go."""
+    """Compile `jsonpatch.escapeKey("k8s.io/a~b")`: escape a key for a JSON pointer. Source: library/jsonpatch.go."""
     if compiler.messages(JSON_PATCH) is None:
         raise compiler.wrong(node.parts[0], "undeclared reference to 'jsonpatch' (in container '')")
     made = [compiler.compiled(part, scope) for part in node.parts[1:]]
@@ -153,10 +153,11 @@ def escaped_key(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[
 
 
 def mismatches(value: Any, path: str = "") -> list[str]:
-    """Where the name of a type is not the path of fields that leads to it. Source: CheckTypeNamesMatchFieldPathNames.
+    """Return the type names that differ from their field path. Source: CheckTypeNamesMatchFieldPathNames.
 
     Args:
-        path: that leads here; "" = a message begins here.
+        value: the result of an expression, or a part of it.
+        path: the field path of the value; "" = a message starts here.
     """
     if isinstance(value, list):
         return [one for item in value for one in mismatches(item, path)]
@@ -173,12 +174,13 @@ def mismatches(value: Any, path: str = "") -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it.
+    """Convert a value to JSON types.
 
     Raises:
-        EvaluationError: a key of a map is no text.
+        EvaluationError: a map key is not a string.
 
-    Source: ObjectVal.ConvertToNative, convertField; JSON has no whole numbers of more than 53 bits.
+    Source: ObjectVal.ConvertToNative, convertField. Integers above 2**53 - 1 become strings, as JSON numbers are
+    doubles.
     """
     if isinstance(value, MessageValue):
         return {name: plain(field) for name, field in value.items()}

@@ -28,10 +28,10 @@ class Location:
     """A URL.
 
     Attributes:
-        scheme: in small letters.
-        host: with its port.
-        path: as it was written, escaped where it has to be.
-        query: what stands behind the question mark.
+        scheme: the scheme in lower case.
+        host: the host with its port.
+        path: the path as written, escaped where required.
+        query: the query without the question mark.
     """
 
     type_name: ClassVar[str] = URL
@@ -53,7 +53,7 @@ class Location:
         return rest.rpartition(":")[2] if ":" in rest else ""
 
     def arguments(self) -> dict[str, list[str]]:
-        """The query's keys and their values. Source: net/url ParseQuery, whose errors are not told."""
+        """Parse the query to key -> values; invalid pairs are ignored. Source: net/url ParseQuery."""
         found: dict[str, list[str]] = {}
         for part in filter(None, self.query.split("&")):
             charge(1)
@@ -65,10 +65,10 @@ class Location:
 
 
 def location(text: str) -> Location:
-    """The URL of a text: it has a scheme, or is an absolute path.
+    """Parse a URL, which must have a scheme or be an absolute path.
 
     Raises:
-        EvaluationError: with the words of Go's net/url.
+        EvaluationError: with the message of Go's net/url.
     """
     try:
         return _location(text)
@@ -105,7 +105,7 @@ def _location(text: str) -> Location:
 
 
 def _host(host: str, start: str) -> str:
-    """Source: net/url parseHost, validOptionalPort."""
+    """Return the host if host and port are valid. Source: net/url parseHost, validOptionalPort."""
     good = _HOST.match(host)
     assert good is not None
     if good.end() < len(host):
@@ -134,7 +134,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Network:
-    """An address with the length of its network's prefix."""
+    """A network: an address with a prefix length."""
 
     type_name: ClassVar[str] = CIDR
     interface: ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -151,10 +151,10 @@ class Network:
 
 
 def address(text: str) -> Address:
-    """An address; neither with a zone nor an IPv4 one in the clothes of IPv6.
+    """Parse an IP address; zones and IPv4-mapped IPv6 addresses are rejected.
 
     Raises:
-        EvaluationError.
+        EvaluationError: the text is not an accepted address.
 
     Source: parseIPAddr.
     """
@@ -172,10 +172,10 @@ def address(text: str) -> Address:
 
 
 def network(text: str) -> Network:
-    """A network, `10.0.0.0/8`.
+    """Parse a network, e.g. `10.0.0.0/8`.
 
     Raises:
-        EvaluationError.
+        EvaluationError: the text is not an address with a prefix length.
 
     Source: parseCIDR.
     """
@@ -206,7 +206,7 @@ def _is_link_local_multicast(one: Address) -> bool:
 
 
 def _is_global_unicast(one: Address) -> bool:
-    """Private addresses count. Source: netip Addr.IsGlobalUnicast."""
+    """Return whether an address is global unicast, private addresses included. Source: netip Addr.IsGlobalUnicast."""
     ip = one.ip
     broadcast = ip.packed == b"\xff\xff\xff\xff"
     return not (broadcast or ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local)

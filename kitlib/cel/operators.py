@@ -1,4 +1,4 @@
-"""The operators of CEL on values: what they give, and the error where types or keys do not fit.
+"""The operators of CEL on values: their results, and the errors for types or keys without an overload.
 
 `false && error` is false and `true || error` is true on either side.
 
@@ -15,24 +15,29 @@ from kitlib.cel.functions import OPERATORS, ORDERED
 from kitlib.cel.library import LIST, STRING, EvaluationError, Maybe
 
 Run = Callable[[dict[str, Any]], Any]
-"""Computes a part of an expression from the values of its names."""
+"""Evaluates a node with the values of the declared names."""
 
 
 def truth(value: Any) -> bool:
-    """The value itself; only a boolean has one."""
+    """Return the value if it is a bool.
+
+    Raises:
+        EvaluationError: the value has another type.
+    """
     if not isinstance(value, bool):
         raise EvaluationError("no such overload")
     return value
 
 
 def logical(conjunction: bool, sides: Iterable[tuple[Run, dict[str, Any]]]) -> bool:
-    """`&&` and `||`: the side that decides wins over an error of another, whichever comes first."""
+    """Evaluate `&&` (conjunction) or `||`: a side that decides the result hides an error on the other side."""
     problem: EvaluationError | None = None
     for run, names in sides:
         try:
             if truth(run(names)) != conjunction:
                 return not conjunction
         except EvaluationError as error:
+            # A later side may still decide the result, so the error is raised only after all sides are evaluated.
             problem = problem or error
     if problem is not None:
         raise problem
@@ -40,12 +45,12 @@ def logical(conjunction: bool, sides: Iterable[tuple[Run, dict[str, Any]]]) -> b
 
 
 def every(conjunction: bool, run: Run, asked: Iterable[dict[str, Any]]) -> bool:
-    """`all` (conjunction) and `exists` over the elements."""
+    """Evaluate `all` (conjunction) or `exists` over the elements."""
     return logical(conjunction, ((run, names) for names in asked))
 
 
 def field(value: Any, key: Any) -> Any:
-    """A field of a message, a value of a map, an element of a list."""
+    """Return a field of a message, the value of a map's key, or a list's element; raise EvaluationError if absent."""
     if isinstance(value, Maybe):
         return optional(value, key)
     if isinstance(value, list):
@@ -63,7 +68,7 @@ def field(value: Any, key: Any) -> Any:
 
 
 def optional(value: Any, key: Any) -> Maybe:
-    """The same where it may be missing."""
+    """Return the field, value or element as an optional, which is empty if it is absent."""
     if isinstance(value, Maybe):
         return optional(value.value, key) if value.there else value
     if isinstance(value, list):
@@ -77,21 +82,21 @@ def optional(value: Any, key: Any) -> Maybe:
 
 
 def map_key(key: Any) -> Any:
-    """A key of a map that is made: a boolean, a number or a text. Source: cel-spec langdef.md (maps)."""
+    """Return the key of a new map if it is a bool, number or string. Source: cel-spec langdef.md (maps)."""
     if not isinstance(key, bool | int | float | str):
         raise EvaluationError(f"unsupported key type: {lib.type_of(key)}")
     return key
 
 
 def inside(value: Any, values: Any) -> bool:
-    """`in`: an element of a list, a key of a map."""
+    """Evaluate `in`: search a list's elements or a map's keys."""
     if not isinstance(values, list | dict):
         raise EvaluationError("no such overload")
     return any(lib.equal(value, one) for one in values)
 
 
 def ordered(operator: str, one: Any, other: Any) -> bool:
-    """`<`, `<=`, `>`, `>=`."""
+    """Evaluate `<`, `<=`, `>` or `>=`."""
     kinds = {lib.type_of(one), lib.type_of(other)}
     if not kinds <= set(lib.NUMBERS) and not (len(kinds) == 1 and kinds <= ORDERED):
         raise EvaluationError("no such overload")
@@ -101,7 +106,7 @@ def ordered(operator: str, one: Any, other: Any) -> bool:
 
 
 def arithmetic(operator: str, one: Any, other: Any) -> Any:
-    """`+`, `-`, `*`, `/`, `%`: integers divide towards zero, as in Go."""
+    """Evaluate `+`, `-`, `*`, `/` or `%`; integer division truncates towards zero, as in Go."""
     kinds = {lib.type_of(one), lib.type_of(other)}
     if operator == "+" and kinds == {STRING}:
         lib.charge_text(len(one) + len(other))
@@ -128,25 +133,28 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
 
 
 def negated(value: Any) -> Any:
-    """`-x`."""
+    """Evaluate the unary minus."""
     if lib.type_of(value) not in lib.SIGNED:
         raise EvaluationError("no such overload")
     return _in_range(-value)
 
 
 def _in_range(value: Any) -> Any:
-    """A whole number has 64 bits. Source: cel-go common/types/overflow.go."""
+    """Return the value; raise EvaluationError if an integer exceeds 64 bits.
+
+    Source: cel-go common/types/overflow.go.
+    """
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise EvaluationError("integer overflow")
     return value
 
 
 MISSING = object()
-"""What an optional part of a list, a map or a message gives where it is not there."""
+"""The value of an absent optional entry of a list, map or message."""
 
 
 def held(value: Any, part: str) -> Any:
-    """What an optional part holds, or MISSING. Source: cel-go interpreter evalList, evalMap, evalObj."""
+    """Return the value of an optional entry, or MISSING. Source: cel-go interpreter evalList, evalMap, evalObj."""
     if not isinstance(value, Maybe):
         raise EvaluationError(f"cannot initialize optional {part} from non-optional value {value}")
     return value.value if value.there else MISSING

@@ -18,7 +18,7 @@ MACROS = ("optMap", "optFlatMap")
 
 
 def is_optional_function(node: ExpressionNode) -> bool:
-    """Whether a call is one of `optional`'s functions."""
+    """Return whether a call is `optional.of`, `optional.none` or `optional.ofNonZeroValue`."""
     receiver = node.parts[0]
     return receiver.kind == "name" and receiver.value == "optional" and node.value in _ARGUMENTS
 
@@ -41,7 +41,7 @@ def optional_function(compiler: MessageCompiler, node: ExpressionNode, scope: Ma
 
 
 def optional_macro(compiler: MessageCompiler, node: ExpressionNode, scope: Mapping[str, str]) -> tuple[str, Run]:
-    """`value.optMap(x, …)`: what the expression gives for what is held; of `optFlatMap` it is optional itself.
+    """Compile `value.optMap(x, …)`, which maps a present value; for `optFlatMap` the expression returns an optional.
 
     Source: optMap, optFlatMap, which expand to a choice by hasValue().
     """

@@ -1,4 +1,4 @@
-"""CEL expressions as trees: tokens, precedence, and the macros left as ordinary calls.
+"""A parser of CEL expressions: tokens, precedence, syntax trees. Macros stay ordinary calls.
 
 Source: cel-spec langdef.md (grammar); kubernetes.io/docs/reference/using-api/cel.
 """
@@ -33,19 +33,19 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 class CompileError(KitError):
-    """An expression that is none, or that needs something outside the kit's part of the language."""
+    """An expression that is not valid CEL, or that uses a part of the language that the kit does not implement."""
 
 
 @dataclass(frozen=True)
 class ExpressionNode:
-    """A part of an expression.
+    """A node of the syntax tree.
 
     Attributes:
         kind: literal, name, select, optional_select, index, optional_index, call, method, list, map, message, field,
-            optional (what `?` marks in a list, a map or a message), choice, binary, unary.
-        value: the literal, the name, the operator; of a message the type's name.
-        parts: what it is made of; of a method the receiver first, of a map keys and values in turn.
-        at: column, from 0.
+            optional (an entry marked with `?` in a list, map or message), choice, binary, unary.
+        value: the literal, name or operator; the type name of a message.
+        parts: the child nodes: a method's receiver first, a map's keys and values in turn.
+        at: the offset in the text in characters, from 0.
     """
 
     kind: str
@@ -55,10 +55,10 @@ class ExpressionNode:
 
 
 def parse(text: str) -> ExpressionNode:
-    """The tree of an expression.
+    """Parse an expression.
 
     Raises:
-        CompileError: with the place.
+        CompileError: with the position of the error.
     """
     return _Parser(text).whole()
 
@@ -67,11 +67,11 @@ _OPERAND = (
     " expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
     "IDENTIFIER}"
 )
-"""What may stand where an operand is missing, as cel-go's parser lists it."""
+"""The tokens that can start an operand, as cel-go's parser lists them."""
 
 
 def wrong(text: str, at: int, problem: str) -> CompileError:
-    """An error as cel-go reports it: line, column, and a mark below."""
+    """Return a compile error in cel-go's format: line, column, and a mark below the source line."""
     line = text.count("\n", 0, at) + 1
     start = text.rfind("\n", 0, at) + 1
     shown = text[start:].split("\n")[0]
@@ -80,7 +80,7 @@ def wrong(text: str, at: int, problem: str) -> CompileError:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one expression."""
+    """A recursive-descent parser of one expression."""
 
     def __init__(self, text: str) -> None:
         self.text, self.place = text, 0
@@ -106,7 +106,7 @@ class _Parser:
         return wrong(self.text, at, f"Syntax error: mismatched input '{shown}'{expecting}")
 
     def take(self, *marks: str) -> str:
-        """The next token where it is one of these; "" = it is not."""
+        """Consume the next token and return it if it is one of these; otherwise return ""."""
         kind, shown, _ = self.tokens[self.place]
         if shown in marks and kind in ("mark", "name"):
             self.place += 1
@@ -171,7 +171,7 @@ class _Parser:
         return found
 
     def elements(self, optional: bool) -> list[ExpressionNode]:
-        """Of a list, of which each may be marked as optional; the mark of the first is read with the bracket."""
+        """Parse the elements of a list; `optional` is whether the first one's `?` is already consumed."""
         found: list[ExpressionNode] = []
         while optional or not self.take("]"):
             optional = optional or bool(self.take("?"))
@@ -223,7 +223,7 @@ class _Parser:
         raise self.unexpected()
 
     def message_type(self, first: str) -> str:
-        """The name before a message's brace, `Object.spec`, which is gone past; "" = no message begins here."""
+        """Consume and return the type name before a message's brace, e.g. `Object.spec`; "" if there is none."""
         names, place = [first], self.place
         while self.tokens[place][1] == "." and self.tokens[place + 1][0] == "name":
             names.append(self.tokens[place + 1][1])
@@ -234,7 +234,10 @@ class _Parser:
         return ".".join(names)
 
     def message(self, type_name: str) -> ExpressionNode:
-        """`Type{field: value, ?field: optional}`. Its place is the brace's, a field's the colon's, as in cel-go."""
+        """Parse `Type{field: value, ?field: optional}`.
+
+        The message's position is that of the brace, a field's that of the colon, as in cel-go.
+        """
         at = self.tokens[self.place][2]
         self.need("{")
         parts: list[ExpressionNode] = []
@@ -272,7 +275,7 @@ class _Parser:
 
 
 def _text(shown: str) -> str | bytes:
-    """What a literal of a text or of bytes means; in bytes `\\x` and octal escapes are bytes."""
+    r"""Decode a string or bytes literal; in bytes, `\x` and octal escapes are bytes and not code points."""
     start = re.match("[rRbB]*", shown)
     assert start is not None
     marks = start[0].lower()

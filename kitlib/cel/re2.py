@@ -1,7 +1,8 @@
-"""Regular expressions as CEL has them: RE2's syntax, time linear in the text, no backtracking.
+"""RE2 regular expressions for CEL: RE2's syntax, time linear in the text, no backtracking.
 
-Where google-re2 is installed it does the work. Elsewhere (a browser has none) the pattern is read with Python's own
-reader, what RE2 does not have is refused, and the rest runs as a set of states that moves on character by character.
+google-re2 is used if it is installed. Otherwise (in a browser) Python's own parser reads the pattern, constructs that
+RE2 does not have are rejected, and the rest runs as a nondeterministic automaton: the set of its current states
+advances with each character, so that the time is bounded by characters times states.
 
 Source: github.com/google/re2/wiki/Syntax; cel-spec "matches"; R. Cox, "Regular Expression Matching Can Be Simple And
 Fast" (the simulation).
@@ -16,36 +17,36 @@ from functools import lru_cache
 from typing import Any
 
 MAX_REPEAT = 1000
-"""Largest count in `{n,m}`. Source: re2 kMaxRepeat."""
+"""The largest count in `{n,m}`. Source: re2 kMaxRepeat."""
 MAX_STATES = 20_000
-"""Size of a program; RE2 bounds its memory instead."""
+"""The maximum number of states of a program; RE2 bounds its memory instead."""
 
 _SHOWN = 200
-"""Characters of a pattern that an error repeats."""
+"""The number of a pattern's characters that an error message shows."""
 
 Test = Callable[[str], bool]
 
 
 class PatternError(ValueError):
-    """A pattern that RE2 refuses."""
+    """A pattern that is not valid in RE2."""
 
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> Callable[[str], bool]:
-    """A function that says whether a text holds a match somewhere.
+    """Compile a pattern to a function that reports whether a text contains a match.
 
     Raises:
-        PatternError: the pattern is not RE2's.
+        PatternError: the pattern is not valid in RE2.
     """
     found = _by_re2(pattern)
     return _Program(pattern).search if found is None else lambda text: found.search(text) is not None
 
 
 def found_in(pattern: str, text: str, most: int = -1) -> list[str]:
-    """What a pattern finds in a text, one after another, at most so many (negative: all).
+    """Return a pattern's successive matches in a text, at most `most` (negative: all).
 
     Raises:
-        PatternError: the pattern is not RE2's, or google-re2, which finds the places, is not installed.
+        PatternError: the pattern is not valid in RE2, or google-re2, which locates matches, is not installed.
     """
     found = _by_re2(pattern)
     if found is None:
@@ -61,7 +62,7 @@ def found_in(pattern: str, text: str, most: int = -1) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _by_re2(pattern: str) -> Any | None:
-    """The pattern as google-re2 compiles it; None where it is not installed."""
+    """Compile a pattern with google-re2; None if it is not installed."""
     try:
         import re2
     except ImportError:
@@ -84,11 +85,11 @@ _GO_WORDS = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid named capture group": "invalid named capture",
 }
-"""What RE2 in C++ calls an error -> what Go does. Source: re2/regexp.cc kErrorStrings, regexp/syntax ErrorCode."""
+"""RE2's error message in C++ -> Go's. Source: re2/regexp.cc kErrorStrings, regexp/syntax ErrorCode."""
 
 
 def go_problem(pattern: str) -> str:
-    """Why Go's regexp would not take a pattern; "" where it does. Source: regexp/syntax Error.Error."""
+    """Return Go's error message for a pattern; "" if it is valid. Source: regexp/syntax Error.Error."""
     try:
         compiled(pattern)
     except PatternError as error:
@@ -103,15 +104,19 @@ def _words(error: Exception) -> str:
 
 
 class _Program:
-    """A pattern as states: each tests a character, branches without one, or looks at its place in the text.
+    """A pattern as a nondeterministic automaton.
 
     Attributes:
-        states: (kind, argument, next states); kinds: "char", "go", "at", "match".
+        states: (kind, argument, next states); kinds: "char" tests a character, "go" branches without one, "at" tests
+            the position in the text, "match" accepts.
     """
 
     def __init__(self, pattern: str) -> None:
         self.states: list[tuple[str, Any, list[int]]] = []
         parser: Any = re._parser if hasattr(re, "_parser") else __import__("sre_parse")
+        # Python's parser also accepts what RE2 does not have: back references, \Z, look-around, atomic and conditional
+        # groups, possessive quantifiers. Character classes are removed first, because there these characters are
+        # literals.
         if re.search(r"\\[1-9Z]|\(\?(?:[=!>(]|<[=!]|P=)|[*+?}]\+", re.sub(r"\\\\|\[\^?\]?[^]]*\]", "", pattern)):
             raise PatternError("invalid perl operator or escape sequence")
         try:
@@ -156,6 +161,7 @@ class _Program:
         if least > MAX_REPEAT or (not endless and int(most) > MAX_REPEAT):
             raise PatternError("bad repetition operator")
         if endless:
+            # The loop state must exist before its body, whose last state leads back to it.
             loop = self._add("go", None, [])
             self.states[loop][2].extend([self._sequence(tree, loop), following])
             start = loop
@@ -190,9 +196,10 @@ class _Program:
         return _CATEGORIES[str(value)]
 
     def search(self, text: str) -> bool:
-        """Whether a match begins somewhere in the text."""
+        """Return whether a match starts anywhere in the text."""
         current: set[int] = set()
         for place in range(len(text) + 1):
+            # RE2's partial match is not anchored: a match may start at every position.
             if self._follow(self._start, current, text, place):
                 return True
             if place == len(text):
@@ -206,10 +213,12 @@ class _Program:
         return False
 
     def _follow(self, number: int, into: set[int], text: str, place: int) -> bool:
-        """Add a state and all that it leads to without a character; whether the match is among them."""
+        """Add a state and the states that it reaches without a character; return whether the match is one of them."""
         stack = [number]
         while stack:
             one = stack.pop()
+            # Each state is expanded once for a position. This bounds the work and ends the loops of empty bodies such
+            # as `(a*)*`.
             if one in into:
                 continue
             into.add(one)

@@ -1,4 +1,4 @@
-"""Semantic versions, as the server's library reads them.
+"""Semantic versions, parsed as the API server's CEL library parses them.
 
 Source: semver.org 2.0.0; github.com/blang/semver/v4 Parse; apiserver pkg/cel/library/semverlib.go normalizeAndParse.
 """
@@ -19,10 +19,10 @@ _WORD = re.compile("[0-9A-Za-z-]*")
 @total_ordering
 @dataclass(frozen=True)
 class Semver:
-    """A semantic version; what follows a `+` does not count when two are compared.
+    """A semantic version; build metadata after `+` is ignored in comparisons.
 
     Attributes:
-        pre: the parts behind the dash: 0, a number, "" or 1, 0, a word.
+        pre: the pre-release identifiers: (0, number, "") or (1, 0, word), so that numbers sort before words.
     """
 
     major: int
@@ -32,13 +32,14 @@ class Semver:
 
     @classmethod
     def parse(cls, text: str, normalize: bool = False) -> Semver:
-        """The version of a text.
+        """Parse a semantic version.
 
         Args:
-            normalize: `v1.02` means 1.2.0.
+            text: the version, e.g. `1.2.3-rc.1`.
+            normalize: whether to accept short forms: `v1.02` means 1.2.0.
 
         Raises:
-            ValueError: with the library's words.
+            ValueError: with the Go library's message.
         """
         if normalize:
             text = _normalized(text)
@@ -75,7 +76,7 @@ def _number(text: str, name: str) -> int:
 
 
 def _pre(text: str) -> tuple[int, int, str]:
-    """A part of what stands behind the dash. Source: NewPRVersion."""
+    """Parse one pre-release identifier. Source: NewPRVersion."""
     if not text:
         raise ValueError("Prerelease is empty")
     if _NUMBER.fullmatch(text):
@@ -96,7 +97,7 @@ def _unsigned(text: str) -> int:
 
 
 def _normalized(text: str) -> str:
-    """Without a leading `v` and leading zeros, with the numbers that are missing."""
+    """Return the version without a leading `v` and leading zeros, missing numbers added as 0."""
     parts = text.removeprefix("v").split(".", 2)
     for i, part in enumerate(parts):
         if len(part) > 1:

@@ -1,4 +1,4 @@
-"""Lists as sets in CEL, and what a pattern finds in a text.
+"""Lists as sets in CEL, and the search for matches of a pattern in a string.
 
 Source: cel-go ext sets.go; k8s.io/apiserver/pkg/cel/library/regex.go.
 """
@@ -31,7 +31,7 @@ def _intersects(one: list[Any], other: list[Any]) -> bool:
 
 
 def _found(text: str, pattern: str, most: int = -1) -> list[str]:
-    """At most so many matches; a negative number is no bound. Source: regexp.FindAllString."""
+    """Return at most `most` matches; all if negative. Source: regexp.FindAllString."""
     try:
         matches = found_in(pattern, text, most)
     except PatternError:

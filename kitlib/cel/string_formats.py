@@ -1,4 +1,4 @@
-"""Formats of texts, `email`, `date-time`, that schemas of custom resources and CEL's `format` know.
+"""String formats such as `email` and `date-time` in schemas of custom resources and in CEL's `format`.
 
 Source: apiextensions-apiserver pkg/apiserver/validation/formats.go; kube-openapi pkg/validation/strfmt; govalidator.
 """
@@ -26,14 +26,14 @@ _CARD = re.compile(
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
 )
 _HOST = re.compile(r"[ls](?:-?[ls]{0,62})?|(?:[ls](?:[-ls]{0,61}[ls])?\.)+l{2,63}")
-"""A host name of which letters, digits with symbols, and the rest were replaced by `l`, `s` and `!`."""
+"""A host name after `_host_kind` replaced letters by `l`, digits and symbols by `s`, and other characters by `!`."""
 _SHADE = r"\s*(?:0|[1-9][0-9]?|1[0-9]{1,2}|2[0-4][0-9]|25[0-5])\s*"
 
 _SCALA = re.compile(r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+", re.ASCII)
 _SCALA_PART = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)", re.ASCII)
 _UNITS = ("ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk")
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-"""A unit may go on after these: `seconds`."""
+"""Prefixes of units; `seconds` is accepted because of `sec`."""
 
 _ATOM_CLASS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
 _QUOTED = r'"(?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[\t -~])*"'
@@ -45,7 +45,7 @@ _NAMED_EMAIL = re.compile(rf"(?:[. \t{_ATOM_CLASS}]|{_QUOTED})*<{_ADDRESS}>{_COM
 
 
 def has_format(text: str, name: str) -> bool:
-    """Whether a text has a format; of a format that is not known every text has it."""
+    """Return whether a text has a format; unknown formats accept every text."""
     known = _FORMATS.get(_normal(name))
     try:
         return known is None or bool(known(text))
@@ -54,12 +54,12 @@ def has_format(text: str, name: str) -> bool:
 
 
 def is_known(name: str) -> bool:
-    """Whether texts are held against a format of that name."""
+    """Return whether texts are validated against a format of this name."""
     return _normal(name) in _FORMATS
 
 
 def _normal(name: str) -> str:
-    """`date-time` is `datetime`. Source: strfmt DefaultNameNormalizer."""
+    """Remove the dashes: `date-time` and `datetime` are the same format. Source: strfmt DefaultNameNormalizer."""
     return name.replace("-", "")
 
 
@@ -76,7 +76,7 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    """As Go has it, or as Scala has it: `22 ns`, `3 weeks`. Source: strfmt ParseDuration."""
+    """Return whether a text is a duration of Go or of Scala: `22 ns`, `3 weeks`. Source: strfmt ParseDuration."""
     try:
         nanoseconds(text)
     except ValueError:
@@ -104,7 +104,7 @@ def _host_kind(letter: str) -> str:
 
 
 def _is_email(text: str) -> bool:
-    """One address, with or without a name and comments. Source: Go net/mail ParseAddress."""
+    """Return whether a text is one address, with or without a name and comments. Source: Go net/mail ParseAddress."""
     found = _EMAIL.fullmatch(text) or _NAMED_EMAIL.fullmatch(text)
     if found is None:
         return False
@@ -137,7 +137,7 @@ def _is_isbn13(text: str) -> bool:
 
 
 def _is_credit_card(text: str) -> bool:
-    """A number whose last digit fits the others, by Luhn's rule."""
+    """Return whether a number has a valid check digit by Luhn's algorithm."""
     digits = re.sub("[^0-9]+", "", text)
     if not _CARD.fullmatch(digits):
         return False
@@ -180,4 +180,4 @@ _FORMATS: dict[str, Callable[[str], Any]] = {
     "k8sshortname": lambda text: not names.is_dns1123_label(text),
     "k8slongname": lambda text: not names.is_dns1123_subdomain(text),
 }
-"""Name without dashes -> whether a text has the format; the two names came with 1.34."""
+"""Format without dashes -> its check. `k8sshortname` and `k8slongname` were added in Kubernetes 1.34."""

@@ -1,4 +1,4 @@
-"""Timestamps and durations in CEL: their functions, the parts that they have, what is added and compared.
+"""Timestamps and durations in CEL: functions, accessors, arithmetic and comparison.
 
 Source: cel-spec langdef.md (timestamps and durations); cel-go common/types timestamp.go, duration.go, overflow.go; Go
 time.Parse, time.ParseDuration.
@@ -18,18 +18,18 @@ from kitlib.cel.library import INT, STRING, EvaluationError, Overload
 TIMESTAMP, DURATION = "timestamp", "duration"
 _SECOND = 10**9
 _FIRST, _LAST = -62135596800 * _SECOND, 253402300800 * _SECOND
-"""0001-01-01T00:00:00Z, and the moment after 9999-12-31T23:59:59.999999999Z."""
+"""The minimum 0001-01-01T00:00:00Z and the exclusive maximum, one nanosecond after 9999-12-31T23:59:59.999999999Z."""
 _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, order=True)
 class Timestamp:
-    """A moment.
+    """A point in time.
 
     Attributes:
-        ns: nanoseconds since 1970.
-        offset: minutes by which the text's zone was ahead of UTC; it only matters for showing.
+        ns: nanoseconds since 1970-01-01T00:00:00Z.
+        offset: the zone's offset from UTC in minutes; it changes only the string form.
     """
 
     type_name: ClassVar[str] = TIMESTAMP
@@ -41,7 +41,7 @@ class Timestamp:
             raise EvaluationError("timestamp overflow")
 
     def in_zone(self, zone: tzinfo) -> datetime:
-        """What the clocks of a zone show, to the second."""
+        """Return the date and time in a zone, with a resolution of one second."""
         return (_EPOCH + timedelta(seconds=self.ns // _SECOND)).astimezone(zone)
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Timestamp:
 
 @dataclass(frozen=True, order=True)
 class Duration:
-    """A time that passes, in nanoseconds."""
+    """A duration in nanoseconds."""
 
     type_name: ClassVar[str] = DURATION
     ns: int
@@ -64,17 +64,17 @@ class Duration:
             raise EvaluationError("duration overflow")
 
     def __str__(self) -> str:
-        """Seconds. Source: Duration.ConvertToType."""
+        """Return the duration in seconds, e.g. `1.5s`. Source: Duration.ConvertToType."""
         whole, part = divmod(abs(self.ns), _SECOND)
         digits = f".{part:09}".rstrip("0").rstrip(".")
         return f"{'-' if self.ns < 0 else ''}{whole}{digits}s"
 
 
 def timestamp(text: str) -> Timestamp:
-    """The moment of an RFC 3339 text.
+    """Parse an RFC 3339 timestamp.
 
     Raises:
-        EvaluationError: the text is none.
+        EvaluationError: the text is not a timestamp.
     """
     found = _RFC3339.fullmatch(text)
     try:
@@ -93,10 +93,10 @@ def timestamp(text: str) -> Timestamp:
 
 
 def duration(text: str) -> Duration:
-    """The duration of a text as Go reads it, `1h30m`.
+    """Parse a duration in Go's format, e.g. `1h30m`.
 
     Raises:
-        EvaluationError: the text is none.
+        EvaluationError: the text is not a duration or exceeds 64 bits of nanoseconds.
     """
     try:
         return Duration(nanoseconds(text))
@@ -107,7 +107,7 @@ def duration(text: str) -> Duration:
 
 
 def _zone(name: str) -> tzinfo:
-    """A zone by its name, or by hours and minutes: `-02:30`. Source: timestamp.go timeZone."""
+    """Return the zone of a name or of an offset such as `-02:30`. Source: timestamp.go timeZone."""
     hours, colon, minutes = name.partition(":")
     if not colon:
         from zoneinfo import ZoneInfo
@@ -124,7 +124,7 @@ def _zone(name: str) -> tzinfo:
 
 
 def _part(take: Callable[[datetime], int]) -> list[Overload]:
-    """A part of a timestamp, in UTC or in a zone."""
+    """Return the overloads of an accessor: in UTC, and in the zone of the second argument."""
     return [
         Overload((TIMESTAMP,), INT, lambda moment: take(moment.in_zone(UTC))),
         Overload((TIMESTAMP, STRING), INT, lambda moment, zone: take(moment.in_zone(_zone(zone)))),
@@ -136,7 +136,7 @@ def _towards_zero(ns: int, unit: int) -> int:
 
 
 def _whole(unit: int) -> list[Overload]:
-    """A duration as so many whole units."""
+    """Return the overload that converts a duration to whole units, truncated towards zero."""
     return [Overload((DURATION,), INT, lambda passed: _towards_zero(passed.ns, unit))]
 
 

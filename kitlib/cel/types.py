@@ -1,6 +1,7 @@
-"""Types of lists and maps in expressions, as far as those of their parts are known: `list(int)`, `map(string, dyn)`.
+"""Types of lists and maps in expressions, as far as their element types are known: `list(int)`, `map(string, dyn)`.
 
-A type is a text. `list` and `map` alone have parts of any type; `list()` and `map()` are empty and fit every other.
+A type is a string. `list` and `map` alone have unknown element types. `list()` and `map()` are the types of empty
+literals and are assignable to every other list or map type.
 
 Source: cel-go checker (types.go isAssignable, mostGeneral; checker.go checkCreateList, checkCreateMap).
 """
@@ -15,12 +16,12 @@ EMPTY = {LIST: f"{LIST}()", MAP: f"{MAP}()"}
 
 
 def base(kind: str) -> str:
-    """The type without those of its parts."""
+    """Return the type without its element types."""
     return next((one for one in (LIST, MAP) if kind.startswith(f"{one}(")), kind)
 
 
 def parts(kind: str) -> list[str]:
-    """The types of a list's elements, or of a map's keys and values; empty where they are not known."""
+    """Return a list's element type, or a map's key and value type; empty if unknown."""
     if base(kind) == kind or kind in EMPTY.values():
         return []
     inside = kind[kind.index("(") + 1 : -1]
@@ -35,17 +36,17 @@ def parts(kind: str) -> list[str]:
 
 
 def held(kind: str) -> str:
-    """The type of a list's elements or of a map's values; `dyn` where it is not known, and of everything else."""
+    """Return the type of a list's elements or a map's values; `dyn` if unknown or if the type is another."""
     return (parts(kind) or [ANY])[-1]
 
 
 def gone_through(kind: str) -> str:
-    """The type of what a macro goes through: a list's elements, a map's keys."""
+    """Return the type of a macro's iteration variable: a list's elements or a map's keys."""
     return (parts(kind) or [ANY])[0]
 
 
 def list_of(kinds: Sequence[str]) -> str:
-    """The type of a list whose elements have these types: elements of several types make one of any."""
+    """Return the type of a list literal; elements of several types make a `list(dyn)`."""
     return _made(LIST, _all(kinds)) if kinds else EMPTY[LIST]
 
 
@@ -66,7 +67,7 @@ def _all(kinds: Sequence[str]) -> str:
 
 
 def fit(one: str, other: str) -> bool:
-    """Whether a value of one type can stand where the other is asked for, as far as that is known."""
+    """Return whether a value of one type can be assigned to the other, as far as they are known."""
     if ANY in (one, other) or one == other:
         return True
     if NULL in (one, other):  # objects, messages and optionals may be null
@@ -77,7 +78,7 @@ def fit(one: str, other: str) -> bool:
 
 
 def joined(one: str, other: str) -> str:
-    """The more general of two types that fit."""
+    """Return the more general of two compatible types."""
     if ANY in (one, other):
         return ANY
     if NULL in (one, other):

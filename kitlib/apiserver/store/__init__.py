@@ -1,4 +1,4 @@
-"""Objects as they are kept, their kinds, watches, merges and patches, and the recorder of events.
+"""The stored objects, their kinds, watches, merges and patches, and the recorder of events.
 
 Imported by admission, http, controllers and cluster.
 Face: `store.Store`, `kinds.Resource`.

@@ -1,11 +1,11 @@
-"""Kubernetes events: one that repeats is counted, many alike are combined, an object that sends too many is cut off.
+"""The event recorder: repeated events are counted, similar ones combined, and excess ones of an object dropped.
 
-* The same event again raises `count` of the one that exists.
+* A repeated event increments `count` of the existing one.
 * The tenth different message of one object, type and reason within ten minutes, and all that follow, are one event:
   `(combined from similar events): ...`.
 * An object may write 25 events at once from one component, then one every five minutes.
 
-The scheduler writes events.k8s.io events, which are counted but neither combined nor cut off.
+The scheduler writes events.k8s.io events, which are counted but neither combined nor dropped.
 
 Source: client-go tools/record (EventCorrelator, EventAggregator, EventSourceObjectSpamFilter, eventLogger).
 """
@@ -28,10 +28,10 @@ MAX_INTERVAL_SECONDS = 600
 SPAM_BURST = 25
 SPAM_QPS = 1 / 300
 EVENT_TTL_SECONDS = 3600
-"""How long an event is kept after it was written last. Source: kube-apiserver --event-ttl."""
+"""The time in seconds after its last write at which an event is deleted. Source: kube-apiserver --event-ttl."""
 COMBINED = "(combined from similar events): "
 _SERIES_COMPONENTS = ("", "default-scheduler")
-"""Components that write events.k8s.io events; "" is the scheduler's call without a name."""
+"""Components that write events.k8s.io events; "" is the scheduler, which does not name itself."""
 
 Key = tuple[str, ...]
 
@@ -46,7 +46,7 @@ class _Similar:
 
 @dataclass
 class _Bucket:
-    """Tokens of one object and component. Source: flowcontrol.NewTokenBucketPassiveRateLimiter."""
+    """The token bucket of one object and component. Source: flowcontrol.NewTokenBucketPassiveRateLimiter."""
 
     tokens: float
     at: datetime
@@ -59,7 +59,7 @@ class _Written:
 
 
 class EventCorrelator:
-    """What was written before, by which a new event is counted, combined or dropped."""
+    """The history of written events, from which a new event is counted, combined or dropped."""
 
     def __init__(self) -> None:
         self._similar: OrderedDict[Key, _Similar] = OrderedDict()
@@ -67,7 +67,7 @@ class EventCorrelator:
         self._written: OrderedDict[Key, _Written] = OrderedDict()
 
     def aggregate(self, group: Key, message: str, now: datetime) -> tuple[str, Key]:
-        """The message to write and the key by which its event is counted. Source: EventAggregate."""
+        """Return the message to write and the key by which its event is counted. Source: EventAggregate."""
         similar = _entry(self._similar, group, _Similar)
         if similar.last is not None and (now - similar.last).total_seconds() > MAX_INTERVAL_SECONDS:
             similar.messages.clear()
@@ -79,7 +79,7 @@ class EventCorrelator:
         return COMBINED + message, group
 
     def admit(self, source: Key, now: datetime) -> bool:
-        """Whether an object may write one more event. Source: EventSourceObjectSpamFilter.Filter."""
+        """Return whether an object may write one more event. Source: EventSourceObjectSpamFilter.Filter."""
         bucket = _entry(self._buckets, source, lambda: _Bucket(SPAM_BURST, now))
         passed = max(0.0, (now - bucket.at).total_seconds())
         bucket.tokens, bucket.at = min(SPAM_BURST, bucket.tokens + passed * SPAM_QPS), now
@@ -89,12 +89,12 @@ class EventCorrelator:
         return True
 
     def written(self, key: Key) -> _Written:
-        """How often the event with this key was written, and its name. Source: eventLogger."""
+        """Return the name and the count of the event with this key. Source: eventLogger."""
         return _entry(self._written, key, lambda: _Written("", 0))
 
 
 def _entry(cache: OrderedDict[Key, Any], key: Key, make: Any) -> Any:
-    """The least recently used entry makes room for a new one."""
+    """Return the entry of a key; a new one evicts the least recently used entry of a full cache."""
     found = cache.get(key)
     if found is None:
         found = cache[key] = make()
@@ -106,11 +106,11 @@ def _entry(cache: OrderedDict[Key, Any], key: Key, make: Any) -> Any:
 
 
 class EventWriter(Protocol):
-    """The API server, as far as recording an event needs it.
+    """The part of the API server that recording an event needs.
 
     Attributes:
-        store: what is kept.
-        correlator: by which events that repeat are counted and combined.
+        store: the object store.
+        correlator: the correlator that counts and combines events.
     """
 
     store: Store
@@ -134,11 +134,12 @@ def record(
         api: the API server.
         about: the involved object.
         kind: "Normal" or "Warning".
-        reason, message: of the event.
-        source: the component that writes it.
-        field: path of the part of the object that it is about.
-        annotations: of the event.
-        reporter: the component that reports it, where that is not `source`.
+        reason: the event's reason, in CamelCase.
+        message: the event's message.
+        source: the component that writes the event.
+        field: the path of the part of the object that the event is about.
+        annotations: the event's annotations.
+        reporter: the reporting component if it is not `source`.
     """
     now, correlator = api.store.now(), api.correlator
     involved: Key = (source, about.metadata.uid, about.kind, about.name)
@@ -190,9 +191,9 @@ def record(
 
 
 def expire(store: Store) -> int:
-    """Remove the events that were written last more than an hour ago; how many.
+    """Delete the events whose last write is an hour ago and return their number.
 
-    Source: kube-apiserver's event storage, whose leases run out (registry/core/event, --event-ttl).
+    Source: kube-apiserver's event storage, which attaches leases (registry/core/event, --event-ttl).
     """
     now = store.now()
     old = [

@@ -11,18 +11,18 @@ from kitlib.apiserver.store.store import Store
 
 
 def list_at(store: Store, kind: Resource, version: int, namespace: str | None = None) -> list[KubeObject]:
-    """The stored objects of a kind as they stood at a version, in no order; they must not be changed.
+    """Return the objects of a kind that existed at a version, in no order; they must not be changed.
 
     Each change holds the object before it: the changes after the version are undone, the newest first.
 
     Args:
         store: the store.
-        kind: their kind.
-        version: a version of the past, or the newest one.
-        namespace: only this one; None = all.
+        kind: the kind of the objects.
+        version: a resource version, at most the newest.
+        namespace: the namespace of the objects; None = all.
 
     Raises:
-        ResourceExpired: the changes since that version are no longer remembered.
+        ResourceExpired: the changes since that version are compacted.
     """
     found = {(obj.metadata.namespace, obj.metadata.name): obj for obj in store.list(kind, namespace, copy=False)}
     for event in reversed(store.changes(version)):

@@ -1,5 +1,7 @@
-"""JSON patches as the API server's library carries them out: `replace` of a key that there is not adds it, indices may
-count from the end, a `test` that fails says so.
+"""JSON patches as the API server's library applies them.
+
+It differs from RFC 6902: `replace` of an absent key adds it, negative indices count from the end, and a failed `test`
+is an error of its own.
 
 Source: gopkg.in/evanphx/json-patch.v4 patch.go; RFC 6902, RFC 6901.
 """
@@ -15,27 +17,27 @@ from typing import Any
 from kitlib.api.errors import KitError
 
 MAX_COPIED = 3 << 20
-"""Bytes that the copies of a patch may make together. Source: apiserver server.Config JSONPatchMaxCopyBytes."""
+"""The maximum total size in bytes of a patch's copies. Source: apiserver server.Config JSONPatchMaxCopyBytes."""
 _MISSING, _NO_INDEX = "missing value", "invalid index detected"
 
 
 class PatchError(KitError):
-    """A patch that cannot be carried out."""
+    """A patch that cannot be applied."""
 
 
 class UnmetTest(PatchError):
-    """What a `test` of the patch asks for is not there."""
+    """A failed `test` operation."""
 
 
 class CopiesTooLarge(PatchError):
-    """The copies of a patch are larger than may be."""
+    """The copies of a patch exceed MAX_COPIED."""
 
 
 def apply_json_patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
-    """The document after the operations, in order; it is not changed itself.
+    """Apply the operations in order to a copy of the document and return it.
 
     Raises:
-        PatchError: with the library's words.
+        PatchError: with the library's message.
     """
     patch = _Patch(deepcopy(document))
     for one in operations:
@@ -47,7 +49,7 @@ def apply_json_patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> 
 
 
 class _Patch:
-    """A document while it is patched."""
+    """A document that is being patched."""
 
     def __init__(self, document: Any) -> None:
         self.document = document
@@ -108,13 +110,13 @@ class _Patch:
             raise UnmetTest(f"testing value {path} failed: test failed")
 
     def _end(self, one: Mapping[str, Any], field: str, operation: str, end: str) -> tuple[str, Any, str]:
-        """One end of a move or copy: its path, what holds it, and the path's last step."""
+        """Return the path of a move's or copy's end, the container at its parent, and the path's last step."""
         path = _path(one, field, f"{operation} operation failed to decode {field}")
         place, key = self._place(path, f"{operation} operation does not apply: doc is missing {end} path: {path}")
         return path, place, key
 
     def _place(self, path: str, missing: str) -> tuple[Any, str]:
-        """What holds the end of a path, and the path's last step. Source: findObject."""
+        """Return the container at the parent of a path, and the path's last step. Source: findObject."""
         steps = path.split("/")
         place = self.document
         if len(steps) < 2:
@@ -158,7 +160,7 @@ def _wrapped(words: str, work: Any, *arguments: Any) -> Any:
 
 
 def _index(key: str, size: int) -> int:
-    """The place in a list, from the end where it is negative. Source: partialArray, SupportNegativeIndices."""
+    """Return the index in a list; a negative one counts from the end. Source: partialArray, SupportNegativeIndices."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", key):
         raise PatchError(f'strconv.Atoi: parsing "{key}": invalid syntax')
     found = int(key)
@@ -168,7 +170,7 @@ def _index(key: str, size: int) -> int:
 
 
 def _get(place: Any, key: str) -> Any:
-    """A key that there is not is null, a place outside of a list is an error."""
+    """Return a key's value, None if it is absent, or a list's element; an index out of range is a PatchError."""
     return place.get(key) if isinstance(place, dict) else place[_index(key, len(place))]
 
 
@@ -196,7 +198,7 @@ def _take(place: Any, key: str) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same in JSON: true is not 1, and 1 is not 1.0. Source: lazyNode.equal."""
+    """Return whether two JSON values are equal: true is not 1, and 1 is not 1.0. Source: lazyNode.equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):

@@ -1,4 +1,4 @@
-"""The kinds that the store knows: what a resource is called in a message, and whether it lives in a namespace.
+"""The kinds that the store serves, with the names of their resources and their scope.
 
 Source: `kubectl api-resources`.
 """
@@ -16,14 +16,14 @@ from kitlib.api.release import Release
 
 
 class Resource(NamedTuple):
-    """One kind of object.
+    """A kind of objects and its resource.
 
     Attributes:
-        kind: `ReplicaSet`.
-        group: `apps`; "" for the core group.
-        plural: `replicasets`.
-        namespaced: whether its objects live in a namespace.
-        short: `rs`.
+        kind: the kind, e.g. `ReplicaSet`.
+        group: the API group, e.g. `apps`; "" for the core group.
+        plural: the resource's name, e.g. `replicasets`.
+        namespaced: whether the objects are in a namespace.
+        short: the short name, e.g. `rs`; "" if it has none.
     """
 
     kind: str
@@ -34,17 +34,17 @@ class Resource(NamedTuple):
 
     @property
     def qualified(self) -> str:
-        """As messages name it: `pods`, `replicasets.apps`."""
+        """The resource's name in messages: `pods`, `replicasets.apps`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def group_kind(self) -> str:
-        """As messages about invalid objects name it: `Pod`, `ReplicaSet.apps`."""
+        """The kind's name in messages about invalid objects: `Pod`, `ReplicaSet.apps`."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @property
     def recorded(self) -> str:
-        """The name that only this kind has: its kind where that is built in, else `jobs.batch.volcano.sh`."""
+        """A unique name: the kind if it is built in, otherwise plural and group, e.g. `jobs.batch.volcano.sh`."""
         return self.kind if built_in_resource(self.group, self.kind) is not None else self.qualified
 
 
@@ -111,9 +111,9 @@ RESOURCES = (
     Resource("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", False),
 )
 VERSIONS = {"autoscaling": ("v2", "v1")}
-"""Versions of a group that are served, where it is not only v1."""
+"""Group -> its served versions, for groups that serve others than v1."""
 GATED = {"DeviceTaintRule": ("DRADeviceTaintRules", "deviceTaintRuleVersions")}
-"""Kinds that are served only where a feature gate is on, with the gate and the release's row of versions."""
+"""Kind behind a feature gate -> the gate, and the release's key of the versions that are served."""
 
 
 class UnknownKind(KitError, LookupError):
@@ -153,15 +153,17 @@ def resource(kind: str | type[KubeObject] | Resource) -> Resource:
 
 
 def built_in_resource(group: str, kind: str) -> Resource | None:
-    """Return the built-in resource of a group and kind; None where there is none."""
+    """Return the built-in resource of a group and kind; None if there is none."""
     return _built_in().get((group, kind))
 
 
 def is_served(api_version: str, kind: str, release: Release | None = None) -> bool:
-    """Whether kube-apiserver 1.36 has this kind in this version, without any CustomResourceDefinition.
+    """Return whether the API server serves a kind in a version without a CustomResourceDefinition.
 
     Args:
-        release: whose gates hold; None = no kind is served that needs one.
+        api_version: the group and version, e.g. `apps/v1`.
+        kind: the kind.
+        release: the release with its feature gates; None = gated kinds are not served.
     """
     group, _, version = api_version.rpartition("/")
     if kind in GATED and group == "resource.k8s.io":
@@ -181,7 +183,7 @@ def gated_versions(kind: str, release: Release) -> tuple[str, ...]:
 
 
 def resource_of(obj: KubeObject) -> Resource:
-    """Return the resource of an object of a built-in kind; of a custom one as it would be named by rule.
+    """Return the resource of an object of a built-in kind; that of a custom kind is named by rule.
 
     Only the store knows the names in a CustomResourceDefinition: see `Kinds.of`.
     """
@@ -191,7 +193,7 @@ def resource_of(obj: KubeObject) -> Resource:
 
 
 def watched_kind(obj: KubeObject) -> str:
-    """Return the name under which controllers watch an object: its kind where that is built in, else with its group.
+    """Return the name under which controllers watch an object: its kind if built in, otherwise kind and group.
 
     A `Job` of another group is not a `Job` for the controllers of the built-in kinds, which rely on its fields.
     """
@@ -202,7 +204,7 @@ def watched_kind(obj: KubeObject) -> str:
 
 
 def resource_by_rule(kind: str, group: str, namespaced: bool) -> Resource:
-    """The resource of a kind that the table does not hold: its plural follows English's rules."""
+    """Return a resource of a custom kind whose plural follows the rules of English."""
     return Resource(kind, group, _plural(kind.lower()), namespaced)
 
 
@@ -215,8 +217,8 @@ def _plural(word: str) -> str:
 class Kinds:
     """The kinds of one cluster: the built-in ones and those of its CustomResourceDefinitions.
 
-    Custom kinds are told apart by group and kind, as upstream's RESTMapper does, never by kind or plural alone. Two
-    definitions of a group may want one kind; the first that was created has it, as the naming controller decides.
+    Custom kinds are identified by group and kind, as in upstream's RESTMapper, never by kind or plural alone. If two
+    definitions of a group claim one kind, the first one that was created gets it, as the naming controller decides.
 
     Args:
         definitions: returns the stored CustomResourceDefinitions, in the order of their creation.
@@ -266,12 +268,12 @@ class Kinds:
             return found
 
     def find(self, api_version: str, kind: str) -> Resource | None:
-        """Return the resource of a version and kind; None where the server has none. Source: RESTMapping."""
+        """Return the resource of a version and kind; None if it is not served. Source: RESTMapping."""
         group = api_version.rpartition("/")[0]
         return built_in_resource(group, kind) or self._custom().get((group, kind))
 
     def of(self, obj: KubeObject) -> Resource:
-        """Return the resource of an object; of an undefined kind as it would be named by rule."""
+        """Return the resource of an object; that of an undefined kind is named by rule."""
         return self.find(obj.api_version, obj.kind) or resource_of(obj)
 
     def all(self) -> Sequence[Resource]:

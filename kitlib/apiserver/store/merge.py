@@ -1,9 +1,8 @@
-"""What `kubectl apply` does to an object that exists: a three-way merge of what was applied last time, what is applied
-now, and what stands in the cluster.
+"""The merges of `kubectl apply` and `kubectl patch`: three-way, strategic and JSON merge patches.
 
-A field that the new manifest sets is set; one that the last manifest set and the new one leaves out is removed; all
-others (defaults, status, what controllers wrote) stay. Lists whose items have a key (containers by name) are merged
-item by item, all other lists are replaced.
+`apply` merges the manifest of the last apply, the new manifest and the stored object. Fields of the new manifest are
+set; fields that only the last manifest has are removed; all others (defaults, status, controllers' fields) are kept.
+Lists whose items have a key (containers by name) are merged item by item, all other lists are replaced.
 
 Source: apimachinery strategicpatch.CreateThreeWayMergePatch; the patchMergeKey tags of k8s.io/api; RFC 7396.
 """
@@ -19,18 +18,18 @@ _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
 def three_way(last: dict[str, Any], new: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
-    """The object after `apply`.
+    """Return the object after `kubectl apply`.
 
     Args:
-        last: the manifest of the last apply; {} where there was none.
-        new: the manifest of this one.
-        current: what stands in the cluster.
+        last: the manifest of the last apply; {} if there was none.
+        new: the new manifest.
+        current: the stored object.
     """
     return _three_way(merge_type(new, current), last, new, current)
 
 
 def _three_way(shape: Shape, last: dict[str, Any], new: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
-    """Of an object or of a part of it: only an object says by its kind what shape it has."""
+    """Merge an object or a part of it; the shape gives the merge keys of its lists."""
     merged = dict(current)
     for field in last:
         if field not in new:
@@ -46,9 +45,9 @@ def _three_way(shape: Shape, last: dict[str, Any], new: dict[str, Any], current:
 
 
 def with_nulls(manifest: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    """The manifest with the nulls that stand in the data it was read from; in place.
+    """Add the nulls of the data to the manifest that was parsed from it, in place, and return the manifest.
 
-    `kubectl apply` sends them: a field that is null is removed, even one that another writer set, and gets its default
+    `kubectl apply` sends them: a field that is null is removed, even if another writer set it, and gets its default
     again.
     Source: kubectl GetModifiedConfiguration; strategicpatch diffMaps.
     """
@@ -68,7 +67,7 @@ def with_nulls(manifest: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]
 
 
 def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """`kubectl patch --type merge`: mappings are merged, null removes a field, everything else replaces.
+    """Apply a JSON merge patch: mappings are merged, null removes a field, everything else replaces.
 
     Source: RFC 7396.
     """
@@ -85,16 +84,16 @@ def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any
 
 
 def strategic_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """`kubectl patch`: as `merge_patch`, but lists whose items have a key are merged item by item.
+    """Apply a strategic merge patch: as `merge_patch`, but lists whose items have a key are merged item by item.
 
     The directives `$patch` (replace, delete, merge), `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
-    are obeyed. Source: apimachinery strategicpatch.mergeMap, mergeSlice.
+    are supported. Source: apimachinery strategicpatch.mergeMap, mergeSlice.
     """
     return _strategic(merge_type(current), current, patch)
 
 
 def _strategic(shape: Shape, current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """Of an object or of a part of it."""
+    """Apply a strategic merge patch to an object or a part of it."""
     directive = patch.get("$patch")
     if directive == "replace":
         return {field: value for field, value in patch.items() if field != "$patch"}
@@ -163,12 +162,15 @@ def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
 def _normalized(
     items: list[Any], patch: list[Hashable], server: list[Hashable], name: Callable[[Any], Hashable]
 ) -> list[Any]:
-    """Put a merged list into order: the patch's items as the patch has them, each item of the server before the first
-    one that the server had behind it. An item that only the patch has comes first.
+    """Return a merged list in order: the patch's items in its order, the server's items between them.
+
+    An item of the server is placed before the first item that followed it in the stored list. An item that only the
+    patch has comes first.
 
     Args:
         items: the merged list.
-        patch, server: names of the items of the patch and of the stored list, in their order.
+        patch: the names of the patch's items in their order.
+        server: the names of the stored list's items in their order.
         name: returns an item's name.
 
     Source: strategicpatch normalizeElementOrder, mergeSortedSlice.
@@ -187,7 +189,7 @@ def _normalized(
 
 
 def _set_order(merged: dict[str, Any], field: str, wanted: Any) -> None:
-    """Put a list into the order that the patch names; items that it does not name keep their places behind."""
+    """Sort a list as `$setElementOrder` lists its items; unlisted items follow in their previous order."""
     current = merged.get(field)
     if not isinstance(current, list) or not isinstance(wanted, list) or not wanted or wanted[0] == {}:
         return
@@ -201,7 +203,7 @@ def _set_order(merged: dict[str, Any], field: str, wanted: Any) -> None:
 
 
 def _name(item: dict[str, Any], key: str) -> Hashable:
-    """By which an item of a list is known; a manifest may hold anything there until it is validated."""
+    """Return an item's merge key; a manifest may hold any value there until it is validated."""
     return _hashable(item.get(key))
 
 
@@ -233,14 +235,17 @@ def _value(shape: Shape, field: str, last: Any, new: Any, current: Any) -> Any:
 
 
 def _retained(rule: MergeRule, new: dict[str, Any], current: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
-    """Source: strategicpatch handleDirectiveInDiff; `$retainKeys` is sent only where something differs."""
+    """Apply `$retainKeys`, which kubectl sends only if something differs.
+
+    Source: strategicpatch handleDirectiveInDiff.
+    """
     if not rule.retains_keys or merged == current:
         return merged
     return {name: value for name, value in merged.items() if name in new}
 
 
 def _key_of(rule: MergeRule, new: Any, current: Any) -> str | None:
-    """By which field the items of two lists belong together; None where the list is replaced as a whole."""
+    """Return the merge key of two lists; None if the list is replaced as a whole."""
     if not rule.key or not isinstance(new, list) or not isinstance(current, list) or not current:
         return None
     return rule.key if all(isinstance(item, dict) and rule.key in item for item in [*new, *current]) else None

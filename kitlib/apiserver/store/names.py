@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
+"""Letters and digits of generated names: without vowels they form no words. Source: k8s.io/apimachinery util/rand."""
 
 
 class Names:
     """Random names of one cluster; the same seed gives the same ones.
 
     Attributes:
-        random: the generator; a transaction that fails puts its state back.
+        random: the generator; a failed transaction restores its state.
     """
 
     def __init__(self, seed: int) -> None:
@@ -27,11 +27,11 @@ class Names:
         self._next = 0
 
     def new_uid(self) -> str:
-        """Return a UID that no object has yet."""
+        """Return a UID that is not in use."""
         return self._one(lambda: str(uuid.UUID(int=self.random.getrandbits(128), version=4)))
 
     def new_suffix(self) -> str:
-        """Return random characters, as generated names end with."""
+        """Return the five random characters at the end of a generated name."""
         return self._one(lambda: "".join(self.random.choices(SUFFIX_ALPHABET, k=5)))
 
     def _one(self, make: Callable[[], str]) -> str:
@@ -44,10 +44,10 @@ class Names:
 
     @contextmanager
     def repeating(self, given: list[str]) -> Iterator[None]:
-        """Give the names of an earlier attempt again, in order: it left nothing behind that has them.
+        """Return the names of an earlier, failed attempt again, in order; none of its objects was stored.
 
         Args:
-            given: names given so far; new ones are added.
+            given: the names returned so far; new ones are appended.
         """
         before = self._given, self._next
         self._given, self._next = given, 0

@@ -1,11 +1,11 @@
 """The Leases of the nodes whose kubelets the kit runs: one in kube-node-lease each, renewed every ten seconds.
 
-A renewal without a reader is not written. The kubelet's Lease is computed when Leases are read or watched: its
-renewTime is then brought up to date in the store, as an ordinary change with a resource version of its own. A patch for
-each node every ten seconds would halve the speed of an idle cluster of 100 simulated nodes (measured).
+Renewals are not written one by one. The kubelet's Lease is computed when Leases are read or watched: its renewTime is
+then updated in the store, as an ordinary change with its own resource version. A patch for each node every ten seconds
+would halve the speed of an idle cluster of 100 simulated nodes (measured).
 
-On virtual time a kubelet always renews its Lease on time. A node in a container reports each renewal, so that its
-silence shows. A Lease of another program's node is an object like any other. Admission does not see these renewals.
+On virtual time a kubelet always renews its Lease on time. A node in a container reports each renewal, so that missing
+ones are noticed. The Leases of other programs' nodes are ordinary objects. Admission does not see the renewals.
 
 Source: kubelet nodeLeaseDurationSeconds (40) and renewal fraction (0.25); component-helpers apimachinery/lease
 controller.go (newLease, ensureLease, retryUpdateLease); kubelet util.SetNodeOwnerFunc.
@@ -25,9 +25,9 @@ from kitlib.apiserver.store.store import Store
 
 NAMESPACE = "kube-node-lease"
 LEASE_DURATION = 40
-"""Seconds for which a Lease holds."""
+"""The duration of a Lease in seconds."""
 RENEW_INTERVAL = 10.0
-"""Seconds between two renewals."""
+"""The interval between two renewals in seconds."""
 Renewed = Callable[[], datetime | None]
 
 
@@ -60,7 +60,7 @@ class NodeLeases:
         store.before_read["leases.coordination.k8s.io"] = self.write_due
 
     def keep(self, node: Node, renewed: Renewed | None = None) -> None:
-        """Hold a Lease for a node whose kubelet the kit runs.
+        """Maintain the Lease of a node whose kubelet the kit runs.
 
         Args:
             node: the registered Node.
@@ -69,7 +69,7 @@ class NodeLeases:
         self._kept[node.name] = _Kept(node.metadata.uid, self._store.now(), renewed)
 
     def drop(self, name: str) -> None:
-        """Hold a node's Lease no longer; the garbage collector deletes the object with its Node."""
+        """Stop maintaining a node's Lease; the garbage collector deletes the object with its Node."""
         self._kept.pop(name, None)
 
     def is_on_time(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class NodeLeases:
         return kept.began + timedelta(seconds=passed // RENEW_INTERVAL * RENEW_INTERVAL)
 
     def write_due(self) -> None:
-        """Bring the kept Leases up to date in the store: create those that are missing, write new renewTimes."""
+        """Update the maintained Leases in the store: create those that are missing, write new renewTimes."""
         if self._writing:
             return
         self._writing = True
@@ -120,7 +120,7 @@ class NodeLeases:
 def _new(name: str, kept: _Kept, renewed: datetime) -> Lease:
     """Return a Lease as the kubelet creates it.
 
-    The Lease's UID follows from the node's: a read must not change the UIDs of objects that are created after it.
+    The Lease's UID is derived from the node's: a read must not change the UIDs of objects that are created after it.
     """
     owner = OwnerReference(api_version="v1", kind="Node", name=name, uid=kept.node)
     uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{kept.node}/{kept.made}"))

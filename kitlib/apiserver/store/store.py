@@ -1,11 +1,11 @@
-"""The object store: what the API server and etcd are in a cluster, without a network.
+"""The object store: the storage of the API server with etcd's guarantees, in one process.
 
-Objects are kept by group and resource, namespace and name. Every change has a resource version, one number for the
-whole store; an update that names an older version is refused, so two writers never overwrite each other unseen. A
-watcher gets every change once, in order. Changes inside `transaction()` happen all together or not at all, and
-watchers receive them only after the end of the transaction.
+Objects are stored by resource, namespace and name. Every change has a resource version, one number for the whole
+store; an update with an older version is a conflict, so two writers never overwrite each other unnoticed. A watcher
+receives every change once, in order. Changes inside `transaction()` are atomic, and watchers receive them only after
+the end of the transaction.
 
-Readers get copies, unless they ask for the stored object itself (`copy=False`) and promise not to change it.
+Readers get copies, unless they request the stored object itself (`copy=False`), which they must not change.
 
 Source: apiserver registry.Store (Create, Update, Delete), etcd3 store's resource versions, names.SimpleNameGenerator.
 """
@@ -36,17 +36,17 @@ Now = Callable[[], datetime]
 Key = tuple[str, str]  # namespace ("" for objects without one), name
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _HISTORY = 100_000
-"""Changes that are remembered at most."""
+"""The maximum number of changes in the history."""
 MAX_BEHIND = 20_000
-"""By how many changes a reader may be behind before nothing is kept for it any more."""
+"""The maximum number of versions that a reader may lag behind; compaction ignores readers beyond it."""
 MARK_SECONDS = 10.0
-"""Seconds between two versions whose age is noted."""
+"""The interval in seconds at which the current version and the time are recorded for compaction."""
 COMPACTION_SECONDS = 300.0
-"""How long a change is remembered that nobody waits for. Source: kube-apiserver --etcd-compaction-interval."""
+"""The age in seconds at which changes are compacted. Source: kube-apiserver --etcd-compaction-interval."""
 
 
 class Watch:
-    """The changes since a moment, to be read whenever the reader likes; never blocks."""
+    """The changes since a version, read by polling; reading never blocks."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class Watch:
 
     @property
     def seen(self) -> int:
-        """The version up to which it has been read."""
+        """The version up to which the changes have been read."""
         return self._seen
 
     def poll(self) -> list[WatchEvent]:
-        """What has happened since the last call.
+        """Return the changes since the last call.
 
         Raises:
-            ResourceExpired: where the reader was away for too long.
+            ResourceExpired: changes since the last call are already compacted.
         """
         if self._before_poll is not None:
             self._before_poll()
@@ -92,14 +92,14 @@ class Store:
 
     Args:
         now: the clock; None = the machine's.
-        seed: of the random numbers in UIDs and generated names: the same seed gives the same names.
+        seed: the seed of UIDs and generated names: the same seed gives the same names.
 
     Attributes:
-        steady_now: a clock that is never set, for durations; `now`, unless the owner gives another.
-        readers: for whom changes are kept.
+        steady_now: a monotonic clock for durations; `now` unless the owner sets another.
+        readers: the readers for which compaction keeps unread changes.
         names: UIDs and suffixes for new objects.
         kinds: the built-in kinds and those of the stored CustomResourceDefinitions.
-        before_read: qualified kind -> what brings the objects of that kind up to date before they are read or watched.
+        before_read: qualified kind -> function that updates the objects of that kind before they are read or watched.
     """
 
     def __init__(self, now: Now | None = None, seed: int = 0) -> None:
@@ -121,10 +121,10 @@ class Store:
         self.before_read: dict[str, Callable[[], None]] = {}
 
     def get(self, kind: str | type[T] | Resource, name: str, namespace: str = "", *, copy: bool = True) -> Any:
-        """One object.
+        """Return an object.
 
         Raises:
-            NotFound: where there is none of that name.
+            NotFound: there is no object of that name.
         """
         found = self.find(kind, name, namespace, copy=copy)
         if found is None:
@@ -132,7 +132,7 @@ class Store:
         return found
 
     def find(self, kind: str | type[T] | Resource, name: str, namespace: str = "", *, copy: bool = True) -> Any:
-        """As `get`, but None where there is none."""
+        """Return an object, or None if there is none of that name."""
         wanted = self.kinds.named(kind)
         if wanted.qualified in self.before_read:
             self.before_read[wanted.qualified]()
@@ -140,7 +140,7 @@ class Store:
         return deepcopy(found) if copy and found is not None else found
 
     def standing(self, obj: T) -> T | None:
-        """A copy of the stored object of the same kind, namespace and name; of any kind, also one without a type."""
+        """Return a copy of the stored object of the same kind, namespace and name, of built-in or custom kind."""
         meta = obj.metadata
         found = self._objects.get(self.kinds.of(obj).qualified, {}).get((meta.namespace, meta.name))
         return None if found is None else deepcopy(found)  # type: ignore[return-value]
@@ -153,12 +153,13 @@ class Store:
         *,
         copy: bool = True,
     ) -> list[Any]:
-        """All objects of a kind, in the order of their creation.
+        """Return all objects of a kind in the order of their creation.
 
         Args:
-            kind: `Pod`, `pods`, `po`.
-            namespace: only this one; None = all.
-            selector: only objects with such labels; None = all.
+            kind: the kind, plural or short name: `Pod`, `pods`, `po`.
+            namespace: the namespace of the objects; None = all.
+            selector: the selector of their labels; None = all.
+            copy: whether to return copies; stored objects must not be changed.
         """
         matcher = LabelSelectorMatcher(selector) if isinstance(selector, LabelSelector) else selector
         qualified = self.kinds.named(kind).qualified
@@ -174,26 +175,27 @@ class Store:
         return [deepcopy(obj) for obj in chosen] if copy else chosen
 
     def namespaces(self, kind: str | type[T] | Resource) -> set[str]:
-        """The namespaces in which there are objects of a kind."""
+        """Return the namespaces that contain objects of a kind."""
         return {place for place, _ in self._objects.get(self.kinds.named(kind).qualified, {})}
 
     def bring_up_to_date(self, qualified: str | None = None) -> None:
-        """Compute the objects of this kind, or of all kinds, that are computed when they are read."""
+        """Update the objects of this kind, or of all kinds, whose state is computed on reads."""
         for kind, refresh in self.before_read.items():
             if qualified in (None, kind):
                 refresh()
 
     def create(self, obj: T) -> T:
-        """Keep a new object: name (from `generateName`), UID, creation time and version are filled in.
+        """Store a new object: name (from `generateName`), UID, creation time and version are filled in.
 
-        A UID that is already set is kept, so that an example can name the one it was written with, unless an object has
-        it: a copied manifest with another name is another object, and owners are known by their UID.
+        A UID that is already set is kept, so that an example keeps its recorded UIDs, unless another object has it:
+        owners
+        are referenced by UID, and a copied manifest with another name is another object.
 
         Returns:
-            A copy of what was stored.
+            A copy of the stored object.
 
         Raises:
-            AlreadyExists: where the name is taken.
+            AlreadyExists: an object of that name exists.
         """
         made = deepcopy(obj)
         meta, kind = made.metadata, self.kinds.of(made)
@@ -210,33 +212,34 @@ class Store:
         return deepcopy(made)
 
     def free_uid(self, wanted: str) -> str:
-        """A UID for a new object: the wanted one, or another where it is "" or an object has it."""
+        """Return the wanted UID, or a new one if it is "" or in use."""
         plural, key = self._uids.get(wanted, ("", ("", "")))
         standing = self._objects.get(plural, {}).get(key)
         taken = standing is not None and standing.metadata.uid == wanted
         return self.new_uid() if taken or not wanted else wanted
 
     def new_uid(self) -> str:
-        """A UID that no object has yet."""
+        """Return a UID that is not in use."""
         return self.names.new_uid()
 
     def new_suffix(self) -> str:
-        """Return random characters, as generated names end with."""
+        """Return the five random characters at the end of a generated name."""
         return self.names.new_suffix()
 
     def update(self, obj: T, *, same_generation: bool = False) -> T:
-        """Replace an object; one with a `resourceVersion` must be the newest.
+        """Replace an object; a `resourceVersion` that is set must be the newest.
 
         Args:
-            obj: as it is to stand.
-            same_generation: a change of the specification does not count: a pod's Binding, a custom object's status.
+            obj: the new state of the object.
+            same_generation: whether to keep the generation even if the spec changes, for a pod's Binding or a custom
+                status.
 
         Returns:
-            A copy of what was stored; the very same version where nothing changed.
+            A copy of the stored object; its version is unchanged if nothing changed.
 
         Raises:
-            NotFound: where there is none.
-            Conflict: where it was changed since it was read, or is another object.
+            NotFound: the object does not exist.
+            Conflict: the object was changed since it was read, or has another UID.
         """
         kind, meta = self.kinds.of(obj), obj.metadata
         key = (meta.namespace, meta.name)
@@ -263,13 +266,13 @@ class Store:
         return deepcopy(made)
 
     def delete(self, kind: str | type[T] | Resource, name: str, namespace: str = "") -> Any:
-        """Forget an object.
+        """Delete an object.
 
         Returns:
-            The object as it stood.
+            The object before its deletion, with the version of the deletion.
 
         Raises:
-            NotFound: where there is none.
+            NotFound: the object does not exist.
         """
         wanted = self.kinds.named(kind)
         key = (namespace if wanted.namespaced else "", name)
@@ -293,11 +296,11 @@ class Store:
         since: int | None = None,
         before_poll: Callable[[], None] | None = None,
     ) -> Watch:
-        """The changes from now on (or since a version) of one kind or of all.
+        """Watch the changes from now on (or since a version) of one kind or of all kinds.
 
         Args:
             kind: `Pod`, `pods`, `po`; None = all kinds.
-            namespace: only this one; None = all.
+            namespace: the namespace of the objects; None = all.
             since: a resource version; None = the newest.
             before_poll: called before each reading, to bring the store up to date.
         """
@@ -305,21 +308,25 @@ class Store:
         return Watch(self, wanted, namespace, self.version if since is None else since, before_poll)
 
     def subscribe(self, listener: Callable[[WatchEvent], None]) -> Callable[[], None]:
-        """Call `listener` at every change; the object it gets must not be changed.
+        """Call `listener` at every change; it must not change the object.
 
         Returns:
-            A function that ends it.
+            A function that removes the listener.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     @property
     def oldest(self) -> int:
-        """The version from which on all changes are remembered."""
+        """The version after which all changes are in the history."""
         return self._forgotten
 
     def changes(self, since: int) -> Sequence[WatchEvent]:
-        """The changes after a version, oldest first."""
+        """Return the changes after a version, oldest first.
+
+        Raises:
+            ResourceExpired: the changes since that version are compacted.
+        """
         if since >= self.version:
             return []
         if since < self._forgotten:
@@ -332,11 +339,11 @@ class Store:
         return newer[::-1]
 
     def compact(self) -> None:
-        """Forget the changes that are five minutes old, except those that a watch has still to read.
+        """Remove the changes older than five minutes from the history, except those that a reader has not yet read.
 
-        Called now and then; a version counts as old when it was the newest one at a call five minutes ago.
+        Called periodically; a version is as old as the call at which it was recorded as the newest.
 
-        Source: etcd3.compactor; the watch cache keeps a window of its own for those that are behind.
+        Source: etcd3.compactor; upstream's watch cache has a window of its own for slow watchers.
         """
         now, old = self.now(), self._forgotten
         if not self._marks or (now - self._marks[-1][0]).total_seconds() >= MARK_SECONDS:
@@ -353,7 +360,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All changes inside stand together, or, where an exception leaves the block, none of them does."""
+        """Make the changes inside atomic: an exception that leaves the block undoes all of them."""
         if self._undo is not None:  # inside another one: that one decides
             yield
             return
@@ -393,6 +400,7 @@ class Store:
             made.__dict__["created_"] = age(before)
             if type(before) is type(made):
                 share(made, before)
+        # Objects written in a row, such as the pods of one workload, are often nearly equal.
         sibling = self._last_written.get(kind.qualified)  # stored objects never change: what is the same is shared
         if type(sibling) is type(made):
             share(made, sibling)
@@ -422,7 +430,7 @@ class Store:
             listener(event)
 
     def free_name(self, obj: KubeObject) -> str:
-        """A name that is not taken, made from the object's `generateName`."""
+        """Return an unused name made from the object's `generateName`."""
         taken = self._objects.get(self.kinds.of(obj).qualified, {})
         while True:
             name = obj.metadata.generate_name[:58] + self.new_suffix()
@@ -431,9 +439,9 @@ class Store:
 
 
 def _content(obj: KubeObject) -> Any:
-    """Return the part of an object that its generation counts: of a custom object everything outside its metadata."""
+    """Return the part of an object that its generation counts: the spec, or all but a custom object's metadata."""
     return obj.unknown_fields if type(obj) is KubeObject else getattr(obj, "spec", None)
 
 
 age: Callable[[KubeObject], int] = attrgetter("created_")
-"""The version at which an object was created: what the order of a list follows."""
+"""Returns the version at which an object was created; lists are in this order."""

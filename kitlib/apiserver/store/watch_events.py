@@ -9,7 +9,7 @@ from kitlib.api.meta import KubeObject
 
 
 class WatchEvent(NamedTuple):
-    """A change: `ADDED`, `MODIFIED` or `DELETED`, the object as it was after the change, and as it was before."""
+    """A change: `ADDED`, `MODIFIED` or `DELETED`, the object after the change, and the object before it."""
 
     type: str
     object: KubeObject
@@ -21,7 +21,7 @@ class WatchEvent(NamedTuple):
 
 
 class ResourceExpired(KitError):
-    """The changes since that version are no longer remembered: list again, then watch from there."""
+    """The changes since that version are compacted: list again and watch from the list's version."""
 
 
 class Reader(Protocol):
