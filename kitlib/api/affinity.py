@@ -1,4 +1,4 @@
-"""core/v1: where a pod may and would rather run.
+"""core/v1: affinity, the nodes and the neighbours that a pod requires or prefers.
 
 Source: k8s.io/api/core/v1/types.go.
 """

@@ -43,7 +43,7 @@ STORED_AS = {"HorizontalPodAutoscalerV1": "autoscaling_v1.to_v2"}
 
 
 def type_of(api_version: str, kind: str) -> type[KubeObject]:
-    """The type for a group, version and kind; `KubeObject` for kinds that the kit has no type for."""
+    """Return the type of a group, version and kind; `KubeObject` where the kit has no type for the kind."""
     return _types(api_version.rpartition("/")[0]).get((api_version, kind), KubeObject)
 
 
@@ -65,7 +65,7 @@ def _types(group: str) -> dict[tuple[str, str], type[KubeObject]]:
 
 
 def stored_as(type_: type[KubeObject], data: dict[str, Any]) -> dict[str, Any] | None:
-    """Return an object's data in the version that is kept; None if its own version is kept."""
+    """Return an object's data in the version that is stored; None if the object has that version already."""
     place = STORED_AS.get(type_.__name__)
     if place is None:
         return None

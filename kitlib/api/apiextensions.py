@@ -108,6 +108,6 @@ class CustomResourceDefinition(KubeObject):
     status: CustomResourceDefinitionStatus = msgspec.field(default_factory=CustomResourceDefinitionStatus)
 
     def serves(self, group: str, version: str, kind: str) -> bool:
-        """Whether objects of this kind can be made in this version."""
+        """Return whether the definition serves this version, and its kind and group are these."""
         served = (one.name for one in self.spec.versions if one.served)
         return (self.spec.group, self.spec.names.kind) == (group, kind) and version in served

@@ -1,4 +1,4 @@
-"""What is asked of an authorizer, and what it answers."""
+"""The question to an authorizer, and its answer."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Attributes(NamedTuple):
-    """What a request is about. Source: authorizer.Attributes.
+    """The attributes of a request that authorization depends on. Source: authorizer.Attributes.
 
     Attributes:
         verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
-        group, resource, subresource, namespace, name: of the object.
-        path: of a request that is about no resource.
+        group, resource, subresource, namespace, name: the requested object; "" for what the request does not name.
+        path: the URL path of a request that names no resource, `/healthz`; "" otherwise.
     """
 
     verb: str = ""
@@ -24,7 +24,7 @@ class Attributes(NamedTuple):
 
 
 class AuthorizationDecision(NamedTuple):
-    """Whether something is allowed, and why: which binding says so."""
+    """The answer of an authorizer, with the binding that allows the request as the reason."""
 
     allowed: bool
     reason: str = ""

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers as autoscaling/v1: what this version has no field for is in annotations.
+"""Conversion of HorizontalPodAutoscalers between autoscaling/v1 and v2: v1 keeps its missing fields in annotations.
 
     spec       the target for CPU is targetCPUUtilizationPercentage; other metrics and the behavior are annotations
     status     the CPU utilization is currentCPUUtilizationPercentage; all metrics and conditions are annotations
@@ -30,7 +30,7 @@ _TYPES = {"averageUtilization": "Utilization", "averageValue": "AverageValue", "
 
 
 def to_v1(data: Mapping[str, Any]) -> Object:
-    """The wire form of v2 as v1."""
+    """Convert the wire form of v2 to v1; fields that v1 does not have become annotations."""
     spec, status = dict(data.get("spec") or {}), dict(data.get("status") or {})
     metrics, current = spec.pop("metrics", None) or [], status.pop("currentMetrics", None) or []
     noted: Object = {}
@@ -59,7 +59,7 @@ def to_v1(data: Mapping[str, Any]) -> Object:
 
 
 def to_v2(data: Mapping[str, Any]) -> Object:
-    """The wire form of v1 as v2; annotations that cannot be read are left out."""
+    """Convert the wire form of v1 to v2; annotations that cannot be parsed are ignored."""
     meta, spec, status = (dict(data.get(part) or {}) for part in ("metadata", "spec", "status"))
     metrics = [_metric_to_v2(one, "target") for one in _noted(meta, METRICS, list)]
     percent, now = spec.pop(_CPU_TARGET, None), status.pop(_CPU_NOW, None)
@@ -101,7 +101,7 @@ def _noted(meta: Mapping[str, Any], key: str, kind: type) -> Any:
 
 
 def _is_cpu(metric: Mapping[str, Any], place: str) -> bool:
-    """Whether it is the metric that v1 has a field for."""
+    """Return whether it is the metric that v1 has a field for: the average utilization of CPU."""
     resource = metric.get("resource") or {}
     value = resource.get(place) or {}
     return resource.get("name") == "cpu" and value.get("averageUtilization") is not None

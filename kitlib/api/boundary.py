@@ -1,8 +1,9 @@
-"""Every text from outside becomes plain data here, or one error of the kit's own, in bounded time and memory.
+"""The reader of all text from outside: it returns plain data or raises a `KitError`, in bounded time and memory.
 
-YAML is read event by event on a stack of our own: nesting cannot exhaust the interpreter's, aliases and merge keys are
-counted by what they expand to, a key stands once, a tag beyond the JSON types is refused. JSON keeps the same rules.
-What comes out consists of dict, list, str, int, float, bool and None alone, with text that can be written as UTF-8.
+YAML is read event by event on an explicit stack, so that deep nesting cannot exhaust the interpreter's. Aliases and
+merge keys are counted by the values that they expand to. Duplicate keys and tags beyond the JSON types are rejected.
+The same rules hold for JSON. The result consists of dict, list, str, int, float, bool and None alone, and its text
+can be encoded as UTF-8.
 
 Source: sigs.k8s.io/yaml (YAMLToJSONStrict: duplicate keys, keys become strings); YAML 1.1 types as PyYAML reads them.
 """
@@ -43,13 +44,13 @@ R = TypeVar("R")
 
 
 def guarded(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Whatever a reader of foreign input raises beside the kit's own errors becomes one of these.
+    """Decorate a reader of foreign input: exceptions other than KitError and OSError become a ManifestError.
 
-    It stands around the outermost function of each reader, behind the checks that name fields: a value of a type that
-    nobody thought of is still an error that says what was read.
+    The decorator belongs on the outermost function of each reader. The checks inside it name the fields; this is the
+    last resort for values of a type that no check covers, and its error still names the input.
 
     Args:
-        what: was read, for the message.
+        what: the kind of input that the function reads, for the message.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -70,7 +71,7 @@ def guarded(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def bracket_depth(text: bytes) -> int:
-    """How deeply a JSON text is nested, without reading it."""
+    """Return the depth of the nesting of a JSON text without parsing it."""
     if len(text) <= LARGE and text.count(b"[") + text.count(b"{") <= MAX_DEPTH // 2:
         return MAX_DEPTH // 2
     # without escaped backslashes and quotes, every second part between quotes is outside of texts; two quotes that have
@@ -86,16 +87,16 @@ def bracket_depth(text: bytes) -> int:
 
 
 def check_size(text: str | bytes, file: str = "") -> None:
-    """Raises: ManifestError, for a text that is too long."""
+    """Raise ManifestError for a text of more than MAX_BYTES."""
     if len(text) > MAX_BYTES:
         raise ManifestError(f"too long: {len(text)} bytes, at most {MAX_BYTES} are read", file=file)
 
 
 def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:
-    """The data of a JSON text.
+    """Parse a JSON text.
 
     Raises:
-        ManifestError: not JSON, a key twice in one object, a number or a nesting out of bounds.
+        ManifestError: not JSON, a duplicate key in an object, a number or a nesting out of bounds.
         ValueError: not JSON at all; it may be YAML's flow style.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -125,7 +126,7 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 
 
 class _Refused(Exception):
-    """A value that the rules do not allow."""
+    """A value that the rules do not allow, with the reason as its text."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -162,10 +163,10 @@ _json = json.JSONDecoder(
 
 
 def check_data(data: Any, *, file: str = "", document: int = 0) -> None:
-    """Plain data that did not come through a parser: bounded, acyclic, of JSON's types, text that UTF-8 can hold.
+    """Check plain data that did not come from a parser: bounded, acyclic, of JSON's types, text encodable as UTF-8.
 
     Raises:
-        ManifestError: with the path of the first value that is not.
+        ManifestError: a value breaks one of these rules; the error has the path of the first one.
     """
     stack: list[tuple[Any, int, tuple[Any, ...]]] = [(data, 0, ())]
     count = 0

@@ -1,4 +1,4 @@
-"""certificates.k8s.io/v1 CertificateSigningRequest and apiregistration.k8s.io/v1 APIService. Stored; nobody signs.
+"""certificates.k8s.io/v1 CertificateSigningRequest and apiregistration.k8s.io/v1 APIService; both are only stored.
 
 Source: k8s.io/api/certificates/v1/types.go, k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/types.go.
 """

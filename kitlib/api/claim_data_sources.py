@@ -1,7 +1,7 @@
-"""Where the content of a PersistentVolumeClaim comes from: two fields that follow each other.
+"""The source of a PersistentVolumeClaim's content: two fields, each filled in from the other.
 
-The older `dataSource` knows claims and snapshots and drops everything else without a word; `dataSourceRef` keeps what
-it is given, to be validated.
+The older `dataSource` accepts claims and snapshots, and drops every other source silently. `dataSourceRef` keeps its
+value for validation.
 
 Source: pkg/api/persistentvolumeclaim util.go (DropDisabledFields, EnforceDataSourceBackwardsCompatibility,
 NormalizeDataSources), KEP-1495.
@@ -15,13 +15,13 @@ _KNOWN = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnap
 
 
 def prepare_data_sources(spec: PersistentVolumeClaimSpec, old: PersistentVolumeClaimSpec | None) -> None:
-    """Drop what may not be asked for, and fill the other field in; in place.
+    """Drop sources that are not allowed, and fill in the field that is missing, in place.
 
     Sources in other namespaces are dropped: the gate CrossNamespaceVolumeDataSource is alpha.
 
     Args:
-        spec: of a claim.
-        old: as it stands; None where it is new.
+        spec: the specification of the new claim.
+        old: the specification of the stored claim; None when a claim is created.
     """
     reference = spec.data_source_ref
     if reference is not None and reference.namespace:
@@ -34,7 +34,7 @@ def prepare_data_sources(spec: PersistentVolumeClaimSpec, old: PersistentVolumeC
 
 
 def normalize_data_sources(spec: PersistentVolumeClaimSpec) -> None:
-    """The field that is missing follows the other one, in place. Source: NormalizeDataSources."""
+    """Fill in the missing one of the two fields from the other, in place."""
     source, reference = spec.data_source, spec.data_source_ref
     if source is not None and reference is None:
         spec.data_source_ref = TypedObjectReference(api_group=source.api_group, kind=source.kind, name=source.name)

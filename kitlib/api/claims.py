@@ -1,4 +1,4 @@
-"""Which claims a pod means, and who may use a claim: the small rules that scheduler, controller and kubelet share.
+"""The claims of a pod and the users of a claim: rules that the scheduler, the controller and the kubelet share.
 
 Source: k8s.io/dynamic-resource-allocation/resourceclaim (claim.go).
 """
@@ -25,21 +25,21 @@ Asked = ExactDeviceRequest | DeviceSubRequest
 
 
 class ClaimError(KitError):
-    """A pod's claim cannot be used (yet); the text is Kubernetes'."""
+    """A claim that a pod cannot use, or not yet; the text is Kubernetes' own."""
 
 
 class NotCreatedYet(ClaimError):
-    """The claim of a template is not there yet. Source: ErrClaimNotFound."""
+    """A claim of a template that the controller has not created yet. Source: ErrClaimNotFound."""
 
 
 def claim_name(pod: Pod, wanted: PodResourceClaim) -> tuple[str | None, bool]:
-    """Name of the ResourceClaim behind an entry of `spec.resourceClaims`, and whether the pod must own it.
+    """Return the name of the ResourceClaim of an entry of `spec.resourceClaims`, and whether the pod must own it.
 
     Returns:
-        None as the name where no claim is needed.
+        The name, None where the entry needs no claim; and whether the claim must belong to the pod.
 
     Raises:
-        NotCreatedYet: the controller has not made it.
+        NotCreatedYet: the controller has not created the claim.
         ClaimError: the entry names neither a claim nor a template.
 
     Source: resourceclaim.Name.
@@ -55,13 +55,14 @@ def claim_name(pod: Pod, wanted: PodResourceClaim) -> tuple[str | None, bool]:
 
 
 def claims_of(pod: Pod, find: Callable[[str, str], ResourceClaim | None]) -> Iterator[tuple[str, ResourceClaim]]:
-    """A pod's claims: the name in the pod, and the object.
+    """Yield a pod's claims, each as the name in the pod and the object.
 
     Args:
-        find: (namespace, name) -> claim, or None.
+        pod: the pod with the claims.
+        find: returns the claim of a namespace and name, or None.
 
     Raises:
-        ClaimError: one is missing, on its way out, or another pod's.
+        ClaimError: a claim is missing, is being deleted, or belongs to another pod.
 
     Source: DynamicResources.foreachPodResourceClaim.
     """
@@ -82,13 +83,13 @@ def claims_of(pod: Pod, find: Callable[[str, str], ResourceClaim | None]) -> Ite
 
 
 def is_for_pod(claim: ResourceClaim, pod: Pod) -> bool:
-    """Whether the claim was made for this very pod. Source: resourceclaim.IsForPod."""
+    """Return whether the claim was created for this pod, compared by UID. Source: resourceclaim.IsForPod."""
     owned = any(ref.controller and ref.uid == pod.metadata.uid for ref in claim.metadata.owner_references)
     return owned and claim.namespace == pod.namespace
 
 
 def owning_pod(claim: ResourceClaim) -> tuple[str, str]:
-    """Name and UID of the pod that the claim was made for; two empty texts where a user made it."""
+    """Return name and UID of the pod that the claim was created for; ("", "") for a claim that a user created."""
     for ref in claim.metadata.owner_references:
         if ref.controller and ref.api_version == "v1" and ref.kind == "Pod":
             return ref.name, ref.uid
@@ -96,12 +97,12 @@ def owning_pod(claim: ResourceClaim) -> tuple[str, str]:
 
 
 def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:
-    """Whether the pod is among those that the claim is reserved for. Source: resourceclaim.IsReservedForPod."""
+    """Return whether `status.reservedFor` has the pod. Source: resourceclaim.IsReservedForPod."""
     return any(user.uid == pod.metadata.uid for user in claim.status.reserved_for)
 
 
 def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
-    """A copy that is reserved for the pod too."""
+    """Return a copy of the claim whose `status.reservedFor` has the pod too."""
     made = deepcopy(claim)
     user = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.metadata.uid)
     made.status.reserved_for = [*made.status.reserved_for, user]
@@ -109,14 +110,14 @@ def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
 
 
 def without_users(claim: ResourceClaim, *uids: str) -> ResourceClaim:
-    """A copy without these users; one that nobody uses any more is deallocated. Source: Controller.syncClaim."""
+    """Return a copy without these users, deallocated if no user is left. Source: Controller.syncClaim."""
     made = deepcopy(claim)
     made.status.reserved_for = [user for user in made.status.reserved_for if user.uid not in uids]
     return made if made.status.reserved_for else deallocated(made)
 
 
 def deallocated(claim: ResourceClaim) -> ResourceClaim:
-    """A copy that nobody uses and that has no devices."""
+    """Return a copy without users, allocation, device status and the finalizer of allocated claims."""
     made = deepcopy(claim)
     made.status.reserved_for, made.status.allocation, made.status.devices = [], None, []
     made.metadata.finalizers = [name for name in made.metadata.finalizers if name != FINALIZER]
@@ -124,7 +125,7 @@ def deallocated(claim: ResourceClaim) -> ResourceClaim:
 
 
 def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    """Whether a request's toleration covers a device's taint. Source: resourceclaim.ToleratesTaint."""
+    """Return whether a request's toleration covers a device's taint. Source: resourceclaim.ToleratesTaint."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -133,7 +134,7 @@ def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
 
 
 def rule_matches(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
-    """Whether an administrator's rule taints a device; one without a selector taints none.
+    """Return whether an administrator's rule taints a device; a rule without a selector taints none.
 
     Source: devicetainteviction ruleMatchesDevice.
     """
@@ -145,12 +146,12 @@ def rule_matches(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> 
 
 
 def repels(taint: DeviceTaint) -> bool:
-    """Whether a taint keeps the device from being allocated; `None` and unknown effects only inform."""
+    """Return whether a taint prevents the device's allocation; the effect `None` and unknown effects do not."""
     return taint.effect in ("NoSchedule", "NoExecute")
 
 
 def asked_for(claim: ResourceClaim) -> Iterator[tuple[str, Asked]]:
-    """Every request and subrequest of a claim with its name (`name`, `name/subrequest`)."""
+    """Yield every request and subrequest of a claim with its name (`name`, `name/subrequest`)."""
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
             yield request.name, request.exactly

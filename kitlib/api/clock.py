@@ -1,8 +1,8 @@
-"""The virtual clock: time stands still until it is moved, so two runs show the same times.
+"""The virtual clock: time advances only when the clock is moved, so two runs show the same times.
 
     now = start + seconds;  seconds = microseconds / 1e6
 
-Cluster, scheduler and queue read this one clock, each in its own unit.
+The cluster, the scheduler and the queue read the same clock, each in its own unit.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _STEADY_START = datetime.now(UTC) - timedelta(seconds=time.monotonic())
 
 
 def steady_now() -> datetime:
-    """Return the machine's date as this process first read it, and the time that has passed since.
+    """Return the date at the start of this process plus the monotonic time since then.
 
-    Unlike the date, it neither jumps nor goes back, so it measures durations.
+    Unlike the machine's date, it never jumps and never goes back, so it can measure durations.
     """
     return _STEADY_START + timedelta(seconds=time.monotonic())
 
 
 def duration(seconds: int) -> timedelta:
-    """Seconds of a field of 64 bits, as Go counts them: in nanoseconds of 64 bits, so that more than 292 years wrap.
+    """Convert the seconds of a 64-bit field as Go does: as 64 bits of nanoseconds, which wrap around after 292 years.
 
     Source: Go time.Duration; `time.Duration(seconds) * time.Second` in apiserver BeforeDelete and the controllers.
     """
@@ -39,14 +39,14 @@ def duration(seconds: int) -> timedelta:
 
 
 class VirtualClock:
-    """Time since the start, and the date that it stands for.
+    """A clock of its own: the time since a start, and the date at that time.
 
     Args:
         start: the date at second 0.
-        start_ms: the first reading, milliseconds.
+        start_ms: the first reading, in milliseconds since the start.
 
     Raises:
-        KitError: for a start before the first date or after the last.
+        KitError: the start is before the first date or after the last one.
     """
 
     def __init__(self, start: datetime = EPOCH, start_ms: int = 0) -> None:
@@ -67,18 +67,18 @@ class VirtualClock:
         return self._microseconds // 1000
 
     def now(self) -> datetime:
-        """The date."""
+        """Return the current date of this clock."""
         return self.start + timedelta(microseconds=self._microseconds)
 
     def steady_now(self) -> datetime:
-        """Return the date: this clock is never set."""
+        """Return the current date: this clock never goes back, so its date measures durations."""
         return self.now()
 
     def move(self, seconds: float) -> None:
-        """Let time pass; rounded to microseconds, so that many small moves make one big one.
+        """Advance the clock; the time is rounded to microseconds, so that many small moves add up to a large one.
 
         Raises:
-            KitError: where the last date would be passed; the clock stands still then.
+            KitError: the move would pass the last date; the clock stays where it is.
         """
         moved = self._microseconds + round(seconds * 1e6)
         if moved > self._last:
@@ -86,10 +86,10 @@ class VirtualClock:
         self._microseconds = moved
 
     def set_ms(self, time_ms: int) -> None:
-        """Move to a time.
+        """Advance the clock to a time.
 
         Raises:
-            ValueError: where the time lies in the past.
+            ValueError: the time is in the past.
         """
         if time_ms * 1000 < self._microseconds:
             raise ValueError(f"the clock shows {self.now_ms()} ms and cannot go back to {time_ms} ms")

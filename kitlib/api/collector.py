@@ -1,7 +1,7 @@
-"""Pauses Python's garbage collector, or its full collections alone, while many objects are made that stay.
+"""Context managers that pause Python's garbage collector, or only full collections, while long-lived objects are made.
 
-Each full collection walks everything that was made so far and finds nothing: half the time of reading a large dump, a
-fifth of that in which a cluster takes 100,000 pods. Source: the gc module's documentation, gc.disable.
+Each full collection walks all objects made so far and frees nothing. That is half of the time to read a large dump,
+and a fifth of the time to create 100,000 pods in a cluster. Source: the gc module's documentation, gc.disable.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MANY = 2_000
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No automatic collection inside; afterwards as it was before.
+    """Disable automatic collection inside the block, and restore the former setting afterwards.
 
-    Where many objects were made, they are old then: only a full collection looks at them, not the next one. Source:
-    gc.freeze.
+    Objects that were made in large numbers move to the oldest generation, so that only a full collection walks them.
+    Source: gc.freeze.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -36,7 +36,7 @@ def collector_paused() -> Iterator[None]:
 
 
 class _FullCollections:
-    """How many blocks want none, and what Python's third threshold was before the first of them."""
+    """The number of open blocks, and Python's third threshold before the first of them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -50,9 +50,9 @@ _NEVER = 1 << 30
 
 @contextmanager
 def full_collections_postponed() -> Iterator[None]:
-    """Inside, what is young is collected as ever, and what is old waits until the last such block has ended.
+    """Postpone full collections until the last such block has ended; young objects are collected as usual.
 
-    For work that may make much that stays and also makes garbage: a cluster that takes 100,000 pods. Blocks of several
+    This suits work that makes many long-lived objects and garbage too, such as creating 100,000 pods. Blocks of several
     threads may overlap. Source: gc.set_threshold.
     """
     with _full.lock:

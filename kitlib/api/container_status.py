@@ -1,4 +1,4 @@
-"""What the kubelet says of a container: state, resources, mounts, and with whose rights it runs.
+"""The kubelet's report of a container: state, resources, mounts, and the user that it runs as.
 
 Source: k8s.io/api/core/v1/types.go ContainerStatus.
 """
@@ -28,7 +28,7 @@ class LinuxContainerUser(KubeStruct):
 
 
 class ContainerUser(KubeStruct):
-    """With whose rights a container's first process began."""
+    """The user identity that a container's first process started with."""
 
     linux: LinuxContainerUser | None = None
 

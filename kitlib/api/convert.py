@@ -1,7 +1,7 @@
-"""Plain data becomes typed objects, from as many threads as there are.
+"""Conversion of plain data to typed objects, safe for concurrent threads.
 
-msgspec keeps with a class what it has learnt of its fields, and shows it to other threads before it is complete: two
-threads that meet a class for the first time end Python. So a class is met by one thread at a time.
+msgspec stores a description of the fields with each class, and publishes it to other threads before it is complete.
+Two threads that use a class for the first time at the same time crash Python. So one thread at a time prepares a class.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _meeting = threading.RLock()
 
 
 def meet(type_: Any, dec_hook: Hook | None = None) -> None:
-    """Let msgspec learn the fields of a type, and of all that these are made of, unless it has.
+    """Prepare a type for msgspec, with the types of its fields, unless that has been done.
 
     Args:
-        type_: that will be converted to, or decoded.
-        dec_hook: makes what msgspec does not know.
+        type_: the type to convert to or to decode.
+        dec_hook: converts values of types that msgspec does not know.
     """
     _met(type_, dec_hook)
 
@@ -49,17 +49,17 @@ def _met(type_: Hashable, dec_hook: Hook | None) -> None:
 
 
 def convert(data: Any, type_: type[T], dec_hook: Hook | None = None) -> T:
-    """Typed objects from plain data, as `msgspec.convert`.
+    """Return typed objects made from plain data, like `msgspec.convert`.
 
     Raises:
-        msgspec.ValidationError: where the data does not fit; with the path.
+        msgspec.ValidationError: the data does not fit the type; the text has the path.
     """
     meet(type_, dec_hook)
     return msgspec.convert(data, type_, dec_hook=dec_hook)
 
 
 def in_words(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the path of the field that does not fit ("" = the whole), and what is wrong with it, for a user's eyes."""
+    """Return the path of the field that does not fit ("" = the whole), and the problem in words for a user."""
     text, _, where = str(error).partition(" - at `$")
     found = _EXPECTED.match(text)
     if found is None:
@@ -70,6 +70,6 @@ def in_words(error: msgspec.ValidationError) -> tuple[str, str]:
 
 
 def decoder(type_: type[T]) -> msgspec.json.Decoder[T]:
-    """Reads JSON of a type."""
+    """Return a decoder that reads JSON of a type."""
     meet(type_)
     return msgspec.json.Decoder(type_)

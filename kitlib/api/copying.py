@@ -1,7 +1,7 @@
-"""Copies of API objects that share nothing which can be changed.
+"""Copies of API objects that share no mutable value with the original.
 
-What a type's copy consists of is written down as Python once a type, from the types of its fields, as dataclasses do:
-most of a pod's fields are empty, and to ask each of them what it is takes longer than to copy it.
+A copy function is generated as Python source once per type, from the types of its fields, as dataclasses does it.
+Most of a pod's fields are empty, and to inspect the type of each value takes longer than to copy it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Copier = Callable[[Any], Any]
 
 
 def deepcopy(value: S) -> S:
-    """A copy that shares nothing that can be changed; much faster than `copy.deepcopy`."""
+    """Return a copy that shares no mutable value with the original; much faster than `copy.deepcopy`."""
     copied: S = _COPIERS[type(value)](value)
     return copied
 
 
 def share(new: KubeStruct, old: KubeStruct) -> None:
-    """Let a version of an object share with the one before it what is the same in both; neither is changed afterwards.
+    """Replace equal parts of a new version of an object by those of the old one; neither may be changed afterwards.
 
-    Fields that a type does not declare are not compared by `==`: what has any is not shared.
+    `==` does not compare fields that a type does not declare, so a part with such fields is not shared.
     """
     for name in _CHANGEABLE[type(new)]:
         mine, theirs = getattr(new, name), getattr(old, name)
@@ -53,7 +53,7 @@ def _dict_has_unknown_fields(value: dict[Any, Any]) -> bool:
 
 
 class _Checks(dict[type, Callable[[Any], bool]]):
-    """Type -> whether a value or a part of it has fields that its type does not declare; made when it is met first."""
+    """The check of each type: whether a value or a part of it has undeclared fields. Generated at first use."""
 
     def __missing__(self, kind: type) -> Callable[[Any], bool]:
         made = self[kind] = _struct_check(kind) if issubclass(kind, KubeStruct) else _has_no_fields
@@ -68,7 +68,7 @@ _CHECKS = _Checks({list: _list_has_unknown_fields, dict: _dict_has_unknown_field
 
 
 def _struct_check(kind: type[KubeStruct]) -> Callable[[Any], bool]:
-    """The function that looks through values of a type: written out, since every part of every write is asked."""
+    """Generate the check of a type as source, because it runs for every part of every write."""
     held = [f"value.{name} and checks[type(value.{name})](value.{name})" for name in _CHANGEABLE[kind]]
     made: dict[str, Any] = {"checks": _CHECKS}
     exec(f"def check(value): return bool({' or '.join(['value.unknown_fields_ is not None', *held])})", made)
@@ -77,7 +77,7 @@ def _struct_check(kind: type[KubeStruct]) -> Callable[[Any], bool]:
 
 
 class _Changeable(dict[type[KubeStruct], tuple[str, ...]]):
-    """Type -> its fields that can be changed without another value being put there."""
+    """The fields of each type with mutable values."""
 
     def __missing__(self, kind: type[KubeStruct]) -> tuple[str, ...]:
         hints = typing.get_type_hints(kind)
@@ -89,7 +89,7 @@ _CHANGEABLE = _Changeable()
 
 
 class _Copiers(dict[type, Copier]):
-    """Type -> how its values are copied; made when a type is met first."""
+    """The copy function of each type, generated at first use."""
 
     def __missing__(self, kind: type) -> Copier:
         made = self[kind] = _struct(kind) if issubclass(kind, KubeStruct) else _same
@@ -112,7 +112,7 @@ _COPIERS = _Copiers({list: _list, dict: _dict})
 
 
 def _struct(kind: type[KubeStruct]) -> Copier:
-    """The function that copies values of a type, field by field."""
+    """Generate the function that copies values of a type field by field."""
     hints = typing.get_type_hints(kind)
     lines = ["def copy(value):", " made = value.__copy__()"]
     for name in kind.__struct_fields__:
@@ -133,7 +133,7 @@ def _struct(kind: type[KubeStruct]) -> Copier:
 
 
 def _expression(hint: Any, value: str) -> str:
-    """How a field is copied that is there; "" = its value cannot be changed."""
+    """Return the Python expression that copies a field's value; "" where the value is immutable."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         kinds = [one for one in typing.get_args(hint) if one is not type(None)]
         if len(kinds) == 1:

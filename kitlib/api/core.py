@@ -152,7 +152,7 @@ class PodSpec(KubeStruct):
 
 
 class ContainerExtendedResourceRequest(KubeStruct):
-    """Which request of the pod's claim for extended resources a container takes."""
+    """The request of the pod's claim for extended resources that serves a container's resource."""
 
     container_name: str = ""
     resource_name: str = ""

@@ -43,17 +43,17 @@ _YEARS = 5
 
 
 class ScheduleError(KitError, ValueError):
-    """A text that is no schedule, in the words of the library that Kubernetes uses."""
+    """A text that is not a schedule, in the words of the library that Kubernetes uses."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """When a CronJob runs.
+    """A parsed schedule of a CronJob.
 
     Attributes:
-        minutes, hours, days, months, weekdays: the values at which it runs.
-        any_day, any_weekday: whether `*` stands there; a day and a weekday that are both given are alternatives.
-        every: seconds between two runs, for `@every`; 0 = by the fields.
+        minutes, hours, days, months, weekdays: the values at which it runs; weekdays from 0, Sunday.
+        any_day, any_weekday: whether the field is `*`. If neither is, a run needs only one of day and weekday to match.
+        every: the seconds between two runs, for `@every`; 0 = the schedule follows the fields.
     """
 
     minutes: frozenset[int] = frozenset()
@@ -66,7 +66,7 @@ class Schedule:
     every: int = 0
 
     def next(self, after: datetime) -> datetime | None:
-        """The first run after a moment; None where there is none within five years. Source: SpecSchedule.Next."""
+        """Return the first run after a moment; None where none follows within five years. Source: SpecSchedule.Next."""
         if self.every:
             return (after + timedelta(seconds=self.every)).replace(microsecond=0)
         at = after.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -90,10 +90,10 @@ class Schedule:
 
 
 def parse_standard(text: str) -> Schedule:
-    """Five fields or a descriptor. Source: cron.ParseStandard.
+    """Parse five fields or a descriptor such as `@daily`. Source: cron.ParseStandard.
 
     Raises:
-        ScheduleError: it is none.
+        ScheduleError: the text is not a schedule.
     """
     if not text:
         raise ScheduleError("empty spec string")
@@ -130,7 +130,7 @@ def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[i
 
 
 def _range(text: str, low: int, high: int, names: dict[str, int]) -> set[int]:
-    """`number | number "-" number [ "/" number ]`. Source: getRange."""
+    """Return the values of `number | number "-" number [ "/" number ]`. Source: getRange."""
     pieces = text.split("/")
     ends = pieces[0].split("-")
     single = len(ends) == 1
@@ -173,7 +173,7 @@ def _number(text: str, names: dict[str, int]) -> int:
 
 
 def _duration(text: str) -> int:
-    """Seconds of `@every 1h30m`, at least one. Source: parseDescriptor, cron.Every."""
+    """Return the seconds of `@every 1h30m`, at least one. Source: parseDescriptor, cron.Every."""
     given = text.removeprefix("@every ")
     if not _DURATION.fullmatch(given):
         raise ScheduleError(f'failed to parse duration {text}: time: invalid duration "{given}"')

@@ -1,7 +1,7 @@
-"""What the API server says to a manifest that it cannot decode: unknown fields, and values of a wrong type.
+"""The API server's messages for manifests that it cannot decode: unknown fields and values of a wrong type.
 
-The words are those of Go's JSON decoder, which names the field's path without indices; the index stands in the path of
-the error. This runs only where decoding has failed.
+The words are those of Go's JSON decoder, which names the field's path without indices; the kit's error has the path
+with indices. This code runs only after decoding has failed.
 
 Source: sigs.k8s.io/json (UnmarshalStrict, UnmarshalTypeError); apimachinery runtime/serializer/json,
 apiserver endpoints/handlers (transformDecodeError).
@@ -170,12 +170,12 @@ NAMED: dict[str, str] = {
 
 
 class Problem(NamedTuple):
-    """Why a manifest cannot be decoded.
+    """A problem that prevents decoding.
 
     Attributes:
-        text: in the decoder's words.
-        path: of the field, with indices.
-        final: decoding ends here; otherwise it goes on, and a later final problem is the one that is reported.
+        text: the message in the decoder's words.
+        path: the field's path, with indices.
+        final: whether decoding ends here. Otherwise it continues, and a later final problem is reported instead.
     """
 
     text: str
@@ -184,12 +184,12 @@ class Problem(NamedTuple):
 
 
 def cannot_be_handled(api_version: str, kind: str, text: str) -> str:
-    """The whole message. Source: transformDecodeError."""
+    """Return the whole message of the API server. Source: transformDecodeError."""
     return f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind}: {text}'
 
 
 def type_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
-    """The problem that the server would report for a value of a wrong type; None where there is none."""
+    """Return the problem that the server reports for values of a wrong type: the first final one, else the first."""
     first: Problem | None = None
     for problem in _struct(data, type_, (), ()):
         if problem.final:
@@ -199,7 +199,7 @@ def type_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
 
 
 class Members(dict[str, Any]):
-    """A JSON object in which a key stands twice; its items are the last ones, `pairs` are all members in order."""
+    """A JSON object with a duplicate key; its items have the last values, `pairs` has all members in order."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -207,7 +207,7 @@ class Members(dict[str, Any]):
 
 
 def strict_errors(data: Any, hint: Any) -> list[str]:
-    """What strict decoding finds, in the order of the text: unknown fields, and those that stand twice in `Members`.
+    """Return the errors of strict decoding in the order of the text: unknown fields, and duplicates (in `Members`).
 
     Source: sigs.k8s.io/json internal/golang/encoding/json (decodeState.object, objectInterface, saveStrictError).
     """
@@ -216,7 +216,7 @@ def strict_errors(data: Any, hint: Any) -> list[str]:
 
 
 def strict_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
-    """All fields that the type does not have, in one message; None where there are none."""
+    """Return one problem that names all fields that the type does not have; None where it has all."""
     unknown = list(_unknown(data, type_, ()))
     if not unknown:
         return None
@@ -225,12 +225,12 @@ def strict_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
 
 
 def unknown_fields(data: Any, type_: type[KubeStruct]) -> list[str]:
-    """The paths of the fields that the type does not have."""
+    """Return the paths of the fields that the type does not have."""
     return [field_path(path) for path in _unknown(data, type_, ())]
 
 
 def field_path(path: Path) -> str:
-    """`spec.containers[0].name`."""
+    """Return a path as text: `spec.containers[0].name`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -242,13 +242,13 @@ def field_path(path: Path) -> str:
 
 @cache
 def _fields(type_: type[KubeStruct]) -> dict[str, Any]:
-    """Wire name -> hint, with the width of numbers."""
+    """Return the type hint of each field by its wire name; hints of integers have their width (Int32, Int64)."""
     hints = typing.get_type_hints(type_, include_extras=True)
     return {f.encode_name: hints[f.name] for f in msgspec.structs.fields(type_)}
 
 
 def _alternatives(hint: Any) -> list[Any]:
-    """What a value may be, besides null."""
+    """Return the types that a value may have besides null."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return [one for one in typing.get_args(hint) if one is not type(None)]
     return [hint]
@@ -259,7 +259,7 @@ def _unknown(data: Any, hint: Any, path: Path) -> Iterator[Path]:
 
 
 def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
-    """Unknown and duplicate fields; below an unknown field nothing is looked at."""
+    """Yield unknown and duplicate fields with their paths; nothing is reported below an unknown field."""
     for one in _alternatives(hint):
         origin, arguments = typing.get_origin(one), typing.get_args(one)
         struct = isinstance(one, type) and issubclass(one, KubeStruct)
@@ -282,7 +282,7 @@ def _strict(data: Any, hint: Any, path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ...]) -> Iterator[Problem]:
-    """The problems of an object's fields, in the order in which they stand."""
+    """Yield the problems of an object's fields in the order of the text."""
     owner = STRUCTS.get(type_.__name__, type_.__name__)
     fields = _fields(type_)
     for key, value in data.items():
@@ -293,18 +293,20 @@ def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ..
 
 
 def _named(type_: type[KubeStruct], owner: str, key: str) -> str:
-    """The Go type of a field that has one of its own; two types of one name are told apart by the kit's."""
+    """Return the named Go type of a field, "" without one; our type's name tells apart two Go structs of one name."""
     return NAMED.get(f"{type_.__name__}.{key}") or NAMED.get(f"{owner}.{key}", "")
 
 
 def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str, named: str) -> Iterator[Problem]:
-    """The problems of one value.
+    """Yield the problems of one value.
 
     Args:
-        path: with indices.
-        names: without.
-        where: the field, as the message says it.
-        named: its own Go type, if any.
+        value: the decoded JSON value.
+        hint: the type that the value should have.
+        path: the field's path, with indices.
+        names: the wire names of the path, without indices.
+        where: the field as the message names it, `Go struct field PodSpec.spec.replicas`.
+        named: the named Go type of the field; "" = none.
     """
     if value is None:
         return
@@ -358,12 +360,12 @@ def _is_int(value: Any) -> bool:
 
 
 def _wrong(value: Any, path: Path, where: str, expected: str, *, final: bool = False) -> Problem:
-    """A value of a wrong type; final where the type decodes itself, as such an error ends decoding at once."""
+    """Return the problem of a value of a wrong type; it is final where the Go type has its own UnmarshalJSON."""
     return Problem(f"json: cannot unmarshal {_kind(value, expected)} into {where} of type {expected}", path, final)
 
 
 def _kind(value: Any, expected: str = "") -> str:
-    """What JSON calls a value; a number that does not fit its type is shown. Source: UnmarshalTypeError.Value."""
+    """Return JSON's name of a value's type, with the number if it is out of range. Source: UnmarshalTypeError.Value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -372,7 +374,7 @@ def _kind(value: Any, expected: str = "") -> str:
 
 
 def go_type(hint: Any, named: str = "") -> str:
-    """The Go name of a type: `[]v1.PodAffinityTerm`, `map[string]string`, `int32`."""
+    """Return the Go name of a type: `[]v1.PodAffinityTerm`, `map[string]string`, `int32`."""
     one = _alternatives(hint)[0]
     origin, arguments = typing.get_origin(one), typing.get_args(one)
     if origin is list:
@@ -413,7 +415,7 @@ def _time(value: Any, path: Path, where: str, layout: str) -> Iterator[Problem]:
 
 
 def _bytes(value: Any, path: Path, where: str) -> Iterator[Problem]:
-    """Source: encoding/base64 CorruptInputError: the first byte that cannot be."""
+    """Source: encoding/base64 CorruptInputError, which has the offset of the first invalid byte."""
     if isinstance(value, list):
         for i, item in enumerate(value):
             if not _is_int(item) or not 0 <= item < 2**8:

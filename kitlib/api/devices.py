@@ -104,7 +104,7 @@ class ResourceClaimSpec(KubeStruct):
 
 
 class DeviceRequestAllocationResult(KubeStruct):
-    """One device that a claim got: the request that it serves (`name` or `name/subrequest`) and where it is."""
+    """One allocated device, with the request (`name` or `name/subrequest`) that it serves."""
 
     request: str = ""
     driver: str = ""
@@ -189,7 +189,7 @@ class DeviceClass(KubeObject):
 
 
 class DeviceAttribute(KubeStruct):
-    """One value, of exactly one type."""
+    """The value of an attribute; exactly one of the fields is set."""
 
     int_value: int | None = msgspec.field(name="int", default=None)
     bool_value: bool | None = msgspec.field(name="bool", default=None)
@@ -204,12 +204,12 @@ class CapacityRequestPolicyRange(KubeStruct):
 
     @property
     def has_fraction(self) -> bool:
-        """Whether a bound or the step is no whole number."""
+        """Whether a bound or the step is not a whole number."""
         return any(one is not None and one.nano % 10**9 for one in (self.min, self.max, self.step))
 
 
 class CapacityRequestPolicy(KubeStruct):
-    """How much of a capacity can be asked for: some values, or a range, and what is meant where nothing is said."""
+    """The amounts of a capacity that can be requested: a list of values or a range, and the default."""
 
     default: Quantity | None = None
     valid_values: list[Quantity] = []
@@ -243,7 +243,7 @@ class DeviceTaint(KubeStruct):
 
 
 class DeviceTaintSelector(KubeStruct):
-    """Which devices a rule is about: those that fit in all that is set; where nothing is set, every device."""
+    """The devices of a rule: those that match all fields that are set; without any field, every device."""
 
     driver: str | None = None
     pool: str | None = None

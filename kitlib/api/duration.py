@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def human_duration(seconds: float) -> str:
-    """`45s`, `3m20s`, `5h`, `2d3h`: an age as kubectl prints it. Source: apimachinery duration.HumanDuration."""
+    """Return an age as kubectl prints it: `45s`, `3m20s`, `5h`, `2d3h`. Source: apimachinery duration.HumanDuration."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"

@@ -1,6 +1,6 @@
-"""Everything that the kit raises for its user, below one base class, so that a caller can catch it all at once.
+"""The errors that the kit raises for its user, with one base class, so that a caller can catch all of them.
 
-A message names the object, the field's path, the value and the rule, in Kubernetes' own words where it has some.
+A message names the object, the field's path, the value and the rule, in Kubernetes' own words where they exist.
 
 Source: k8s.io/apimachinery/pkg/api/errors (NewInvalid, NewNotFound, NewAlreadyExists, NewConflict).
 """
@@ -15,10 +15,10 @@ MAX_MESSAGE = 10_000
 
 
 class KitError(Exception):
-    """Base of the errors that tell a user what to change; anything else that is raised is a defect of the kit.
+    """The base of errors that tell a user what to change; any other exception is a defect of the kit.
 
     Attributes:
-        code, reason: of the Status that the API server answers.
+        code, reason: code and reason of the API server's Status.
     """
 
     code, reason = 400, "BadRequest"
@@ -28,18 +28,18 @@ class KitError(Exception):
 
 
 class APIError(KitError):
-    """What the API server answers instead of doing what it was asked for.
+    """An error response of the API server.
 
-    A notebook shows it as kubectl would, without a traceback: the cause is in the manifest, not in Python.
+    A notebook shows it as kubectl does, without a traceback: the cause is in the manifest, not in Python.
     """
 
     def _render_traceback_(self) -> list[str]:
-        """Source: IPython's hook for exceptions that show themselves."""
+        """Source: IPython's hook for exceptions that render themselves."""
         return [as_kubectl_prints(self), *getattr(self, "__notes__", ())]
 
 
 def shortened(text: str, limit: int = MAX_MESSAGE) -> str:
-    """A text with its middle left out where it is longer than `limit`."""
+    """Return a text, with its middle replaced by its length where it has more than `limit` characters."""
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]} … ({len(text)} characters) … {text[-limit // 4 :]}"
@@ -49,12 +49,12 @@ class ManifestError(APIError, ValueError):
     """A manifest that cannot be read as a Kubernetes object.
 
     Attributes:
-        file: where it came from; "" for text given directly.
-        document: number of the document in the file, from 1; 0 = the file as a whole.
+        file: the file's name; "" for text given directly.
+        document: the number of the document in the file, from 1; 0 = the file as a whole.
         field: path of the field, `spec.containers[0].resources.limits[cpu]`; "" = the document as a whole.
-        problem: what is wrong.
-        cause: the decoder's words alone, where the fields do not fit the kind; "" otherwise.
-        excerpt: the lines around the place, with a caret below it, where the text is not YAML; "" otherwise.
+        problem: the message without its position.
+        cause: the decoder's words alone, for a document whose fields do not fit its kind; "" otherwise.
+        excerpt: the lines around the error with a caret below it, for text that is not YAML; "" otherwise.
     """
 
     def __init__(self, problem: str, *, file: str = "", document: int = 0, field: str = "") -> None:
@@ -79,12 +79,12 @@ class NoMatch(APIError, LookupError):
 
 
 class Invalid(APIError, ValueError):
-    """An object that the API server would refuse: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: …`.
+    """An object that fails validation: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: …`.
 
     Attributes:
-        kind: of the object, with its group: `Pod`, `Deployment.apps`.
-        name: of the object.
-        errors: the field errors (`kitlib.apiserver.validation.FieldError`), in the order in which they were found.
+        kind: the object's kind with its group: `Pod`, `Deployment.apps`.
+        name: the object's name.
+        errors: the field errors (`kitlib.apiserver.validation.FieldError`), in the order of the checks.
     """
 
     code, reason = 422, "Invalid"
@@ -97,7 +97,7 @@ class Invalid(APIError, ValueError):
 
 
 class NotFound(APIError, LookupError):
-    """There is no such object: `pods "web" not found`."""
+    """An object that does not exist: `pods "web" not found`."""
 
     code, reason = 404, "NotFound"
 
@@ -107,7 +107,7 @@ class NotFound(APIError, LookupError):
 
 
 class AlreadyExists(APIError):
-    """An object of this name is there already: `pods "web" already exists`."""
+    """An object whose name is already in use: `pods "web" already exists`."""
 
     code, reason = 409, "AlreadyExists"
 
@@ -117,7 +117,7 @@ class AlreadyExists(APIError):
 
 
 class Conflict(APIError):
-    """The object was changed by another writer since it was read."""
+    """An update of an object that another writer has changed since it was read."""
 
     code, reason = 409, "Conflict"
 
@@ -128,7 +128,7 @@ class Conflict(APIError):
 
 
 class Forbidden(APIError):
-    """Admission said no: `pods "web" is forbidden: exceeded quota: team, …`."""
+    """A request that admission rejects: `pods "web" is forbidden: exceeded quota: team, …`."""
 
     code, reason = 403, "Forbidden"
 
@@ -138,17 +138,17 @@ class Forbidden(APIError):
 
 
 class MethodNotAllowed(APIError):
-    """A resource that does not take this verb now: objects of a definition that is being deleted are not created."""
+    """A verb that a resource does not support now: no object is created of a definition that is being deleted."""
 
     code, reason = 405, "MethodNotAllowed"
 
 
 class PolicyDenied(Forbidden):
-    """An admission policy said no, with a reason of its own.
+    """A request that an admission policy denies, with the policy's reason.
 
     Attributes:
-        code, reason: of the Status: 422 and Invalid, unless the policy says otherwise.
-        causes: of the Status.
+        code, reason: code and reason of the Status: 422 and Invalid, unless the policy sets others.
+        causes: the causes of the Status.
     """
 
     def __init__(self, resource: str, name: str, why: str, code: int, reason: str) -> None:
@@ -157,11 +157,11 @@ class PolicyDenied(Forbidden):
 
 
 class MutationDenied(PolicyDenied):
-    """Mutating admission policies could not be carried out.
+    """Mutating admission policies that could not be applied.
 
     Args:
-        resource, name: of the object.
-        causes: one message for each problem; the first is that of the Status.
+        resource, name: the resource and the name of the object.
+        causes: one message per problem; the first one is the message of the Status.
         reason: `Invalid`, or `Forbidden` where a policy is not configured; the code is 403 in any case.
 
     Source: policy_dispatcher.go Dispatch.
@@ -174,10 +174,10 @@ class MutationDenied(PolicyDenied):
 
 
 class TooManyRequests(APIError):
-    """The API server cannot do it now, with status 429; for evictions `causes` says which budget refuses it.
+    """A request that the API server cannot serve now (429); for an eviction `causes` names the disruption budget.
 
     Attributes:
-        causes: type and message of each cause.
+        causes: the type and the message of each cause.
     """
 
     code, reason = 429, "TooManyRequests"
@@ -190,24 +190,24 @@ class TooManyRequests(APIError):
 
 
 class InternalError(APIError):
-    """The API server cannot do it at all, with status 500."""
+    """A request that fails in the API server, with status 500."""
 
     code, reason = 500, "InternalError"
 
 
 class RequestTooLarge(APIError):
-    """The store takes no object of this size; the API server answers so without a reason, with status 500."""
+    """An object that is too large for the store; the API server answers with status 500 and no reason."""
 
     code, reason = 500, ""
 
 
 class Refusal(NamedTuple):
-    """What the API server answers to a request that it refuses.
+    """The answer of the API server to a request that it rejects.
 
     Attributes:
-        code: of HTTP; 0 = the client finds the problem itself and asks nothing.
-        reason: `NotFound`.
-        message: without the place in a file where the object stands.
+        code: the HTTP status; 0 = the client finds the problem itself and sends no request.
+        reason: the reason of the Status, `NotFound`.
+        message: the message, without the position of the object in a file.
     """
 
     code: int
@@ -216,7 +216,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(error: KitError) -> Refusal:
-    """An error as the API server answers it."""
+    """Return the API server's answer for an error."""
     message = error.problem if isinstance(error, ManifestError) else str(error)
     return Refusal(error.code, error.reason, message)
 
@@ -227,7 +227,7 @@ def _listed(causes: Sequence[str]) -> str:
 
 
 def as_kubectl_prints(error: KitError) -> str:
-    """An error as kubectl prints it: `Error from server (NotFound): …`, `The Pod "web" is invalid: …`.
+    """Return an error as kubectl prints it: `Error from server (NotFound): …`, `The Pod "web" is invalid: …`.
 
     Source: kubectl pkg/cmd/util StandardErrorMessage, MultilineError.
     """

@@ -1,4 +1,4 @@
-"""Field errors as Kubernetes prints them, and what many fields have in common.
+"""Field errors as Kubernetes prints them, and checks that many fields share.
 
 Sources: apimachinery util/validation/field (errors.go), api/validation (ValidateNonnegativeField,
 ValidateImmutableField).
@@ -57,13 +57,13 @@ IMMUTABLE = "field is immutable"
 
 @dataclass(frozen=True)
 class FieldError:
-    """One thing that is wrong with one field.
+    """One problem of one field.
 
     Attributes:
-        type: `FieldValueInvalid` and so on.
-        field: its path, `spec.containers[0].name`.
-        value: what stands there.
-        detail: the rule.
+        type: the name of the error type, `FieldValueInvalid`.
+        field: the field's path, `spec.containers[0].name`.
+        value: the value of the field.
+        detail: the rule that the value breaks.
 
     Source: field.Error.
     """
@@ -75,7 +75,7 @@ class FieldError:
 
     @property
     def body(self) -> str:
-        """The message without the path: what a Status' cause says. Source: field.Error.ErrorBody."""
+        """The message without the path, as in the causes of a Status. Source: field.Error.ErrorBody."""
         text = _WORDS[self.type]
         if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             text += f": {shown(self.value)}"
@@ -124,11 +124,11 @@ _INITIALISMS = {
 
 
 class GoStruct(dict[str, Any]):
-    """A value of a Go type that the kit's types hold otherwise: its fields in Go's order."""
+    """The fields, in Go's order, of a Go struct that the kit represents by another type."""
 
 
 def shown(value: Any) -> str:
-    """A value inside a message: texts and quantities in quotes, everything else as Go's JSON."""
+    """Return a value as messages show it: strings and quantities in quotes, everything else as Go's JSON."""
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, Quantity):
@@ -137,12 +137,12 @@ def shown(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Go's JSON can stand in HTML."""
+    """Escape HTML characters as Go's JSON encoder does."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def diff(old: Any, new: Any) -> str:
-    """What changed, in lines of Go's indented JSON with three lines around each change.
+    """Return the changed lines of Go's indented JSON with three lines around each change.
 
     Source: apimachinery util/diff.Diff, which is go-difflib, a port of Python's difflib.
     """
@@ -156,7 +156,7 @@ def diff(old: Any, new: Any) -> str:
 
 
 def _go(value: Any) -> Any:
-    """The value as the server's internal types hold it: no JSON names, every field there, null for what is not set."""
+    """Return the value as the server's internal types hold it: Go's field names, every field, null for unset ones."""
     if isinstance(value, _WITH_JSON_NAMES):
         from kitlib.api.serialize import to_dict
 
@@ -177,13 +177,13 @@ def _go(value: Any) -> Any:
 
 
 def _go_field(value: Any, empty: bool) -> Any:
-    """A list or map without entries is nil."""
+    """Return the value of a field; None, Go's nil, for a list or map without entries."""
     return None if empty and not value else _go(value)
 
 
 @cache
 def _go_fields(type_: type[KubeStruct]) -> list[tuple[str, str, bool]]:
-    """Go's name of each field, ours, and whether it is a list or map."""
+    """Return, for each field, Go's name, the attribute's name, and whether it is a list or map."""
     found = []
     for one in msgspec.structs.fields(type_):
         made = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
@@ -198,53 +198,53 @@ def _go_name(attribute: str) -> str:
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """`field: Invalid value: "x": detail`."""
+    """Return the error `field: Invalid value: "x": detail`."""
     return FieldError("FieldValueInvalid", field, value, detail)
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """`field: Required value: detail`."""
+    """Return the error `field: Required value: detail`."""
     return FieldError("FieldValueRequired", field, "", detail)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """`field: Forbidden: detail`."""
+    """Return the error `field: Forbidden: detail`."""
     return FieldError("FieldValueForbidden", field, "", detail)
 
 
 def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
-    """`field: Duplicate value: "x"`."""
+    """Return the error `field: Duplicate value: "x"`."""
     return FieldError("FieldValueDuplicate", field, value, detail)
 
 
 def not_found(field: str, value: Any, detail: str = "") -> FieldError:
-    """`field: Not found: "x"`."""
+    """Return the error `field: Not found: "x"`."""
     return FieldError("FieldValueNotFound", field, value, detail)
 
 
 def too_long_value(field: str, limit: int) -> FieldError:
-    """`field: Too long: may not be more than 63 bytes`."""
+    """Return the error `field: Too long: may not be more than 63 bytes`."""
     return FieldError("FieldValueTooLong", field, "", f"may not be more than {limit} bytes")
 
 
 def too_many(field: str, count: int, limit: int) -> FieldError:
-    """`field: Too many: 101: must have at most 100 items`."""
+    """Return the error `field: Too many: 101: must have at most 100 items`."""
     return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} items")
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
-    """`field: Unsupported value: "x": supported values: "a", "b"`."""
+    """Return the error `field: Unsupported value: "x": supported values: "a", "b"`."""
     listed = ", ".join(f'"{one}"' for one in supported)
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {listed}")
 
 
 def each(field: str, value: Any, problems: Iterable[str]) -> Errors:
-    """One "Invalid value" a problem."""
+    """Return one "Invalid value" per problem."""
     return [invalid(field, value, problem) for problem in problems]
 
 
 def validate_domain_prefixed_path(path: str, field: str) -> Errors:
-    """`acme.io/foo`; what is wrong is said of the half where it stands. Source: validation.IsDomainPrefixedPath."""
+    """Check a path such as `acme.io/foo`; an error names the wrong half. Source: validation.IsDomainPrefixedPath."""
     if not path:
         return [required(field)]
     host, _, rest = path.partition("/")
@@ -272,7 +272,7 @@ def validate_fully_qualified_domain_name(name: str, field: str) -> Errors:
 
 
 def lone_wildcard(field: str, values: Sequence[str], others: str) -> Errors:
-    """`*` stands alone. Source: the rules of webhooks and of flow schemas."""
+    """Check that `*` is the only value if it is present. Source: validation of webhooks' rules and of flow schemas."""
     if len(values) > 1 and "*" in values:
         return [invalid(field, values, f"if '*' is present, must not specify other {others}")]
     return []
@@ -289,7 +289,7 @@ def validate_immutable_field(new: Any, old: Any, field: str) -> Errors:
 
 
 def validate_enum(value: str, field: str, supported: Iterable[str]) -> Errors:
-    """Required, and one of some values."""
+    """Check a required value of an enumeration."""
     if not value:
         return [required(field)]
     listed = tuple(supported)

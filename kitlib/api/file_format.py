@@ -1,4 +1,4 @@
-"""Formats of files that users keep: each file has the number of its own, and an older kit refuses a newer one by it."""
+"""Version numbers of file formats: each file of a user has one, by which an older kit rejects files of a newer one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _FORMAT = msgspec.json.Decoder(dict[str, Any])
 
 
 def check_format(data: Any, newest: int, place: str = "", field: str = "format") -> None:
-    """Refuse a document of a format newer than this kit reads, before a schema calls it damaged.
+    """Reject a document of a newer format than this kit reads, before a schema reports it as damaged.
 
     Args:
-        data: plain data, or the JSON text of it; 0.1 wrote no format, which is read as 0.
-        newest: the format that this kit writes.
-        place: of the file or line, for the message.
+        data: plain data, or its JSON text; a missing format, as in files of kit 0.1, is read as 0.
+        newest: the number of the format that this kit writes.
+        place: the position of the file or line, for the message.
         field: the name of the format's field.
 
     Raises:
-        KitError: it is newer.
+        KitError: the document's format is newer.
     """
     if isinstance(data, bytes):
         try:

@@ -1,4 +1,4 @@
-"""flowcontrol.apiserver.k8s.io/v1: FlowSchema and PriorityLevelConfiguration. Stored; requests are not queued by them.
+"""flowcontrol.apiserver.k8s.io/v1: FlowSchema and PriorityLevelConfiguration, which are stored but queue no requests.
 
 Source: k8s.io/api/flowcontrol/v1/types.go.
 """

@@ -1,4 +1,4 @@
-"""Durations as Go writes them, `1m30s`: how every period of the kubelet is given, and how its messages show them.
+"""Durations as Go writes them, `1m30s`, in the kubelet's configuration and messages.
 
 Source: Go time.ParseDuration, time.Duration.String.
 """
@@ -21,13 +21,13 @@ _PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)")
 
 
 def nanoseconds(text: str) -> int:
-    """Nanoseconds of a duration.
+    """Return the nanoseconds of a duration.
 
     Args:
-        text: numbers with units, `300ms`, `-1.5h`, `2h45m`; `0` needs no unit.
+        text: the numbers with units, `300ms`, `-1.5h`, `2h45m`; `0` needs no unit.
 
     Raises:
-        ValueError: with Go's text.
+        ValueError: the text is not a duration; the message is Go's.
     """
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
@@ -55,10 +55,10 @@ def nanoseconds(text: str) -> int:
 
 
 def duration(text: str | int | float) -> float:
-    """Seconds of a duration; a number is taken as seconds.
+    """Return the seconds of a duration; a number is in seconds already.
 
     Raises:
-        ValueError: with Go's text.
+        ValueError: the text is not a duration; the message is Go's.
     """
     if isinstance(text, int | float) and not isinstance(text, bool):
         return float(text)
@@ -66,7 +66,7 @@ def duration(text: str | int | float) -> float:
 
 
 def go_string(seconds: float) -> str:
-    """`1m30s`, `100ms`, `0s`: a duration as Go prints it. Source: Go time.Duration.String."""
+    """Return a duration as Go prints it: `1m30s`, `100ms`, `0s`. Source: Go time.Duration.String."""
     ns = round(abs(seconds) * 1e9)
     sign = "-" if seconds < 0 else ""
     if ns < 1_000_000_000:

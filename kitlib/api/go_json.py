@@ -1,6 +1,6 @@
-"""What Go's JSON scanner says of a text that is not JSON, in its words.
+"""Error messages of Go's JSON scanner for text that is not JSON.
 
-A well-formed token is skipped as a whole; the first one that is not is read again byte by byte, as the scanner does.
+Well-formed tokens are skipped as a whole; the first malformed one is read again byte by byte, as the scanner does.
 
 Source: Go src/encoding/json/scanner.go (stateBeginValue … stateEndTop, scanner.eof, quoteChar), which sigs.k8s.io/json
 and the API server's first look at a body (json.SimpleMetaFactory.Interpret) share.
@@ -29,7 +29,7 @@ class _SyntaxError(Exception):
 
 
 def syntax_error(data: bytes) -> str:
-    """The scanner's message; "" for a text that is JSON."""
+    """Return the scanner's message; "" for a text that is JSON."""
     try:
         _scan(data)
     except _SyntaxError as error:
@@ -38,7 +38,7 @@ def syntax_error(data: bytes) -> str:
 
 
 def quoted(byte: int) -> str:
-    """A byte as the messages show it: the character of that number, escaped as Go does. Source: quoteChar."""
+    """Return a byte as the messages show it: the character of that number, escaped as in Go. Source: quoteChar."""
     shown = _ESCAPES.get(byte)
     if shown is None:
         if byte < 0x20 or byte == 0x7F:
@@ -103,7 +103,7 @@ def _skip(data: bytes, at: int) -> int:
 
 
 def _key(data: bytes, at: int) -> int:
-    """Where the value of a key begins that stands here."""
+    """Skip a key and its colon; return the offset of the value."""
     if at >= len(data):
         raise _SyntaxError("unexpected end of JSON input")
     if data[at] != ord('"'):
@@ -117,7 +117,7 @@ def _key(data: bytes, at: int) -> int:
 
 
 def _literal(data: bytes, at: int) -> int:
-    """The end of the string, number or word that stands here."""
+    """Return the end of the string, number or word at this offset."""
     if data[at] == ord('"'):
         return _string(data, at)
     if data[at] == ord("-") or data[at] in _DIGITS:

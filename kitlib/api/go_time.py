@@ -1,4 +1,4 @@
-"""What Go says of a text that is not a time of a layout, part by part, as `time.Parse` reads it.
+"""Error messages of Go's `time.Parse` for text that does not fit a layout, checked part by part.
 
 Source: Go src/time/format.go (Parse, nextStdChunk, skip, getnum, ParseError.Error, quote).
 """
@@ -17,7 +17,7 @@ _RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59
 
 
 def quote(text: str) -> str:
-    """Source: time.quote: bytes that are not printable ASCII as `\\x..`."""
+    """Return a text in quotes; bytes other than printable ASCII become `\\x..`. Source: time.quote."""
     shown = "".join(
         f"\\{chr(byte)}" if chr(byte) in '"\\' else chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}"
         for byte in text.encode()
@@ -26,11 +26,11 @@ def quote(text: str) -> str:
 
 
 def parse_problem(text: str, layout: str = RFC3339) -> str:
-    """The message of the error; "" for a time.
+    """Return the message of the parse error; "" for a valid time.
 
     Args:
-        text: should be a time.
-        layout: RFC3339 or RFC3339_MICRO.
+        text: the text to parse.
+        layout: the layout, RFC3339 or RFC3339_MICRO.
     """
     rest, at, date = text, 0, {"2006": 0, "01": 0}
     for found in _PARTS.finditer(layout):
@@ -65,7 +65,7 @@ def _cannot(text: str, layout: str, rest: str, part: str) -> str:
 
 
 def _number(rest: str, part: str) -> tuple[int, str | None]:
-    """The number of one part and what follows; None where the part does not stand there."""
+    """Return the number of one part and the text behind it; None as the text where the part is missing."""
     if part == "Z07:00":
         if rest[:1] == "Z":
             return 0, rest[1:]

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def go_text(value: Any) -> str:
-    """As `%v` prints it: `map[a:1 b:[x y]]`."""
+    """Return a value as `%v` prints it: `map[a:1 b:[x y]]`."""
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
@@ -18,7 +18,7 @@ def go_text(value: Any) -> str:
 
 
 def go_syntax(value: Any) -> str:
-    """As `%#v` prints it: `map[string]interface {}{"a":1}`."""
+    """Return a value as `%#v` prints it: `map[string]interface {}{"a":1}`."""
     if isinstance(value, dict):
         inside = ", ".join(f"{json.dumps(key)}:{go_syntax(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{inside}}}"
@@ -33,7 +33,7 @@ _ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "
 
 
 def go_quote(text: str) -> str:
-    """As `%q` prints it; what is printable is the same for Go and Python. Source: strconv.Quote, IsPrint."""
+    """Return a text as `%q` prints it; Go and Python agree on printable characters. Source: strconv.Quote, IsPrint."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_quoted, text))}"'
@@ -51,6 +51,6 @@ def _quoted(char: str) -> str:
 
 
 def go_type(value: Any) -> str:
-    """As `%T` prints it: `string`."""
+    """Return the type of a value as `%T` prints it: `string`."""
     kinds = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}"}
     return kinds.get(type(value), "map[string]interface {}" if isinstance(value, dict) else "<nil>")

@@ -1,7 +1,7 @@
-"""A defect concerns one object: it is marked failed, its traceback goes to the log, and the work on others goes on.
+"""Containment of defects: an exception marks one object as failed and is logged; work on other objects continues.
 
-Behind the boundary nothing is supposed to raise. Every loop over objects of a cluster (a kubelet's pods, a scheduler's
-queue, a controller's keys, a control plane's nodes) runs the work on each of them under a guard all the same.
+Objects that have passed the boundary should never cause an exception. Nevertheless every loop over objects of a
+cluster (a kubelet's pods, a scheduler's queue, a controller's keys, a control plane's nodes) runs each step under one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _REMEMBERED = 1000
 
 
 class Guard(Generic[T]):
-    """Of one loop.
+    """The guard of one loop.
 
     Args:
-        who: works, for the log: `kubelet node-1`.
-        failed: marks the object, and says so in an event.
+        who: the component's name, for the log: `kubelet node-1`.
+        failed: marks the object as failed and records an event.
     """
 
     def __init__(self, who: str, failed: Callable[[T, Exception], None]) -> None:
@@ -28,7 +28,7 @@ class Guard(Generic[T]):
         self._logged: set[str] = set()
 
     def run(self, about: T, work: Callable[[], object]) -> bool:
-        """Do the work on one object; whether it raised nothing."""
+        """Run the work on one object; return whether it raised nothing."""
         try:
             work()
         except Exception as error:
@@ -37,7 +37,7 @@ class Guard(Generic[T]):
         return True
 
     def caught(self, about: T, error: Exception) -> None:
-        """Log a defect, with its traceback the first time, and mark the object."""
+        """Log a defect, with a traceback the first time, and mark the object as failed."""
         self._log(f"{self._who}: {about}: {described(error)}", error)
         try:
             self._failed(about, error)
@@ -59,5 +59,5 @@ class Guard(Generic[T]):
 
 
 def described(error: Exception) -> str:
-    """Type and text of an error, in short."""
+    """Return the type and the shortened text of an error."""
     return f"{type(error).__name__}: {error}"[:LONGEST]

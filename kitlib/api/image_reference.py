@@ -1,4 +1,4 @@
-"""Names of images: repository, tag and digest, as every part of Kubernetes reads them.
+"""Names of images: repository, tag and digest, as Kubernetes parses them.
 
 Source: k8s.io/kubernetes/pkg/util/parsers ParseImageName; distribution/reference ParseNormalizedNamed, regexp.go.
 """

@@ -1,7 +1,7 @@
-"""How fields are merged: one table of the built-in kinds for strategic merge, server-side apply and OpenAPI.
+"""The merge rules of fields: one table of the built-in kinds for strategic merge, server-side apply and OpenAPI.
 
-A field is known by its type and name: `ports` of a Service are merged by their port, those of a NetworkPolicy are
-replaced as a whole. A list that is not in the table is atomic. Of custom resources the schema says it.
+A rule belongs to a type and a field's name: `ports` of a Service are merged by their port, those of a NetworkPolicy
+are replaced as a whole. A list that is not in the table is atomic. The rules of a custom resource are in its schema.
 
 Source: patchStrategy, patchMergeKey, listType, listMapKey, mapType of k8s.io/api 1.36; x-kubernetes-list-type,
 x-kubernetes-list-map-keys, x-kubernetes-map-type of CustomResourceDefinitions.
@@ -24,14 +24,14 @@ Shape = type[KubeStruct] | Mapping[str, Any] | None
 
 
 class MergeRule(NamedTuple):
-    """Of one field.
+    """The merge rule of one field.
 
     Attributes:
-        key: by which a strategic merge finds the items of a list; "" = the list is replaced.
-        keys: by which server-side apply finds them; () = the list is atomic or a set.
-        is_set: plain values of which each has its own owner.
-        strategy: of a strategic merge, where it is not the one that follows from `key`.
-        is_atomic: a mapping that is one field to server-side apply.
+        key: the field that identifies the list's items in a strategic merge; "" = the list is replaced.
+        keys: the fields that identify them in server-side apply; () = the list is atomic or a set.
+        is_set: whether it is a list of plain values, each with its own owner.
+        strategy: the strategy of a strategic merge, if it does not follow from `key`.
+        is_atomic: whether server-side apply treats the mapping as one field.
     """
 
     key: str = ""
@@ -42,7 +42,7 @@ class MergeRule(NamedTuple):
 
     @property
     def retains_keys(self) -> bool:
-        """Whether a change keeps only what the manifest names: a union, where the new member replaces the old."""
+        """Whether a change keeps only the manifest's fields, as in a union: a new member replaces the old one."""
         return "retainKeys" in self.strategy
 
     @property
@@ -52,7 +52,7 @@ class MergeRule(NamedTuple):
 
 
 class MergeField(NamedTuple):
-    """A field's rule, and the shape of what stands in it or in its items."""
+    """A field's rule, and the shape of its value or of its items."""
 
     rule: MergeRule
     shape: Shape
@@ -147,7 +147,7 @@ _CONDITIONS = MergeField(_TYPE, None)
 
 
 def merge_field(shape: Shape, name: str) -> MergeField:
-    """How a field is merged. What has no known shape is merged as a plain mapping, its conditions by type."""
+    """Return the rule of a field. A value of unknown shape is a plain mapping, its conditions are merged by type."""
     if isinstance(shape, Mapping):
         return _field_of_schema(shape, name)
     if shape is not None:
@@ -158,7 +158,7 @@ def merge_field(shape: Shape, name: str) -> MergeField:
 
 
 def _field_of_schema(schema: Mapping[str, Any], name: str) -> MergeField:
-    """How a field of a custom resource is merged; its metadata is that of every object."""
+    """Return the rule of a custom resource's field from the schema; metadata has the rules of every object's."""
     below = (schema.get("properties") or {}).get(name)
     if name == "metadata" and not (below or {}).get("properties"):
         return merge_field(KubeObject, name)
@@ -174,7 +174,7 @@ def _field_of_schema(schema: Mapping[str, Any], name: str) -> MergeField:
 
 
 def merge_type(*objects: Mapping[str, Any]) -> type[KubeStruct] | None:
-    """The type of the first object that names a kind; None where none does."""
+    """Return the type of the first object that has a kind; None where none has."""
     from kitlib.api.serialize import type_of
 
     for obj in objects:
@@ -204,7 +204,7 @@ def _is_list(hint: Any) -> bool:
 
 
 def _below(hint: Any) -> type[KubeStruct] | None:
-    """The struct that a hint names: itself, where it may be absent, or as the item of a list."""
+    """Return the struct in a type hint: the hint, an optional struct, or the item of a list; None without one."""
     if isinstance(hint, type) and issubclass(hint, KubeStruct):
         return hint
     if typing.get_origin(hint) in (list, typing.Union, types.UnionType):

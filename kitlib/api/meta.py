@@ -1,8 +1,8 @@
-"""What every Kubernetes object carries: type, name, labels, owners, selectors; and the base of all our object types.
+"""The parts that all Kubernetes objects share: type, metadata, owners, selectors; and the base of all object types.
 
 Objects are `msgspec.Struct`s whose attributes are the manifest's fields in Python's case
 (`topology_spread_constraints` for `topologySpreadConstraints`). A field that a manifest does not set is `None`, an
-empty list or an empty dict; fields that we do not know are kept and written out again (see `kitlib.api.serialize`).
+empty list or an empty dict; unknown fields are kept and written out again (see `kitlib.api.serialize`).
 
 Source: k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
 """
@@ -19,7 +19,7 @@ import msgspec
 class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True, dict=True):
     """Base of all API types: keyword-only, camelCase on the wire, unset fields left out.
 
-    Fields of a manifest that the type does not declare stand in `unknown_fields` of the struct they belong to.
+    Fields of a manifest that the type does not declare are in `unknown_fields` of the struct they belong to.
     """
 
     # Few instances have these: they stand in `__dict__` there, which the others never make.
@@ -30,11 +30,11 @@ class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     if TYPE_CHECKING:
 
         def __copy__(self) -> Self:
-            """A copy that shares what stands in it; every msgspec.Struct has it."""
+            """Return a shallow copy; every msgspec.Struct has this method."""
 
     @property
     def unknown_fields(self) -> dict[str, Any]:
-        """Fields read from a manifest that this type does not declare; empty where there were none."""
+        """The fields read from a manifest that this type does not declare; empty where there are none."""
         return self.unknown_fields_ or {}
 
 
@@ -82,7 +82,7 @@ class KubeObject(KubeStruct):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, or the name alone where there is no namespace."""
+        """The key `namespace/name`, or the name alone of an object without a namespace."""
         return f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
 
 
@@ -113,17 +113,17 @@ class Condition(KubeStruct):
 
 
 def is_condition_true(conditions: Iterable[Condition], kind: str) -> bool:
-    """Whether there is a condition of this type whose status is "True". Source: meta.IsStatusConditionTrue."""
+    """Return whether there is a condition of this type with the status "True". Source: meta.IsStatusConditionTrue."""
     return any(one.type == kind and one.status == "True" for one in conditions)
 
 
 def with_condition(conditions: Iterable[Condition], new: Condition) -> list[Condition]:
-    """The conditions with the new one where that of its type was, else behind the others."""
+    """Return the conditions with the new one in place of that of its type, or at the end."""
     return list({**{one.type: one for one in conditions}, new.type: new}.values())
 
 
 def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
-    """The conditions with the new one in place of that of its type, whose time stays while its status does.
+    """Return the conditions with the new one in place of that of its type; the transition time changes with the status.
 
     Source: meta.SetStatusCondition.
     """

@@ -1,4 +1,4 @@
-"""What names, labels, ports and addresses may look like: each function lists what is wrong with a text.
+"""Syntax of names, labels, ports and addresses: each function returns the messages of the rules that a text breaks.
 
 Sources: apimachinery util/validation (validation.go, ip.go), api/validate/content, api/validation (generic.go, path).
 """
@@ -128,7 +128,7 @@ def is_wildcard_dns1123_subdomain(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def is_qualified_name(name: str) -> tuple[str, ...]:
-    """`[prefix/]name`. Source: content.IsQualifiedName (IsLabelKey)."""
+    """Check `[prefix/]name`. Source: content.IsQualifiedName (IsLabelKey)."""
     parts = name.split("/")
     found: tuple[str, ...] = ()
     if len(parts) > 2:
@@ -182,7 +182,7 @@ def is_valid_port_num(port: int) -> tuple[str, ...]:
 
 
 def is_valid_user_id(number: int) -> tuple[str, ...]:
-    """Of users and groups. Source: validation.IsValidUserID, IsValidGroupID."""
+    """Check the ID of a user or a group. Source: validation.IsValidUserID, IsValidGroupID."""
     return () if 0 <= number <= 2**31 - 1 else (in_range(0, 2**31 - 1),)
 
 
@@ -228,7 +228,7 @@ def is_path_segment_name(name: str) -> tuple[str, ...]:
 
 
 def parse_ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address; leading zeros are read as decimal. Source: netutils.ParseIPSloppy."""
+    """Parse an address, with leading zeros read as decimal; None for other text. Source: netutils.ParseIPSloppy."""
     parts = text.split(".")
     if len(parts) == 4 and all(part.isascii() and part.isdigit() for part in parts):
         text = ".".join(str(int(part)) for part in parts)
@@ -241,7 +241,7 @@ def parse_ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def parse_cidr(text: str) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface | None:
-    """An address with its prefix. Source: netutils.ParseCIDRSloppy."""
+    """Parse an address with its prefix length; None for another text. Source: netutils.ParseCIDRSloppy."""
     address, slash, bits = text.partition("/")
     ip = parse_ip(address)
     if ip is None or not slash or not (bits.isascii() and bits.isdigit()) or int(bits) > ip.max_prefixlen:
@@ -250,17 +250,17 @@ def parse_cidr(text: str) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface |
 
 
 def has_leading_zeros(text: str) -> bool:
-    """Whether an address, or a number of bits, is written with zeros that some read as octal."""
+    """Return whether an address or a prefix length has leading zeros, which some parsers read as octal."""
     return any(len(part) > 1 and part[0] == "0" for part in text.split(".") if part.isdigit())
 
 
 def is_mapped(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether it is an IPv4 address written as IPv6. Source: netip.Addr.Is4In6."""
+    """Return whether it is an IPv4-mapped IPv6 address. Source: netip.Addr.Is4In6."""
     return ip.version == 6 and ip.ipv4_mapped is not None
 
 
 def is_valid_ip(text: str, existing: Collection[str] = ()) -> tuple[str, ...]:
-    """Strict, except for what stood there before. Source: validation.IsValidIPForLegacyField, KEP-4858."""
+    """Check an address strictly, except for `existing` values. Source: validation.IsValidIPForLegacyField, KEP-4858."""
     ip = parse_ip(text)
     if ip is None:
         return (IP_TEXT,)
@@ -272,7 +272,7 @@ def is_valid_ip(text: str, existing: Collection[str] = ()) -> tuple[str, ...]:
 
 
 def is_valid_cidr(text: str, existing: Collection[str] = ()) -> tuple[str, ...]:
-    """Strict, except for what stood there before. Source: validation.IsValidCIDRForLegacyField, KEP-4858."""
+    """Check a CIDR strictly, except for `existing` values. Source: validation.IsValidCIDRForLegacyField, KEP-4858."""
     cidr = parse_cidr(text)
     if cidr is None:
         return (CIDR_TEXT,)

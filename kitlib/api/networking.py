@@ -1,4 +1,4 @@
-"""networking.k8s.io/v1 and discovery.k8s.io/v1: Ingress, IngressClass, NetworkPolicy, EndpointSlice and their kin.
+"""networking.k8s.io/v1 and discovery.k8s.io/v1: Ingress, IngressClass, NetworkPolicy, EndpointSlice and others.
 
 Source: k8s.io/api/networking/v1/types.go, k8s.io/api/discovery/v1/types.go.
 """

@@ -28,8 +28,8 @@ def discover(release: Release, runtime: Collection[str] = ()) -> list[str]:
     """Return the features that a kubelet declares.
 
     Args:
-        release: the kubelet's, with its feature gates.
-        runtime: features of `NEEDS_RUNTIME` that its container runtime supports.
+        release: the kubelet's release, with its feature gates.
+        runtime: the features of `NEEDS_RUNTIME` that the container runtime supports.
 
     Source: Framework.DiscoverNodeFeatures.
     """
@@ -49,7 +49,7 @@ def required_to_update(new: PodSpec, old: PodSpec, release: Release) -> list[str
 def mapped(declared: Sequence[str], release: Release) -> frozenset[str]:
     """Return the known features in a node's list.
 
-    Both lists are merged in order, so a name behind a larger one is not found: the kubelet writes sorted lists.
+    Both lists are merged in order, so a name behind a larger one is not found. The kubelet writes sorted lists.
 
     Source: FeatureMapper.mapSorted.
     """

@@ -1,4 +1,4 @@
-"""Integers with the width that they have in the API: a number outside of it cannot be decoded.
+"""Integers of the API's widths: a number out of range cannot be decoded.
 
 Source: k8s.io/api, the Go types of the fields.
 """

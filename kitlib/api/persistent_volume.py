@@ -72,5 +72,8 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def class_name(obj: PersistentVolumeClaim | PersistentVolume) -> str:
-    """The storage class of a claim or a volume. Source: GetPersistentVolumeClaimClass, GetPersistentVolumeClass."""
+    """Return the storage class of a claim or volume; its beta annotation, if set, comes first.
+
+    Source: GetPersistentVolumeClaimClass, GetPersistentVolumeClass.
+    """
     return obj.metadata.annotations.get(_BETA_CLASS) or obj.spec.storage_class_name or ""

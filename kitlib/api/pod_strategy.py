@@ -1,5 +1,7 @@
-"""What the API server changes in a pod on its way into the store and out of it: label keys become part of selectors,
-fields of features that are switched off fall away, and a pod that is to go is marked with its grace period.
+"""The API server's changes to pods when they are created and deleted.
+
+On creation label keys are merged into selectors and fields of disabled features are dropped. On deletion the pod is
+marked with its deletion time and grace period.
 
 Source: registry/core/pod Strategy.PrepareForCreate, applySchedulingGatedCondition,
 applyMatchLabelKeysAndMismatchLabelKeys, dropDisabledDynamicResourceAllocationFields, dropDisabledFields (scheduling
@@ -18,7 +20,7 @@ from kitlib.api.release import Release
 
 
 def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
-    """Merge matchLabelKeys and mismatchLabelKeys into the selectors they narrow, drop disabled fields; in place.
+    """Merge matchLabelKeys and mismatchLabelKeys into their selectors, and drop disabled fields, in place.
 
     Returns:
         The same pod.
@@ -46,9 +48,9 @@ def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
 
 
 def merge_label_keys(pod: Pod, release: Release | None = None) -> Pod:
-    """Merge the label keys of a pod that has not passed the kit's API server, in place.
+    """Merge the label keys of a pod that does not come from the kit's API server, in place.
 
-    A pod that a real API server stored has them merged already; merging them once more changes nothing.
+    A pod that a real API server stored has them merged already; merging them again changes nothing.
 
     Returns:
         The same pod.
@@ -64,7 +66,7 @@ def merge_label_keys(pod: Pod, release: Release | None = None) -> Pod:
 
 
 def _selectors(pod: Pod) -> Iterable[LabelSelector]:
-    """The selectors of affinity terms and spread constraints."""
+    """Yield the selectors of affinity terms and spread constraints."""
     affinity = pod.spec.affinity
     for terms in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity is not None else ():
         for term in (*terms.required, *(w.pod_affinity_term for w in terms.preferred)) if terms is not None else ():
@@ -83,7 +85,7 @@ def _affinity_term(term: PodAffinityTerm, pod: Pod) -> None:
 
 
 def _with(selector: LabelSelector, keys: Iterable[str], pod: Pod, operator: str) -> LabelSelector:
-    """The selector with the pod's own values of the keys; keys that the pod does not have say nothing."""
+    """Return the selector with the pod's values of the keys; keys that the pod does not have are ignored."""
     more = [
         LabelSelectorRequirement(key=key, operator=operator, values=[pod.metadata.labels[key]])
         for key in keys
@@ -95,15 +97,16 @@ def _with(selector: LabelSelector, keys: Iterable[str], pod: Pod, operator: str)
 
 
 def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
-    """Write into a pod until when it must be gone, and how many seconds its containers get; asked again, only fewer.
+    """Set a pod's deletion time and grace period; a later deletion can only shorten it.
 
     Args:
-        pod: is changed.
-        grace: seconds that were asked for; None = what the pod says, negative = 1.
+        pod: the pod to change.
+        grace: the requested seconds; None = the pod's own grace period, negative = 1.
+        now: the current date.
 
     Returns:
-        Whether it stays until its kubelet has ended it; False = it goes at once: no node has it, it is over, or it gets
-        no time.
+        Whether the pod remains until its kubelet has terminated it. False = it is removed at once, because it has no
+        node, has finished, or the grace period is 0.
 
     Source: apiserver registry/rest BeforeDelete; podStrategy.CheckGracefulDelete.
     """
@@ -129,7 +132,7 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
 
 
 def mark_gated(pod: Pod) -> None:
-    """A pod with gates says why nobody schedules it. Source: registry/core/pod applySchedulingGatedCondition."""
+    """Add the condition SchedulingGated to a pod with gates. Source: pod Strategy applySchedulingGatedCondition."""
     if pod.spec.scheduling_gates:
         message = "Scheduling is blocked due to non-empty scheduling gates"
         condition = Condition(type="PodScheduled", status="False", reason="SchedulingGated", message=message)

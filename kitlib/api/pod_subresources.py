@@ -1,4 +1,4 @@
-"""What is sent to the subresources `binding` and `eviction` of a pod.
+"""The bodies of the subresources `binding` and `eviction` of a pod.
 
 Source: k8s.io/api/core/v1 types.go Binding; policy/v1 types.go Eviction.
 """
@@ -26,12 +26,12 @@ class Eviction(KubeObject):
 
 
 def binding_of(name: str, namespace: str, node: str) -> Binding:
-    """What the scheduler sends. Source: defaultbinder DefaultBinder.Bind."""
+    """Return the binding that the scheduler sends. Source: defaultbinder DefaultBinder.Bind."""
     target = ObjectReference(kind="Node", name=node)
     return Binding(metadata=ObjectMeta(name=name, namespace=namespace), target=target)
 
 
 def eviction_of(name: str, namespace: str, grace: int | None) -> Eviction:
-    """What `kubectl drain` sends. Source: kubectl pkg/drain EvictPod."""
+    """Return the eviction that `kubectl drain` sends. Source: kubectl pkg/drain EvictPod."""
     options = None if grace is None else {"gracePeriodSeconds": grace}
     return Eviction(metadata=ObjectMeta(name=name, namespace=namespace), delete_options=options)

@@ -1,4 +1,4 @@
-"""Pod templates, and which of a pod's fields this release keeps: those of features that are off are dropped unseen.
+"""Pod templates, and the fields of pods that a release drops because their features are disabled.
 
 Source: pkg/api/pod/util.go (DropDisabledPodFields, DropDisabledTemplateFields); pod-security-admission
 DefaultPodSpecExtractor.
@@ -26,7 +26,7 @@ from kitlib.api.volume_files import VolumeProjection
 
 
 def template_of(obj: KubeObject) -> PodTemplateSpec | None:
-    """The pod template of a workload; None where it has none."""
+    """Return the pod template of a workload; None for other kinds."""
     if isinstance(obj, PodTemplate):
         return obj.template
     if isinstance(obj, CronJob):
@@ -37,7 +37,7 @@ def template_of(obj: KubeObject) -> PodTemplateSpec | None:
 
 
 def pod_spec_of(obj: KubeObject) -> PodSpec | None:
-    """The spec of a pod, or of a workload's pods."""
+    """Return the spec of a pod, or of a workload's template; None for other kinds."""
     if isinstance(obj, Pod):
         return obj.spec
     template = template_of(obj)
@@ -45,12 +45,12 @@ def pod_spec_of(obj: KubeObject) -> PodSpec | None:
 
 
 def drop_disabled_fields(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
-    """Drop what belongs to features that are off, in place; what an object has already it may keep.
+    """Drop fields of disabled features, in place; fields that the stored object uses are kept.
 
     Args:
-        obj: a pod, a workload or a node; of another kind nothing is dropped.
-        old: as it stands; None where it is new.
-        release: whose gates hold.
+        obj: a pod, a workload or a node; other kinds are not changed.
+        old: the stored object; None when the object is created.
+        release: the release with the feature gates.
     """
     if isinstance(obj, Node) and not release.enabled("InPlacePodVerticalScalingSchedulerPreemption"):
         if not (isinstance(old, Node) and old.spec.pod_preemption_policy is not None):

@@ -1,8 +1,8 @@
-"""What a pod as a whole requests and may use: the sums that the scheduler places it by and the kubelet limits it to.
+"""A pod's total requests and limits: the scheduler places the pod by them, and the kubelet limits it to them.
 
-Init containers run one after another before the rest, so of them only the largest counts; a restartable init container
-(sidecar) stays and is added to everything that starts after it. Pod-level resources, where the pod has them, replace
-the sum for the resources that they name. Overhead of the runtime class comes on top.
+Init containers run one after another before the others, so only the largest counts. A restartable init container
+(sidecar) keeps running and is added to everything that starts after it. Pod-level resources, where the pod has them,
+replace the sum for the resources that they name. The overhead of the runtime class is added to both.
 
 Source: k8s.io/component-helpers/resource/helpers.go (PodRequests, PodLimits).
 """
@@ -19,24 +19,24 @@ POD_LEVEL_RESOURCES = ("cpu", "memory")
 
 
 def containers_of(pod: Pod) -> list[Container]:
-    """A pod's init containers, then its containers: the order in which the kubelet serves them."""
+    """Return a pod's init containers, then its containers, in the kubelet's order; without ephemeral containers."""
     return [*pod.spec.init_containers, *pod.spec.containers]
 
 
 def field_path(pod: Pod, container: Container) -> str:
-    """Where a container stands in its pod, as events name it: `spec.containers{web}`. Source: GenerateContainerRef."""
+    """Return a container's field path as events have it: `spec.containers{web}`. Source: GenerateContainerRef."""
     inits = any(one.name == container.name for one in pod.spec.init_containers)
     kind = "ephemeralContainers" if isinstance(container, EphemeralContainer) else "containers"
     return f"spec.{'initContainers' if inits else kind}{{{container.name}}}"
 
 
 def supports_pod_level(resource: str) -> bool:
-    """Whether `spec.resources` may set it. Source: component-helpers IsSupportedPodLevelResource."""
+    """Return whether `spec.resources` may set the resource. Source: component-helpers IsSupportedPodLevelResource."""
     return resource in POD_LEVEL_RESOURCES or resource.startswith("hugepages-")
 
 
 def is_pod_level_resources_set(pod: Pod) -> bool:
-    """Whether `spec.resources` names a resource that counts; `{}` is as good as absent.
+    """Return whether `spec.resources` names a resource that counts; `{}` equals a missing field.
 
     Source: component-helpers IsPodLevelResourcesSet.
     """
@@ -45,7 +45,7 @@ def is_pod_level_resources_set(pod: Pod) -> bool:
 
 
 def is_resize_deferred(pod: Pod) -> bool:
-    """Whether the kubelet has deferred a resize of the pod. Source: component-helpers IsPodResizeDeferred."""
+    """Return whether the kubelet has deferred a resize of the pod. Source: component-helpers IsPodResizeDeferred."""
     pending = next((one for one in pod.status.conditions if one.type == "PodResizePending"), None)
     return pending is not None and pending.reason == "Deferred"
 
@@ -59,15 +59,15 @@ def pod_requests(
     non_missing: ResourceList | None = None,
     release: Release | None = None,
 ) -> ResourceList:
-    """The pod's effective requests.
+    """Return the pod's effective requests.
 
     Args:
-        pod: defaulted.
-        use_status: count what the kubelet has allocated and set too, while a pod is resized in place.
-        exclude_overhead: leave `spec.overhead` out.
-        skip_pod_level: look at the containers only.
-        non_missing: taken for a container that does not request the resource (scoring's default requests).
-        release: whose gates say whether pod-level resources count; None = the latest.
+        pod: the pod, with defaults set.
+        use_status: whether allocated and actual resources in the status count too, for a pod that is being resized.
+        exclude_overhead: whether to leave `spec.overhead` out.
+        skip_pod_level: whether to count the containers only.
+        non_missing: the requests of a container that does not set the resource (default requests for scoring).
+        release: the release with the feature gates; None = the followed one.
 
     Returns:
         Resource name -> quantity; a new mapping.
@@ -96,7 +96,7 @@ def pod_requests(
 
 
 def is_pod_resize_infeasible(pod: Pod, release: Release) -> bool:
-    """Whether the kubelet has refused the resize for good: then the specification does not count.
+    """Return whether the kubelet has rejected the resize for good; then the specification does not count.
 
     Source: component-helpers IsPodResizeInfeasible; before 1.33 the field `status.resize`.
     """
@@ -106,7 +106,7 @@ def is_pod_resize_infeasible(pod: Pod, release: Release) -> bool:
 
 
 def _effective_requests(pod: Pod, release: Release) -> Callable[[Container], ResourceList]:
-    """Container -> the largest of what it should have, has been allocated, and has.
+    """Return a function from a container to the maximum of its specified, allocated and actual requests.
 
     Source: component-helpers determineEffectiveRequests (1.36), determineContainerReqs (1.32), PodRequests (1.27).
     """
@@ -133,7 +133,7 @@ def _effective_requests(pod: Pod, release: Release) -> Callable[[Container], Res
 
 
 def _effective_pod_level(pod: Pod) -> ResourceList:
-    """The same of the pod-level requests. Source: KEP-5419."""
+    """Return the maximum of specified, allocated and actual pod-level requests. Source: KEP-5419."""
     assert pod.spec.resources is not None
     level, status = pod.spec.resources.requests, pod.status
     if status.resources is None and not status.allocated_resources:
@@ -147,9 +147,9 @@ def _effective_pod_level(pod: Pod) -> ResourceList:
 def pod_limits(
     pod: Pod, *, exclude_overhead: bool = False, skip_pod_level: bool = False, release: Release | None = None
 ) -> ResourceList:
-    """The pod's effective limits: only what is limited somewhere; overhead is added to limits that exist.
+    """Return the pod's effective limits; overhead is added only to limits that exist.
 
-    Args and returns as for `pod_requests`.
+    The arguments and the result are those of `pod_requests`.
 
     Source: component-helpers PodLimits.
     """
@@ -171,7 +171,7 @@ def pod_limits(
 
 
 def aggregate_container_requests(pod: Pod) -> ResourceList:
-    """The requests of all containers of a pod, without pod-level resources and overhead.
+    """Return the requests of all containers of a pod, without pod-level resources and overhead.
 
     Source: component-helpers AggregateContainerRequests.
     """
@@ -179,7 +179,7 @@ def aggregate_container_requests(pod: Pod) -> ResourceList:
 
 
 def _aggregate(pod: Pod, of: Callable[[Container], ResourceList], release: Release | None = None) -> ResourceList:
-    """Containers and sidecars together, or the largest moment of the initialisation, whichever is more."""
+    """Return the larger one, per resource, of the containers' sum with sidecars and the peak of initialization."""
     stays = release is None or release.enabled("KitRequestsCountSidecars")
     total: ResourceList = {}
     for container in pod.spec.containers:

@@ -59,7 +59,7 @@ DISRUPTION_ALLOWED = "DisruptionAllowed"
 def with_disruption_allowed(
     conditions: Sequence[Condition], budget: PodDisruptionBudget, allowed: int, now: datetime
 ) -> list[Condition]:
-    """The conditions with DisruptionAllowed as it is now. Source: UpdateDisruptionAllowedCondition."""
+    """Return the conditions with a DisruptionAllowed for this number. Source: UpdateDisruptionAllowedCondition."""
     new = Condition(
         type=DISRUPTION_ALLOWED,
         status="True" if allowed > 0 else "False",

@@ -1,7 +1,7 @@
-"""Counters, gauges and histograms, and the Prometheus text format in which they are served.
+"""Counters, gauges and histograms in the Prometheus text format.
 
-Source: prometheus/common expfmt/text_create.go (MetricFamilyToText), client_golang histogram.go; component-base metrics
-(the stability level stands before the help text).
+Source: prometheus/common expfmt/text_create.go (MetricFamilyToText), client_golang histogram.go; component-base
+metrics (the stability level precedes the help text).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Family:
     """A counter or a gauge with labels.
 
     Args:
-        name: as scraped.
-        help_text: with the stability level, `[STABLE] Number of …`.
-        labels: names of the labels, in the order in which values are given.
-        kind: `counter` or `gauge`.
+        name: the name of the metric.
+        help_text: the help text with the stability level, `[STABLE] Number of …`.
+        labels: the names of the labels, in the order of the values.
+        kind: the metric's type, `counter` or `gauge`.
     """
 
     def __init__(self, name: str, help_text: str, labels: Labels = (), kind: str = "counter") -> None:
@@ -40,17 +40,17 @@ class Family:
         self.values[values] = value
 
     def samples(self) -> Iterator[str]:
-        """The lines of the samples."""
+        """Yield the lines of the samples."""
         for values, value in sorted(self.values.items()):
             yield f"{self.name}{_labels(zip(self.labels, values, strict=True))} {number(value)}"
 
 
 class Histogram:
-    """Observations by the buckets into which they fall.
+    """A histogram: counts of observations per bucket.
 
     Args:
-        name, help_text, labels: as of a `Family`.
-        buckets: upper bounds, rising; the one without a bound is implied.
+        name, help_text, labels: the same as those of a `Family`.
+        buckets: the upper bounds in rising order, without +Inf.
     """
 
     kind = "histogram"
@@ -61,7 +61,7 @@ class Histogram:
         self._sums: dict[Labels, float] = {}
 
     def observe(self, value: float, values: Labels = ()) -> None:
-        """Count a value under these label values. A value on a bound belongs to the bound's bucket."""
+        """Count a value under these label values. A value equal to a bound counts in the bound's bucket."""
         counts = self._counts.get(values)
         if counts is None:
             counts = self._counts[values] = [0] * (len(self.buckets) + 1)
@@ -69,7 +69,7 @@ class Histogram:
         self._sums[values] = self._sums.get(values, 0) + value
 
     def samples(self) -> Iterator[str]:
-        """The lines of the samples: cumulative buckets, sum and count."""
+        """Yield the lines of the samples: cumulative buckets, sum and count."""
         bounds = [*map(number, self.buckets), "+Inf"]
         for values, counts in sorted(self._counts.items()):
             pairs = list(zip(self.labels, values, strict=True))
@@ -80,7 +80,7 @@ class Histogram:
 
 
 def exposition(families: Iterable[Family | Histogram]) -> str:
-    """The text of those families that have samples, by name."""
+    """Return the text of the families that have samples, sorted by name."""
     lines = []
     for family in sorted(families, key=lambda one: one.name):
         samples = list(family.samples())
@@ -96,7 +96,7 @@ def exponential_buckets(start: float, factor: float, count: int) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number as Go writes it (format `g`, shortest). Source: strconv.AppendFloat, expfmt writeFloat."""
+    """Return a number as Go writes it (format `g`, shortest). Source: strconv.AppendFloat, expfmt writeFloat."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}[str(value)]
     sign, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()

@@ -1,7 +1,7 @@
-"""Kubernetes releases as data: which feature gate, behaviour, default and message holds in which minor version.
+"""Kubernetes releases as data: feature gates, behaviours, defaults and messages of each minor version.
 
-Code asks `release.enabled("MinDomainsInPodTopologySpread")` and `release.default("memoryThrottlingFactor")`, and never
-compares version numbers. The rows are in `kitlib.api.release_table`.
+Code calls `release.enabled("MinDomainsInPodTopologySpread")` and `release.default("memoryThrottlingFactor")`, and
+never compares version numbers. The rows are in `kitlib.api.release_table`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["DEFAULTS", "GATES", "LOCKED", "RELEASES", "TEXTS", "Release", "Setti
 
 
 class Release:
-    """One minor release with its gates, some of which may be set by hand.
+    """A minor release with its feature gates, some of which may be overridden.
 
     Args:
-        name: `1.24`; a leading "v" and a patch number are ignored.
-        gates: feature gates set on top of the release's defaults, locked ones too; see `of`.
+        name: the minor version, `1.24`; a leading "v" and a patch number are ignored.
+        gates: the gates that override the release's defaults, locked ones too; see `of`.
 
     Raises:
-        KitError: for a release that the kit does not follow.
+        KitError: the kit does not follow the release.
     """
 
     __slots__ = ("_enabled", "_overrides", "minor", "name")
@@ -41,7 +41,7 @@ class Release:
 
     @classmethod
     def latest(cls) -> Release:
-        """The newest release that the kit follows."""
+        """Return the newest release that the kit follows."""
         return _latest()
 
     @classmethod
@@ -60,14 +60,14 @@ class Release:
 
     @classmethod
     def of(cls, given: Release | str | None, gates: Mapping[str, bool] | None = None) -> Release:
-        """Return the release of a name, with the gates that it may have already; None = the one followed.
+        """Return a release with feature gates; the gates of a given `Release` are kept.
 
         Args:
-            given: which.
-            gates: on top, as `--feature-gates` sets them.
+            given: a release or its name; None = the followed one.
+            gates: the gates to override, as `--feature-gates` sets them.
 
         Raises:
-            KitError: for a release that the kit does not follow, and gates that it refuses.
+            KitError: the kit does not follow the release, or the release rejects the gates.
         """
         found = given if isinstance(given, Release) else cls(given) if given is not None else cls.followed()
         refused = found.refused(gates or {})
@@ -76,10 +76,10 @@ class Release:
         return found.with_gates(gates) if gates else found
 
     def enabled(self, gate: str) -> bool:
-        """Whether the gate or behaviour holds in this release.
+        """Return whether the gate or behaviour is enabled in this release.
 
         Raises:
-            KitError: for a name that is neither in the table nor was set by hand.
+            KitError: the name is neither in the table nor overridden.
         """
         try:
             return self._enabled[gate]
@@ -87,7 +87,7 @@ class Release:
             raise KitError(f"feature gate {gate!r} is unknown to the kit") from None
 
     def text(self, name: str) -> str:
-        """The release's wording of a message, with places for `str.format`."""
+        """Return the release's text of a message, a template for `str.format`."""
         return next(text for since, text in reversed(TEXTS[name]) if since <= self.minor)
 
     def default(self, setting: str) -> Setting:
@@ -101,13 +101,13 @@ class Release:
         return next((value for since, value in reversed(DEFAULTS[setting]) if since <= self.minor), None)
 
     def knows(self, gate: str) -> bool:
-        """Whether the release has the gate at all (a gate of a later release cannot be switched on)."""
+        """Return whether the release has the gate; a gate of a later release cannot be enabled."""
         return gate in GATES and GATES[gate][0][0] <= self.minor
 
     def refused(self, gates: Mapping[str, bool]) -> list[str]:
-        """What Kubernetes says of gates that cannot be set so; [] = they can.
+        """Return Kubernetes' messages for gates that cannot be set to these values; [] = all can.
 
-        A gate that the kit's table does not name may be one of Kubernetes that changes nothing here: it is let through.
+        A gate that is not in the kit's table is accepted: it may be a gate of Kubernetes without effect in the kit.
 
         Source: component-base featureGate.unsafeSetFromMap, which ends at the first gate that it does not know.
         """
@@ -122,11 +122,11 @@ class Release:
         return said
 
     def with_gates(self, gates: Mapping[str, bool]) -> Release:
-        """The same release with other gates on top, locked ones too: what would be different."""
+        """Return this release with more gates overridden, locked ones too, for comparisons."""
         return Release(self.name, {**self._overrides, **gates})
 
     def gates(self) -> dict[str, bool]:
-        """Every gate with its value in this release."""
+        """Return every gate with its value in this release."""
         return dict(sorted(self._enabled.items()))
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Fields that the API writes even where they are empty: strict clients insist on them.
+"""Fields that the API server writes even when they are empty, because strict clients require them.
 
 Source: fields of k8s.io/api types without `omitempty`.
 """
@@ -92,7 +92,7 @@ REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def complete(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    """The object with the fields that its kind always has; changed in place."""
+    """Add the required fields of the kind to an object, in place, and return it."""
     for steps, fields in _STEPS.get(kind, ()):
         for place in _places(data, steps):
             for name, empty in fields.items():

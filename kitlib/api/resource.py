@@ -1,8 +1,8 @@
 """Quantities: `500m`, `128Mi`, `1e3`: exact numbers down to one billionth, with the notation they were written in.
 
-A quantity remembers its format and, as long as nothing was computed with it, its text. Kubernetes keeps small numbers
-as a 64-bit integer with a power of ten and all others as an arbitrary decimal; the two differ in how they round
-negative numbers and in what they do beyond 64 bits, and so they do here.
+A quantity keeps its format and, until something is computed with it, its text. Kubernetes stores small numbers as a
+64-bit integer with a power of ten, and all others as an arbitrary-precision decimal. The two differ in how they round
+negative numbers and in how they overflow 64 bits; this module reproduces both.
 
 Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go, math.go).
 """
@@ -39,18 +39,18 @@ NUMERIC_WRONG = "unable to parse numeric part of quantity"
 
 
 class QuantityError(KitError, ValueError):
-    """A text that is no quantity, in Kubernetes' words. Source: resource.ErrFormatWrong, ErrSuffix, ErrNumeric."""
+    """A text that is not a quantity; Kubernetes' message. Source: resource.ErrFormatWrong, ErrSuffix, ErrNumeric."""
 
 
 @total_ordering
 class Quantity:
-    """An exact number with a notation; immutable, compared and hashed by value (`Quantity("1") == Quantity("1000m")`).
+    """An immutable exact number with a notation, compared and hashed by value: `Quantity("1") == Quantity("1000m")`.
 
     Args:
-        text: `500m`, `1.5Gi`, `1e3`; or a plain number.
+        text: the text, `500m`, `1.5Gi`, `1e3`, or a plain number.
 
     Raises:
-        QuantityError: when the text is no quantity.
+        QuantityError: the text is not a quantity.
 
     Source: resource.ParseQuantity.
     """
@@ -81,29 +81,29 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str | int | float) -> Quantity:
-        """The quantity that the text stands for. Raises: QuantityError."""
+        """Parse a quantity; raises QuantityError."""
         return cls(text)
 
     @classmethod
     def from_int(cls, value: int, format_: Format = "DecimalSI") -> Quantity:
-        """So many whole units. Source: resource.NewQuantity."""
+        """Return a quantity of whole units. Source: resource.NewQuantity."""
         return cls._of(value * NANO, format_, 0)
 
     @classmethod
     def from_milli(cls, value: int, format_: Format = "DecimalSI") -> Quantity:
-        """So many thousandths. Source: resource.NewMilliQuantity."""
+        """Return a quantity of thousandths. Source: resource.NewMilliQuantity."""
         return cls._of(value * 10**6, format_, -3)
 
     def value(self) -> int:
-        """Whole units, rounded up (bytes, CPUs, pieces). Source: Quantity.Value."""
+        """Return the number of whole units (bytes, CPUs, pieces), rounded up. Source: Quantity.Value."""
         return self.scaled_value(0)
 
     def milli_value(self) -> int:
-        """Thousandths, rounded up (milli-CPU). Source: Quantity.MilliValue."""
+        """Return the number of thousandths (milli-CPU), rounded up. Source: Quantity.MilliValue."""
         return self.scaled_value(-3)
 
     def scaled_value(self, exponent: int) -> int:
-        """The number in units of 10**exponent, rounded up; out of range, what Kubernetes' arithmetic leaves.
+        """Return the number in units of 10**exponent, rounded up; it overflows as in Kubernetes.
 
         A 64-bit amount is rounded away from zero, and an overflow leaves 0 (its low 64 bits, where the power of ten is
         one that is multiplied in one step). A decimal is cut to its low 64 bits, before the division if it is negative.
@@ -136,7 +136,7 @@ class Quantity:
 
     @property
     def is_milli(self) -> bool:
-        """Whether the number is one of thousandths that fits in 64 bits. Source: structured safeMilliValue."""
+        """Whether the number is in thousandths and fits into 64 bits. Source: structured safeMilliValue."""
         return self._nano % 10**6 == 0 and _in_64_bits(self._nano // 10**6)
 
     @property
@@ -145,11 +145,11 @@ class Quantity:
         return self._nano
 
     def sign(self) -> int:
-        """-1, 0 or 1. Source: Quantity.Sign."""
+        """Return the sign: -1, 0 or 1. Source: Quantity.Sign."""
         return (self._nano > 0) - (self._nano < 0)
 
     def is_zero(self) -> bool:
-        """Whether it is nothing. Source: Quantity.IsZero."""
+        """Return whether the number is 0. Source: Quantity.IsZero."""
         return self._nano == 0
 
     def __int__(self) -> int:
@@ -218,16 +218,16 @@ class Quantity:
         return f"Quantity({str(self)!r})"
 
     def go_syntax(self) -> str:
-        """How Go prints the struct with `%v`: `{{8589934592 0} {<nil>}  BinarySI}`; some messages of Kubernetes do.
+        """Return the struct as Go prints it with `%v` in some messages: `{{8589934592 0} {<nil>}  BinarySI}`.
 
-        A decimal shows a pointer there, which no two runs share; here its number stands in that place.
+        Go prints a decimal as a pointer, which differs between runs; this method prints its number instead.
         """
         if self._decimal:
             return f"{{{{0 0}} {{{self._canonical()}}}  {self.format}}}"
         return f"{{{{{_units(self._nano, self._power)} {self._power}}} {{<nil>}}  {self.format}}}"
 
     def _canonical(self) -> str:
-        """No precision lost, no fraction, the largest suffix that divides it. Source: Quantity.CanonicalizeBytes."""
+        """Return the notation with the largest suffix that needs no fraction. Source: Quantity.CanonicalizeBytes."""
         nano = self._nano
         if nano == 0:
             return "0"
@@ -290,14 +290,14 @@ def _parse(text: str) -> Quantity:
 
 
 def _is_canonical(format_: Format, exponent: int, power: int, digits: str) -> bool:
-    """Whether ParseQuantity keeps the text as the number's notation without looking closer."""
+    """Return whether ParseQuantity keeps the text as the number's notation without further checks."""
     if format_ == "BinarySI":
         return exponent % 10 == 0 and int(digits) & 7 != 0
     return power % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def _units(nano: int, power: int) -> int:
-    """So many times 10**power; exact, because an amount is a multiple of it."""
+    """Return the amount in units of 10**power; exact, because the amount is a multiple of the unit."""
     units: int = nano * 10 ** -(power + 9) if power < -9 else nano // 10 ** (power + 9)
     return units
 
@@ -311,7 +311,7 @@ def _low_64_bits(number: int) -> int:
 
 
 def _rounded_up(units: int, power: int) -> int:
-    """units × 10**power, rounded up to a whole number; powers out of reach cost nothing."""
+    """Return units × 10**power, rounded up to a whole number; extreme powers need no large computation."""
     if units == 0:
         return 0
     if power >= 0:
@@ -324,7 +324,7 @@ def _rounded_up(units: int, power: int) -> int:
 
 
 def _interpret(suffix: str) -> tuple[int, int, Format]:
-    """Base, exponent and format of a suffix. Source: resource.suffixHandler.interpret."""
+    """Return base, exponent and format of a suffix. Source: resource.suffixHandler.interpret."""
     power = _DECIMAL.get(suffix)
     if power is not None:
         return 10, power, "DecimalSI"

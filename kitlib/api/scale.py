@@ -1,4 +1,4 @@
-"""autoscaling/v1 Scale: what the `scale` subresource of a workload shows and takes.
+"""autoscaling/v1 Scale: the object of a workload's `scale` subresource.
 
 Source: k8s.io/api/autoscaling/v1 types.go; registry/apps/deployment/storage scaleFromDeployment.
 """
@@ -34,12 +34,12 @@ class Scale(KubeObject):
 
 
 def is_scalable(obj: KubeObject) -> bool:
-    """Whether it is a workload whose number of pods its specification names."""
+    """Return whether it is a workload with a number of replicas in its specification."""
     return hasattr(getattr(obj, "spec", None), "replicas")
 
 
 def scale_of(obj: KubeObject) -> Scale:
-    """The scale of a workload."""
+    """Return the scale of a workload."""
     meta, data = obj.metadata, to_dict(obj)
     selector = data.get("spec", {}).get("selector") or {}
     if obj.kind == "ReplicationController":
@@ -56,12 +56,12 @@ def scale_of(obj: KubeObject) -> Scale:
 
 
 class ScalePaths(NamedTuple):
-    """The places of the scale's values in a custom object, as its definition names them.
+    """The JSON paths of the scale's values in a custom object, as its definition names them.
 
     Attributes:
-        spec_replicas: JSON path of the wanted number, `.spec.replicas`.
-        status_replicas: JSON path of the number that exists.
-        selector: JSON path of the label selector as text; "" where the status has none.
+        spec_replicas: the path of the desired number, `.spec.replicas`.
+        status_replicas: the path of the actual number.
+        selector: the path of the label selector as text; "" where the status has none.
 
     Source: apiextensions-apiserver pkg/registry/customresource/etcd.go scaleFromCustomResource.
     """
@@ -77,7 +77,7 @@ class ScalePaths(NamedTuple):
         return cls(*(str(scale.get(name) or "") for name in names))
 
     def scale_of(self, obj: Mapping[str, Any]) -> Scale | None:
-        """Return the scale of a custom object in the wire form; None where it names no wanted number."""
+        """Return the scale of a custom object in the wire form; None for one without a desired number."""
         wanted = _at(obj, self.spec_replicas)
         if not isinstance(wanted, int):
             return None
@@ -89,7 +89,7 @@ class ScalePaths(NamedTuple):
         return convert(made, Scale)
 
     def with_replicas(self, obj: Mapping[str, Any], replicas: int) -> dict[str, Any]:
-        """Return the object with another wanted number."""
+        """Return the object with another desired number."""
         return _with(obj, self.spec_replicas.strip(".").split("."), replicas)
 
 

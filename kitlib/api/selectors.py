@@ -1,4 +1,4 @@
-"""Which labels, nodes and taints match: label selectors, node selectors, tolerations. Pure; compiled once, asked often.
+"""Label selectors, node selectors and tolerations: parsed once, matched often, without side effects.
 
 Sources: apimachinery labels.Selector, metav1.LabelSelectorAsSelector; component-helpers nodeaffinity;
 core/v1 Toleration.ToleratesTaint, v1helper.FindMatchingUntoleratedTaint.
@@ -20,14 +20,14 @@ _DECIMAL_INTEGER = re.compile("0|-?[1-9][0-9]*", re.ASCII)
 
 
 class SelectorError(KitError, ValueError):
-    """A selector that cannot be used: an unknown operator, or values that do not fit it."""
+    """An invalid selector: an unknown operator, or values that do not fit it."""
 
 
 class LabelSelectorMatcher:
-    """A label selector made ready: None matches nothing, an empty one everything.
+    """A parsed label selector: None matches nothing, an empty one matches everything.
 
     Raises:
-        SelectorError: for an operator that is none, or values that do not fit it.
+        SelectorError: an operator is unknown, or its values do not fit it.
 
     Source: metav1.LabelSelectorAsSelector.
     """
@@ -46,7 +46,7 @@ class LabelSelectorMatcher:
         self.everything = not self.nothing and not self.requirements
 
     def matches(self, labels: Labels) -> bool:
-        """Whether an object with these labels is selected."""
+        """Return whether the selector matches these labels."""
         if self.nothing:
             return False
         for key, operator, values in self.requirements:  # noqa: SIM110  (a loop: asked about every pod of a large set)
@@ -65,7 +65,7 @@ class LabelSelectorMatcher:
 
 
 def format_label_selector(selector: Mapping[str, Any]) -> str:
-    """A label selector's wire form on one line: `app=web,tier in (a,b)`; "" where it selects everything.
+    """Return a label selector's wire form on one line: `app=web,tier in (a,b)`; "" where it selects everything.
 
     Source: metav1.FormatLabelSelector, labels.Requirement.String.
     """
@@ -109,7 +109,7 @@ def requirement_holds(labels: Labels, key: str, operator: str, values: tuple[str
 
 
 def _compares(labels: Labels, key: str, operator: str, values: tuple[str, ...]) -> bool:
-    """Gt and Lt: both sides are whole numbers of 64 bits, otherwise nothing matches."""
+    """Evaluate Gt and Lt; unless both sides are whole numbers of 64 bits, nothing matches."""
     if key not in labels or len(values) != 1:
         return False
     left, right = _whole(labels[key]), _whole(values[0])
@@ -127,12 +127,12 @@ def _whole(text: str) -> int | None:
 
 
 def matches_expressions(requirements: Iterable[NodeSelectorRequirement], labels: Labels) -> bool:
-    """Whether every requirement on labels holds (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
+    """Return whether every requirement on labels holds (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
     return all(requirement_holds(labels, r.key, r.operator, tuple(r.values)) for r in requirements)
 
 
 def matches_term(term: NodeSelectorTerm, node: Node) -> bool:
-    """Whether the node fulfils all of a term; an empty term matches no node. Source: nodeaffinity.nodeSelectorTerm."""
+    """Return whether a node meets all of a term; an empty one meets none. Source: nodeaffinity.nodeSelectorTerm."""
     if not term.match_expressions and not term.match_fields:
         return False
     fields = {"metadata.name": node.metadata.name}
@@ -142,12 +142,12 @@ def matches_term(term: NodeSelectorTerm, node: Node) -> bool:
 
 
 def matches_node_selector(selector: NodeSelector, node: Node) -> bool:
-    """Whether any of the terms matches the node. Source: nodeaffinity.NodeSelector.Match."""
+    """Return whether any of the terms matches the node. Source: nodeaffinity.NodeSelector.Match."""
     return any(matches_term(term, node) for term in selector.node_selector_terms)
 
 
 def matches_required_node_affinity(pod: Pod, node: Node) -> bool:
-    """`nodeSelector` and the required node affinity together. Source: nodeaffinity.RequiredNodeAffinity.Match."""
+    """Return whether a node meets `nodeSelector` and the required affinity. Source: RequiredNodeAffinity.Match."""
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
@@ -193,14 +193,14 @@ def _decimal(text: str) -> int | None:
 
 
 def tolerates_all(tolerations: Iterable[Toleration], taint: Taint, release: Release) -> bool:
-    """Whether any of the tolerations fits the taint. Source: v1helper.TolerationsTolerateTaint."""
+    """Return whether any of the tolerations fits the taint. Source: v1helper.TolerationsTolerateTaint."""
     return any(tolerates(toleration, taint, release) for toleration in tolerations)
 
 
 def untolerated_taint(
     taints: Iterable[Taint], tolerations: list[Toleration], counts: Callable[[Taint], bool], release: Release
 ) -> Taint | None:
-    """The first taint that counts and that nothing tolerates. Source: v1helper.FindMatchingUntoleratedTaint."""
+    """Return the first taint that counts and is not tolerated. Source: v1helper.FindMatchingUntoleratedTaint."""
     for taint in taints:
         if counts(taint) and not tolerates_all(tolerations, taint, release):
             return taint
@@ -208,5 +208,5 @@ def untolerated_taint(
 
 
 def repels_scheduling(taint: Taint) -> bool:
-    """NoSchedule and NoExecute keep new pods away; PreferNoSchedule does not."""
+    """Return whether a taint keeps new pods away: NoSchedule and NoExecute do, PreferNoSchedule does not."""
     return taint.effect in ("NoSchedule", "NoExecute")

@@ -1,8 +1,8 @@
-"""Objects from YAML or JSON and back: multi-document files, lists, and fields that the kit does not know are kept.
+"""Conversion of YAML and JSON to objects and back: multi-document files, lists, unknown fields.
 
-A manifest becomes plain data, the plain data becomes typed objects (`convert`). What a type does not declare is
-put beside it (`KubeStruct.unknown_fields`) and written out again in its place; fields that are null count as absent, as
-the API server treats them.
+A manifest becomes plain data, and the plain data becomes typed objects (`convert`). Fields that a type does not
+declare are kept in `KubeStruct.unknown_fields` and written out again in their place. Null fields count as absent, as
+in the API server.
 
 Source: k8s.io/apimachinery/pkg/runtime/serializer; sigs.k8s.io/yaml.
 """
@@ -37,23 +37,23 @@ Source = str | bytes | os.PathLike[str] | IO[str] | IO[bytes]
 
 
 def load(source: Source, *, strict: bool = False) -> list[KubeObject]:
-    """Every object of a manifest: documents in order, lists (`kind: List`, `kind: PodList`) expanded.
+    """Read every object of a manifest: documents in order, lists (`kind: List`, `kind: PodList`) expanded.
 
     Args:
         source: a path, an open file, or the text itself (a string with a line break or a "{" is text).
-        strict: refuse fields that the kind does not have, as `kubectl apply` does.
+        strict: whether to reject fields that the kind does not have, as `kubectl apply` does.
 
     Raises:
-        ManifestError: with file, document number and field path; nothing is returned of a file with an error.
+        ManifestError: a document is invalid; the error has file, document number and field path. Nothing is returned.
     """
     return [located.object for located in load_located(source, strict=strict)]
 
 
 class Located(NamedTuple):
-    """An object and where it was read: the file ("" for text) and the document's number in it, from 1.
+    """An object and its source: the file ("" for text) and the document's number in it, from 1.
 
     Attributes:
-        data: what was read, whose nulls the object does not show; None where it was not kept.
+        data: the plain data, which still has the nulls that the object lacks; None unless it was requested.
     """
 
     object: KubeObject
@@ -63,7 +63,7 @@ class Located(NamedTuple):
 
 
 def load_located(source: Source, *, strict: bool = False, keep_data: bool = False) -> list[Located]:
-    """As `load`, with the place of each object, so that a later refusal can name it; and with its data, if wanted."""
+    """Read objects like `load`, each with its source, for later error messages, and with its data if `keep_data`."""
     text, name = read_source(source)
     # JSON has no aliases: each part stands in one place, and nulls can be taken out of it without a copy
     mend = not keep_data and text.lstrip()[:1] in ("{", b"{")
@@ -79,14 +79,14 @@ def load_located(source: Source, *, strict: bool = False, keep_data: bool = Fals
 
 
 def load_data(text: str | bytes, name: str = "") -> Any:
-    """The plain data of the first document of a YAML or JSON text, whatever it is; None where there is none.
+    """Return the plain data of the first document of a YAML or JSON text; None for an empty text.
 
     Args:
-        text: YAML or JSON.
-        name: of the file, for messages.
+        text: the YAML or JSON text.
+        name: the file's name, for messages.
 
     Raises:
-        ManifestError: where it is neither.
+        ManifestError: the text is neither YAML nor JSON.
     """
     return next(iter(_documents(text, name)), None)
 
@@ -96,21 +96,21 @@ def from_dict(data: dict[str, Any], type_: type[StructT], *, strict: bool = Fals
 @overload
 def from_dict(data: dict[str, Any], type_: None = None, *, strict: bool = False) -> Any: ...
 def from_dict(data: dict[str, Any], type_: type[Any] | None = None, *, strict: bool = False) -> Any:
-    """One object from plain data.
+    """Return one object made from plain data.
 
     Args:
         data: the manifest; not changed.
         type_: the object's type, for data without `apiVersion` and `kind`.
-        strict: refuse fields that the type does not declare.
+        strict: whether to reject fields that the type does not declare.
 
     Raises:
-        ManifestError: with the field's path.
+        ManifestError: the data does not fit the type; the error has the field's path.
     """
     return _object(data, type_, "", 0, strict)
 
 
 def read_source(source: Source, most: int = -1) -> tuple[str | bytes, str]:
-    """Return the text of a source and its name, "" for text; of a file at most so many bytes, -1 = all."""
+    """Return a source's text and name ("" for text), reading at most `most` bytes of a file; -1 = all."""
     if isinstance(source, bytes):
         return source, ""
     if isinstance(source, str) and ("\n" in source or "{" in source or (":" in source and not os.path.exists(source))):
@@ -205,7 +205,7 @@ _ZEROS = {str: "", int: 0, bool: False, float: 0.0, Quantity: "0", bytes: ""}
 
 @cache
 def _plan(type_: type[KubeStruct]) -> dict[str, tuple[str, Plan]]:
-    """Wire name -> (attribute, plan of what stands there)."""
+    """Return the attribute and the plan of each field's value, by wire name."""
     hints = typing.get_type_hints(type_)
     return {f.encode_name: (f.name, _shape(hints[f.name])) for f in msgspec.structs.fields(type_)}
 
@@ -224,7 +224,7 @@ def _shape(hint: Any) -> Plan:
 
 
 def _zero(hint: Any) -> Any:
-    """The zero value of an item's type; None where null may stand."""
+    """Return the zero value of an item's type; None where the item may be null."""
     if typing.get_origin(hint) is typing.Annotated:
         hint = typing.get_args(hint)[0]
     if isinstance(hint, type) and issubclass(hint, KubeStruct):
@@ -233,11 +233,12 @@ def _zero(hint: Any) -> Any:
 
 
 def _is_as_declared(data: Any, plan: Plan, mend: bool = False) -> bool:
-    """Whether nothing in it is null and no field unknown: most objects of a dump need no copy.
+    """Return whether data has neither nulls nor unknown fields, so that it needs no copy; true for most objects.
 
     Args:
-        data: what was read, of the type of `plan`.
-        mend: take nulls out of the data itself, as `_without_nulls` does in a copy: kubectl prints some in every pod.
+        data: the plain data of a value.
+        plan: the plan of the value's type.
+        mend: whether to remove nulls from the data in place instead of failing; kubectl prints nulls in every pod.
     """
     if isinstance(plan, tuple):
         kind, inner, zero = plan
@@ -326,7 +327,7 @@ def _decode(type_: type, value: Any) -> Any:
 
 
 def to_dict(obj: KubeStruct) -> dict[str, Any]:
-    """Plain data with the manifest's names: unset fields left out, unknown fields in their place."""
+    """Return plain data with the manifest's names, without unset fields and with unknown fields in their place."""
     made: dict[str, Any] = {}
     for name, attribute, default, is_struct in _fields(type(obj)):
         value = getattr(obj, attribute)
@@ -347,7 +348,7 @@ _LEAVES = frozenset({str, int, bool, float})
 
 @cache
 def _fields(type_: type[KubeStruct]) -> list[tuple[str, str, Any, bool]]:
-    """Wire name, attribute, the value that is left out (None = none), and whether a struct is always there."""
+    """Return each field's wire name, attribute, value to omit (None = none), and whether it is a mandatory struct."""
     found = []
     for f in msgspec.structs.fields(type_):
         made = f.default_factory() if f.default_factory is not msgspec.NODEFAULT else f.default
@@ -382,18 +383,18 @@ def _plain(value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _time(value: datetime.datetime) -> str:
-    """Many objects are made at the same time."""
+    """Format a time; cached, because many objects are created in the same second."""
     utc = value.astimezone(datetime.UTC) if value.tzinfo else value
     return utc.strftime("%Y-%m-%dT%H:%M:%S") + (f".{utc.microsecond:06d}Z" if utc.microsecond else "Z")
 
 
 def to_json(obj: KubeStruct | Iterable[KubeStruct], *, indent: int | None = None) -> str:
-    """JSON of one object, or of several as a `v1 List`."""
+    """Return the JSON of one object, or of several as a `v1 List`."""
     return json.dumps(_one_or_list(obj), indent=indent, ensure_ascii=False)
 
 
 def to_yaml(obj: KubeStruct | Iterable[KubeStruct]) -> str:
-    """YAML of one object, or of several as documents."""
+    """Return the YAML of one object, or of several as documents."""
     import yaml
 
     documents = [to_dict(d) for d in ([obj] if isinstance(obj, KubeStruct) else obj)]

@@ -1,8 +1,8 @@
-"""Large YAML files in a fraction of the time, where the rapidyaml package is there and the text leaves no doubt.
+"""A fast path for large YAML files, used if the rapidyaml package is installed and the text is unambiguous.
 
-What `kubectl get -o yaml` prints is plain block style in which every string that looks like something else is quoted.
-Such a text becomes JSON in one step. A text with anything that YAML parsers read differently (`yes`, `0755`, `1_000`,
-anchors, tags) is left to PyYAML, whose reading is the one that counts.
+`kubectl get -o yaml` prints plain block style, with quotes around each string that looks like another type. Such a
+text becomes JSON in one step. A text with anything that YAML parsers read differently (`yes`, `0755`, `1_000`,
+anchors, tags) is left to PyYAML, whose result is authoritative.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SEPARATOR = re.compile(rb"(?m)^---[ \t\r]*$")
 
 
 def documents(text: str | bytes) -> list[Any] | None:
-    """The documents of a text as plain data; None where it is small, in doubt, or the parser is not there."""
+    """Return the documents of a text as plain data; None if it is small or ambiguous, or without rapidyaml."""
     if len(text) < LARGE:
         return None
     try:
@@ -60,7 +60,7 @@ def documents(text: str | bytes) -> list[Any] | None:
 
 
 def _opens(line: bytes) -> bool:
-    """Whether a line may begin a flow collection that goes on below it, or nests deeply: the parser recurses there."""
+    """Return whether a line may open a flow collection of several lines or deep nesting; the parser recurses there."""
     if b"[" not in line and b"{" not in line:
         return False
     value = line.lstrip(b" -")

@@ -1,6 +1,6 @@
-"""Tokens of service accounts: JSON Web Tokens with the claims of the real ones, signed with the cluster's key (HS256).
+"""Tokens of service accounts: JSON Web Tokens with Kubernetes' claims, signed with the cluster's key (HS256).
 
-A real cluster signs with a private key (RS256); here the issuer of a token also verifies it, so one secret is enough.
+A real cluster signs with a private key (RS256). Here the issuer of a token also verifies it, so one secret is enough.
 
 Source: pkg/serviceaccount claims.go (Claims, privateClaims), jwt.go; KEP-1205; RFC 7519.
 """
@@ -24,13 +24,13 @@ MAX_TOKEN = 16 * 1024
 
 
 class TokenSubject(NamedTuple):
-    """Whose a token is and what it is bound to.
+    """The service account of a token, and the objects that the token is bound to.
 
     Attributes:
-        namespace, name, uid: of the service account.
-        pod: name and UID of the pod that it is bound to; None = of none.
+        namespace, name, uid: the namespace, name and UID of the service account.
+        pod: the name and UID of the bound pod; None = no pod.
         node: the name of the pod's node.
-        secret: the name of the Secret that holds the token; "" = none does.
+        secret: the name of the Secret that contains the token; "" = no Secret.
     """
 
     namespace: str
@@ -42,7 +42,7 @@ class TokenSubject(NamedTuple):
 
 
 class TokenClaims(NamedTuple):
-    """What a verified token says."""
+    """The claims of a verified token."""
 
     subject: TokenSubject
     audiences: tuple[str, ...]
@@ -56,15 +56,15 @@ def issue(
     audiences: Sequence[str] = (ISSUER,),
     warn_after: int = 0,
 ) -> str:
-    """A token.
+    """Return a signed token.
 
     Args:
-        key: the cluster's.
-        subject: whose.
-        now: from when it holds.
-        seconds: for how long.
-        audiences: for whom.
-        warn_after: seconds after which its use should have been renewed; 0 = none (`warnafter`).
+        key: the cluster's key.
+        subject: the service account and the bound objects.
+        now: the date from which the token is valid.
+        seconds: the lifetime in seconds.
+        audiences: the intended audiences.
+        warn_after: the seconds after which the API server warns about a token not renewed (`warnafter`); 0 = never.
     """
     start = int(now.timestamp())
     bound: dict[str, Any] = {
@@ -90,7 +90,7 @@ def issue(
 
 
 def issue_legacy(key: bytes, subject: TokenSubject) -> str:
-    """A token for a Secret to hold: for everybody, and as long as the Secret is there. Source: LegacyClaims."""
+    """Return a token for a Secret, without audience and expiry; it expires with the Secret. Source: LegacyClaims."""
     claims = {
         "iss": LEGACY_ISSUER,
         f"{_LEGACY}/namespace": subject.namespace,
@@ -108,7 +108,7 @@ def _signed(key: bytes, claims: Mapping[str, Any]) -> str:
 
 
 def verify(key: bytes, token: str, now: datetime) -> TokenClaims | None:
-    """The claims of a token that this key has signed and that holds now; None for any other."""
+    """Return the claims of a token that this key has signed and that is valid now; None for any other."""
     text, _, signature = token.rpartition(".")
     if len(token) > MAX_TOKEN or text.count(".") != 1 or not token.isascii():
         return None

@@ -1,7 +1,7 @@
-"""Streams into containers, from their user's side: the same for simulated and real nodes.
+"""Streams into containers from the user's side: one interface for simulated and real nodes.
 
-The side that opens one hears of output, of input that was taken, and of its end; it may send input, resize the
-terminal, and close. Callbacks may come on another thread.
+The side that opens a stream receives its output, acknowledgements of input, and its end. It may send input, resize the
+terminal, and close the stream. Callbacks may run on another thread.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ WINDOW = 256 * 1024
 
 
 class StreamEvent(NamedTuple):
-    """What happens to a stream.
+    """An event of a stream.
 
     Attributes:
-        channel: of the output: STDOUT or STDERR.
-        data: output.
-        taken: bytes of input that the process has got.
-        ended: whether this was the last.
-        code: exit code, at the end.
-        why: what went wrong, at the end; "" = nothing.
+        channel: the channel of the output: STDOUT or STDERR.
+        data: the output.
+        taken: the number of input bytes that the process has received.
+        ended: whether this is the last event.
+        code: the exit code, in the last event.
+        why: the error, in the last event; "" = none.
     """
 
     channel: int = STDOUT
@@ -45,32 +45,32 @@ class Stream(Protocol):
         ...
 
     def end_input(self) -> None:
-        """No more input comes."""
+        """Close the input: no more of it follows."""
         ...
 
     def resize(self, width: int, height: int) -> None:
-        """The user's terminal has another size."""
+        """Report the new size of the user's terminal, in characters."""
         ...
 
     def more(self, size: int) -> None:
-        """So many bytes of output have been used: as many more may come."""
+        """Allow `size` more bytes of output, because as many have been consumed."""
         ...
 
     def close(self) -> None:
-        """The user has gone; a command that still runs is killed."""
+        """Close the stream; a command that is still running is killed."""
         ...
 
 
 class LogOptions(NamedTuple):
-    """Of `kubectl logs`.
+    """The options of `kubectl logs`.
 
     Attributes:
-        follow: what comes is shown too, until the container ends.
-        previous: of the container that ran before.
-        tail: how many of the last lines; None = all.
-        since: seconds since the epoch, of the first line.
-        timestamps: each line begins with its time.
-        limit: bytes; None = all.
+        follow: whether to continue with new lines until the container ends.
+        previous: whether to read the log of the previous container.
+        tail: the number of last lines to show; None = all.
+        since: the earliest time of a line, in seconds since the epoch.
+        timestamps: whether each line begins with its time.
+        limit: the maximum size in bytes; None = unlimited.
     """
 
     follow: bool = False
@@ -82,10 +82,10 @@ class LogOptions(NamedTuple):
 
 
 class StreamNode(Protocol):
-    """A node whose containers can be entered.
+    """A node that opens streams into its containers.
 
     Attributes:
-        no_ports: why no port of a pod can be connected to; "" = one can.
+        no_ports: the reason why no port of a pod can be connected to; "" = ports can be connected to.
     """
 
     no_ports: str
@@ -97,7 +97,7 @@ class StreamNode(Protocol):
         ...
 
     def attach(self, namespace: str, pod: str, container: str, heard: Heard, *, stdin: bool, tty: bool) -> Stream:
-        """Take part in a container's own input and output."""
+        """Attach to the input and output of a container's main process."""
         ...
 
     def follow(self, namespace: str, pod: str, container: str, heard: Heard, options: LogOptions) -> Stream:

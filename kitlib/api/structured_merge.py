@@ -1,4 +1,4 @@
-"""Server-side apply's way to merge: maps and lists with keys are merged, sets are joined, all else is replaced.
+"""The merge of server-side apply: maps and lists with keys are merged, sets are joined, all else is replaced.
 
 Source: sigs.k8s.io/structured-merge-diff (typed/merge.go, helpers.go), KEP-555.
 """
@@ -17,28 +17,29 @@ KEY_DEFAULTS = {"protocol": "TCP"}
 
 
 def keys_of(rule: MergeRule, items: list[Any]) -> tuple[str, ...]:
-    """The keys of a list's items; () where the list is atomic."""
+    """Return the names of the fields that identify a list's items; () where the list is atomic."""
     if rule.keys and all(isinstance(item, dict) and rule.keys[0] in item for item in items):
         return rule.keys
     return ()
 
 
 def item_step(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """An item's step in a path: `k:{"name":"web"}`."""
+    """Return an item's step in a path: `k:{"name":"web"}`."""
     found = {key: item.get(key, KEY_DEFAULTS.get(key)) for key in sorted(keys)}
     return "k:" + json.dumps({k: v for k, v in found.items() if v is not None}, separators=(",", ":"))
 
 
 def comparable(value: Any) -> Hashable:
-    """The value as a key of a dictionary; equal values give equal keys."""
+    """Return a hashable form of a value; equal values give equal results."""
     return ("json", json.dumps(value, sort_keys=True)) if isinstance(value, list | Mapping) else value
 
 
 def merge(live: Any, applied: Any, shape: Shape = None) -> Any:
-    """What is applied over what stands: maps and lists with keys are merged, all else is replaced.
+    """Merge an applied object into a live one: maps and lists with keys are merged, all else is replaced.
 
     Args:
-        live, applied: objects.
+        live: the stored object, as plain data.
+        applied: the applied configuration, as plain data.
         shape: the objects' type, or the schema of a custom resource; None = the type of their kind.
     """
     return _merged(shape or merge_type(applied, live), live, applied)
@@ -81,10 +82,10 @@ _ABSENT = -1
 
 
 def _in_order(live: Sequence[Hashable], applied: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
-    """The items of two lists as they stand in the merged one: shared items as they are applied, others where they were.
+    """Merge the order of two lists: shared items in the applied order, others at their own position.
 
     Yields:
-        The places of an item in both lists; _ABSENT where it is not in one of them.
+        The positions of an item in both lists, _ABSENT in the list that does not have it.
 
     Source: mergingWalker.visitListItems.
     """

@@ -1,4 +1,4 @@
-"""A part of an object that is to be merged into it, checked against the object's type before.
+"""Validation of a partial object against the object's type before it is merged.
 
 Source: sigs.k8s.io/structured-merge-diff (typed/validate.go, helpers.go); mutating/patch/smd.go (findAtomics).
 """
@@ -25,10 +25,10 @@ _SCALARS = {str: "string", bytes: "string", bool: "boolean", int: "number", floa
 
 
 def problems(patch: Mapping[str, Any], shape: Shape = None) -> str:
-    """What is wrong with a patch, in one text; "" = nothing.
+    """Return the problems of a patch in one text; "" = none.
 
     Args:
-        patch: with version and kind.
+        patch: the partial object, with version and kind.
         shape: the object's type, or the schema of a custom resource; None = the type of its kind.
 
     Source: typed.ValidationErrors.Error.
@@ -41,11 +41,13 @@ def problems(patch: Mapping[str, Any], shape: Shape = None) -> str:
 
 
 def _checked(hint: Any, value: Any, path: str, rule: MergeRule = _PLAIN) -> Iterator[tuple[str, str]]:
-    """The problems of a value: each with the path to it.
+    """Yield the problems of a value, each with its path.
 
     Args:
         hint: a type, a type hint or the schema of a custom resource.
-        rule: by which a list is merged.
+        value: the plain data to check.
+        path: the path of the value.
+        rule: the merge rule of the value's field, for lists.
     """
     if value is None:
         return
@@ -75,7 +77,7 @@ def _checked(hint: Any, value: Any, path: str, rule: MergeRule = _PLAIN) -> Iter
 
 
 def _checked_fields(shape: Any, value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
-    """The first field that is not declared ends the look at an object. Source: validatingObjectWalker.visitMapItems."""
+    """Check an object's fields up to the first undeclared one. Source: validatingObjectWalker.visitMapItems."""
     for name, below in value.items():
         hint = _field(shape, name)
         if hint is None:
@@ -99,7 +101,7 @@ def _checked_items(hint: Any, items: list[Any], path: str, rule: MergeRule) -> I
 
 
 def _step(item: Any, index: int, rule: MergeRule) -> tuple[str, str]:
-    """An item's step in a path, or why it has none."""
+    """Return an item's step in a path, and the reason why it has none; one of them is ""."""
     if rule.is_set:
         if isinstance(item, Mapping | list) or item is None:
             kind = "a map type" if isinstance(item, Mapping) else "an explicit null"
@@ -128,7 +130,7 @@ def _shown(value: Any) -> str:
 
 
 def atomics(patch: Mapping[str, Any], shape: Shape = None) -> list[str]:
-    """The paths of lists, maps and objects that would be replaced as a whole. Source: findAtomics."""
+    """Return the paths of lists, maps and objects that would be replaced as a whole. Source: findAtomics."""
     return list(_atomics(shape or merge_type(patch), patch, ""))
 
 
@@ -164,7 +166,7 @@ def _hints(type_: type[KubeStruct]) -> dict[str, Any]:
 
 
 def _field(shape: Any, name: str) -> Any:
-    """A field's hint or schema; None where there is no such field."""
+    """Return a field's hint or schema; None where there is no such field."""
     if not isinstance(shape, Mapping):
         return _hints(shape).get(name)
     properties = shape.get("properties") or {}
@@ -177,7 +179,7 @@ def _field(shape: Any, name: str) -> Any:
 
 
 def _items(hint: Any) -> Any:
-    """The hint or schema of a list's items or of a map's values."""
+    """Return the hint or schema of a list's items or of a map's values."""
     if isinstance(hint, Mapping):
         below = hint.get("items") or hint.get("additionalProperties")
         return below if isinstance(below, Mapping) else _ANYTHING
@@ -185,7 +187,7 @@ def _items(hint: Any) -> Any:
 
 
 def _one(hint: Any) -> Any:
-    """What a value may be, besides null; None where it may be several things."""
+    """Return the type of an optional value; None for a union of several types."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         options = [one for one in typing.get_args(hint) if one is not type(None)]
         return options[0] if len(options) == 1 else None
@@ -193,7 +195,7 @@ def _one(hint: Any) -> Any:
 
 
 def _kind(hint: Any) -> str:
-    """`struct`, `list`, `map`, `string`, `number`, `boolean`; "" = anything: an amount, a time, a union."""
+    """Return `struct`, `list`, `map`, `string`, `number` or `boolean`; "" for others: a quantity, a time, a union."""
     if isinstance(hint, Mapping):
         return _schema_kind(hint)
     one = _one(hint)

@@ -1,4 +1,4 @@
-"""core/v1 volumes: every source that a pod or a PersistentVolume can name.
+"""core/v1 volumes: all sources of pods' volumes and of PersistentVolumes.
 
 Source: k8s.io/api/core/v1/types.go (VolumeSource, PersistentVolumeSource).
 """

@@ -1,4 +1,4 @@
-"""core/v1 volumes of files that the API server has: ConfigMaps, Secrets, the pod's own fields, tokens.
+"""core/v1 volumes with files from the API server: ConfigMaps, Secrets, the pod's own fields, tokens.
 
 Source: k8s.io/api/core/v1/types.go.
 """

@@ -1,8 +1,8 @@
-"""YAML as plain data, event by event on a stack of our own.
+"""A reader of YAML that processes events on an explicit stack and returns plain data.
 
-Nesting cannot exhaust the interpreter's stack, aliases and merge keys are counted by what they expand to, a key stands
-once, a tag beyond the JSON types is refused. The API server's decoder takes the last value of a key that stands twice:
-`yaml_documents(…, repeated=[])` does so and lists such keys.
+Deep nesting cannot exhaust the interpreter's stack. Aliases and merge keys are counted by the values that they expand
+to. Duplicate keys and tags beyond the JSON types are rejected. The API server's decoder takes the last value of a
+duplicate key: `yaml_documents(…, repeated=[])` does so too and lists such keys.
 
 Source: sigs.k8s.io/yaml (YAMLToJSONStrict: duplicate keys, keys become strings); YAML 1.1 types as PyYAML reads them.
 """
@@ -33,12 +33,12 @@ _CORE = {f"tag:yaml.org,2002:{name}": name for name in ("null", "bool", "int", "
 
 
 class _Built(NamedTuple):
-    """A value with what it costs to walk it.
+    """A value with its size.
 
     Attributes:
-        value: plain data.
-        size: values in it, aliases counted by what they stand for.
-        height: levels below it.
+        value: the plain data.
+        size: the number of values in it, with aliases expanded.
+        height: the number of levels below it.
     """
 
     value: Any
@@ -47,13 +47,13 @@ class _Built(NamedTuple):
 
 
 class _Open:
-    """A sequence or mapping that has begun.
+    """A sequence or mapping that has begun and not ended.
 
     Attributes:
-        value: what it holds so far.
-        key: of a mapping, when its value is awaited.
-        merged: what `<<` brought.
-        line: of a mapping's value, where its key stands twice; 0 where it does not.
+        value: the items so far.
+        key: the key of a mapping whose value comes next.
+        merged: the items that `<<` adds.
+        line: the line of the value of a duplicate key; 0 = the key is not a duplicate.
     """
 
     __slots__ = ("anchor", "awaits", "height", "key", "line", "merged", "size", "value")
@@ -66,15 +66,15 @@ class _Open:
 
 
 def yaml_documents(text: str | bytes, file: str = "", repeated: list[str] | None = None) -> Iterator[Any]:
-    """The documents of a YAML text as plain data; None for an empty one.
+    """Yield the documents of a YAML text as plain data; None for an empty document.
 
     Args:
-        text: YAML.
-        file: for messages.
-        repeated: receives a line in go-yaml's words for each key that stands twice; None = such a key is refused.
+        text: the YAML text.
+        file: the file's name, for messages.
+        repeated: receives a line in go-yaml's words for each duplicate key; None = duplicate keys are rejected.
 
     Raises:
-        ManifestError: with the document's number, line and column, and the path of the field.
+        ManifestError: the text is invalid; the error has the document's number, line, column and the field's path.
     """
     import yaml
 
@@ -106,7 +106,7 @@ _WIDEST = 160
 
 @lru_cache(maxsize=1)
 def _parser_type() -> Any:
-    """A parser of events alone: libyaml's where it is installed."""
+    """Return the class of a parser of events only: libyaml's where it is installed."""
     import yaml
 
     if hasattr(yaml, "CSafeLoader"):
@@ -131,7 +131,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _excerpt(text: str | bytes, mark: Any) -> str:
-    """The line of a mark and the two above it, numbered, with a caret below the place."""
+    """Return the line of a mark and the two above it, numbered, with a caret below the position."""
     if mark is None or not isinstance(text, str):
         return ""
     lines = text.splitlines()
@@ -144,9 +144,9 @@ class _Reader:
     """Builds one document from its events.
 
     Args:
-        file, number: for messages.
-        count: values of the documents before.
-        repeated: receives keys that stand twice; None = they are refused.
+        file, number: the file's name and the document's number, for messages.
+        count: the number of values in the documents before.
+        repeated: receives a line for each duplicate key; None = duplicate keys are rejected.
     """
 
     def __init__(self, file: str, number: int, count: int, repeated: list[str] | None = None) -> None:
@@ -156,7 +156,7 @@ class _Reader:
         self.count = count + 1
 
     def document(self, parser: Any) -> Any:
-        """The document's value; the parser stands behind its start."""
+        """Return the document's value, from a parser positioned behind the document's start."""
         import yaml
 
         while True:
@@ -222,7 +222,7 @@ class _Reader:
         return made
 
     def _may_merge(self) -> bool:
-        """Whether `<<` stands where a key does."""
+        """Return whether `<<` is at the position of a key."""
         return bool(self._open) and isinstance(self._open[-1].value, dict) and not self._open[-1].awaits
 
     def _put(self, made: _Built, event: Any) -> None:
@@ -244,7 +244,7 @@ class _Reader:
                     top.line = 0
 
     def _key(self, value: Any, event: Any) -> str:
-        """Keys become text. Source: sigs.k8s.io/yaml convertToJSONableObject."""
+        """Convert a key to text. Source: sigs.k8s.io/yaml convertToJSONableObject."""
         if isinstance(value, _Merge):
             return _MERGE
         if isinstance(value, bool):
@@ -303,7 +303,7 @@ class _Merge:
 
 
 class _Unreadable(NamedTuple):
-    """A scalar that its type does not allow."""
+    """A scalar that is invalid for its tag."""
 
     why: str
 
@@ -320,7 +320,7 @@ def _safe() -> Any:
 
 @lru_cache(maxsize=16_384)
 def _resolved(text: str) -> Any:
-    """What a plain scalar means by YAML 1.1's rules, as PyYAML applies them; dates stay texts, as in Kubernetes."""
+    """Return the value of a plain scalar by PyYAML's rules of YAML 1.1; dates remain text, as in Kubernetes."""
     import yaml
 
     tag = _safe().resolve(yaml.ScalarNode, text, (True, False))

@@ -1,6 +1,6 @@
-"""What the API server fills in before it validates an object: `set_defaults`.
+"""Defaults that the API server sets before it validates an object: `set_defaults`.
 
-Imported by admission, labs and what reads manifests without a server. Face: `set_defaults`.
+Imported by admission, by labs and by code that reads manifests without a server. Face: `set_defaults`.
 
 Source: zz_generated.defaults.go of every API group (SetObjectDefaults_Pod and its siblings).
 """
@@ -59,7 +59,7 @@ RULES = {
 
 
 def set_defaults(obj: T) -> T:
-    """Fill in what the API server would; in place.
+    """Set the API server's defaults of the object's kind, in place.
 
     Returns:
         The same object.

@@ -31,8 +31,10 @@ QUEUES, HAND_SIZE, QUEUE_LENGTH = 64, 8, 50
 
 
 def webhook_configuration(obj: ValidatingWebhookConfiguration | MutatingWebhookConfiguration) -> None:
-    """Source: SetDefaults_ValidatingWebhook, SetDefaults_MutatingWebhook, SetDefaults_Rule,
-    SetDefaults_ServiceReference."""
+    """Set the defaults of webhooks.
+
+    Source: SetDefaults_ValidatingWebhook, SetDefaults_MutatingWebhook, SetDefaults_Rule, SetDefaults_ServiceReference.
+    """
     for hook in obj.webhooks:
         hook.failure_policy = "Fail" if hook.failure_policy is None else hook.failure_policy
         _select(hook, hook.rules)
@@ -62,7 +64,7 @@ def _match_resources(given: MatchResources | None) -> None:
 
 
 def _select(given: ValidatingWebhook | MatchResources, rules: Iterable[Rule]) -> None:
-    """What a webhook or a policy is asked about. Source: the halves that its defaults share; SetDefaults_Rule."""
+    """Set the match defaults that webhooks and policies share. Source: SetDefaults_MatchResources, SetDefaults_Rule."""
     given.match_policy = "Equivalent" if given.match_policy is None else given.match_policy
     given.namespace_selector = given.namespace_selector or LabelSelector()
     given.object_selector = given.object_selector or LabelSelector()
@@ -76,8 +78,11 @@ def flow_schema(obj: FlowSchema) -> None:
 
 
 def priority_level_configuration(obj: PriorityLevelConfiguration) -> None:
-    """Source: SetDefaults_LimitedPriorityLevelConfiguration, SetDefaults_ExemptPriorityLevelConfiguration,
-    SetDefaults_QueuingConfiguration."""
+    """Set the defaults of a priority level.
+
+    Source: SetDefaults_LimitedPriorityLevelConfiguration, SetDefaults_ExemptPriorityLevelConfiguration,
+    SetDefaults_QueuingConfiguration.
+    """
     for level, shares in ((obj.spec.limited, SHARES), (obj.spec.exempt, 0)):
         if level is not None:
             given = level.nominal_concurrency_shares

@@ -12,13 +12,13 @@ from kitlib.api.policy import PriorityClass
 
 
 def node(obj: Node) -> None:
-    """Allocatable is the capacity where nothing else is said. Source: SetDefaults_NodeStatus."""
+    """Set a missing allocatable to the capacity. Source: SetDefaults_NodeStatus."""
     if not obj.status.allocatable:
         obj.status.allocatable = dict(obj.status.capacity)
 
 
 def namespace(obj: Namespace) -> None:
-    """Every namespace has its name as a label. Source: SetDefaults_Namespace."""
+    """Add the label with the namespace's name. Source: SetDefaults_Namespace."""
     if obj.metadata.name:
         obj.metadata.labels["kubernetes.io/metadata.name"] = obj.metadata.name
 
@@ -35,7 +35,7 @@ def resource_claim_template(obj: ResourceClaimTemplate) -> None:
 
 
 def limit_range(limits: LimitRange) -> None:
-    """For containers: default from max, defaultRequest from default and min. Source: SetDefaults_LimitRangeItem."""
+    """Set default from max, and defaultRequest from default and min. Source: SetDefaults_LimitRangeItem."""
     for item in limits.spec.limits:
         if item.type != "Container":
             continue
@@ -47,7 +47,7 @@ def limit_range(limits: LimitRange) -> None:
 
 
 def resource_claim(claim: ResourceClaim) -> None:
-    """One device where nothing is said. Source: SetDefaults_ExactDeviceRequest, SetDefaults_DeviceSubRequest."""
+    """Default a request's count to one device. Source: SetDefaults_ExactDeviceRequest, SetDefaults_DeviceSubRequest."""
     for _, request in asked_for(claim):
         request.allocation_mode = request.allocation_mode or EXACT_COUNT
         if request.allocation_mode == EXACT_COUNT and request.count == 0:

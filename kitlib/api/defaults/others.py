@@ -49,7 +49,7 @@ def service(obj: Service) -> None:
 
 
 def secret(obj: Secret) -> None:
-    """Plain text becomes data. Source: SetDefaults_Secret, Convert_v1_Secret_To_core_Secret."""
+    """Set the type, and move `stringData` into `data`. Source: SetDefaults_Secret, Convert_v1_Secret_To_core_Secret."""
     obj.type = obj.type or "Opaque"
     for key, text in obj.string_data.items():
         obj.data[key] = text.encode()

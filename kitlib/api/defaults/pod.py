@@ -16,11 +16,11 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def pod_spec(spec: PodSpec, *, template: bool) -> None:
-    """What a pod and a template have in common.
+    """Set the defaults that pods and pod templates share, in place.
 
     Args:
-        spec: is changed.
-        template: host ports are left alone; they follow from `hostNetwork` when the pod is made.
+        spec: the specification to change.
+        template: whether it belongs to a template. Host ports, which follow from `hostNetwork`, are set in pods only.
 
     Source: SetDefaults_PodSpec, SetDefaults_Container.
     """
@@ -84,14 +84,14 @@ def _http_get(action: HTTPGetAction) -> None:
 
 
 def _round_up_to_milli(resources: ResourceList) -> None:
-    """Amounts below one thousandth do not exist in the API. Source: SetDefaults_ResourceList."""
+    """Round quantities up to thousandths, the API's smallest unit. Source: SetDefaults_ResourceList."""
     for name, quantity in resources.items():
         if quantity.nano % 10**6:
             resources[name] = Quantity.from_milli(quantity.milli_value(), quantity.format)
 
 
 def pod(obj: Pod) -> None:
-    """A container's missing request is its limit; then the pod-level resources. Source: SetDefaults_Pod."""
+    """Set missing requests of containers to their limits, then default pod-level resources. Source: SetDefaults_Pod."""
     pod_spec(obj.spec, template=False)
     for container in (*obj.spec.containers, *obj.spec.init_containers):
         resources = container.resources
@@ -104,9 +104,9 @@ def pod(obj: Pod) -> None:
 
 
 def _pod_level(pod: Pod) -> None:
-    """Huge page limits come from the containers; then, where the pod has limits at all, missing requests.
+    """Set pod-level huge page limits from the containers; then set missing requests, where the pod has limits.
 
-    A missing request is the sum of the containers' requests, or else the pod's limit.
+    A missing request is the sum of the containers' requests, or the pod's limit where they request nothing.
 
     Source: defaultHugePagePodLimits, defaultPodRequests.
     """

@@ -29,7 +29,7 @@ _SOURCES = tuple(name for name in Volume.__struct_fields__ if name != "name")
 
 
 def volume(one: Volume) -> None:
-    """A volume without a source is an emptyDir. Source: SetDefaults_Volume."""
+    """Make a volume without a source an emptyDir, and set the defaults of the source. Source: SetDefaults_Volume."""
     if all(getattr(one, name) is None for name in _SOURCES) and not one.unknown_fields:
         one.empty_dir = EmptyDirVolumeSource()
     for source in (one.secret, one.config_map, one.downward_api, one.projected):
@@ -65,7 +65,7 @@ def _projection(projection: VolumeProjection) -> None:
 
 
 def _shared(one: Volume | PersistentVolumeSource) -> None:
-    """Sources that pods and PersistentVolumes have in common."""
+    """Set the defaults of the sources that pods and PersistentVolumes share."""
     if one.host_path is not None and one.host_path.type is None:
         one.host_path.type = ""
     if one.iscsi is not None:
@@ -92,13 +92,13 @@ def claim_spec(spec: PersistentVolumeClaimSpec) -> None:
 
 
 def claim(obj: PersistentVolumeClaim) -> None:
-    """A new claim is Pending. Source: SetDefaults_PersistentVolumeClaim."""
+    """Set a new claim's phase to Pending, and the defaults of its spec. Source: SetDefaults_PersistentVolumeClaim."""
     obj.status.phase = obj.status.phase or "Pending"
     claim_spec(obj.spec)
 
 
 def persistent_volume(obj: PersistentVolume) -> None:
-    """The phase is left to the controller that binds volumes. Source: SetDefaults_PersistentVolume."""
+    """Set the defaults of the spec; the phase belongs to the volume binder. Source: SetDefaults_PersistentVolume."""
     obj.spec.persistent_volume_reclaim_policy = obj.spec.persistent_volume_reclaim_policy or "Retain"
     if obj.spec.volume_mode is None:
         obj.spec.volume_mode = "Filesystem"

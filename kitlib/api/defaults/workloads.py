@@ -26,7 +26,7 @@ BACKOFF_LIMIT = 6
 
 
 def template_spec(spec: PodSpec) -> None:
-    """A template's pod: as a pod, but requests and host ports are filled in only when the pod is made."""
+    """Set the defaults of a template's pod: those of a pod except requests and host ports, which only pods get."""
     pod_spec(spec, template=True)
 
 
@@ -92,7 +92,7 @@ def daemon_set(obj: DaemonSet) -> None:
 
 
 def replication_controller(obj: ReplicationController) -> None:
-    """Selector and labels come from the template. Source: SetDefaults_ReplicationController."""
+    """Take selector and labels from the template. Source: SetDefaults_ReplicationController."""
     spec = obj.spec
     if spec.template is not None:
         template_spec(spec.template.spec)
@@ -120,21 +120,21 @@ def job_spec(spec: JobSpec) -> None:
 
 
 def _failure_conditions(spec: JobSpec) -> None:
-    """A condition without a status is one that holds. Source: SetDefaults_PodFailurePolicyOnPodConditionsPattern."""
+    """Set a pattern's missing status to True. Source: SetDefaults_PodFailurePolicyOnPodConditionsPattern."""
     for rule in spec.pod_failure_policy.rules if spec.pod_failure_policy is not None else ():
         for pattern in rule.on_pod_conditions:
             pattern.status = pattern.status or "True"
 
 
 def job(obj: Job) -> None:
-    """The labels of the template are those of a Job that has none. Source: SetDefaults_Job."""
+    """Give a Job without labels those of its template. Source: SetDefaults_Job."""
     job_spec(obj.spec)
     if obj.spec.template.metadata.labels and not obj.metadata.labels:
         obj.metadata.labels = dict(obj.spec.template.metadata.labels)
 
 
 def cron_job(obj: CronJob) -> None:
-    """Source: SetDefaults_CronJob; the Job's own defaults are set when it is made, those of its parts already here."""
+    """Source: SetDefaults_CronJob. A Job's own defaults are set when it is created, those of its pod template here."""
     spec = obj.spec
     template_spec(spec.job_template.spec.template.spec)
     _failure_conditions(spec.job_template.spec)
