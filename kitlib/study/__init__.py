@@ -15,7 +15,7 @@ __all__ = ["sweep"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is public here, imported when it is asked for: modules beside it work without numpy."""
+    """Import `sweep` on first access, so that the package's other modules work without numpy."""
     if name == "sweep":
         from kitlib.study.sweeps.sweep import sweep
 

@@ -1,10 +1,15 @@
-"""The scheduler benchmark: pods per second of the whole cycle, every node scored, on six workloads.
+"""The scheduler benchmark: pods per second of the whole scheduling cycle, every node scored, on six workloads.
 
-Node i: labels hostname and zone, 4 CPUs, 32Gi, 110 pods. Pod i: 100m and 500Mi. `basic` asks nothing more; `spread`
-spreads over zones (hard) and hosts (soft); `antiaffinity` keeps its group's pods apart; `preempt` finds every node
-full and has to remove a pod; `mixed` is `basic` with other amounts requested by each pod. In `unlike` no two pods are
-alike in anything that plugins read (`unlike_pods`), on nodes with labels, taints and images to choose between.
-Objects are made before the clock starts.
+Node i has labels hostname and zone, 4 CPUs, 32Gi and 110 pods. Pod i requests 100m and 500Mi.
+
+* `basic`: no other field is set.
+* `spread`: pods spread over zones (DoNotSchedule) and hosts (ScheduleAnyway).
+* `antiaffinity`: pods of the same group are kept on different hosts.
+* `preempt`: every node is full, so each pod must preempt another one.
+* `mixed`: `basic` with other requests for each pod.
+* `unlike`: no two pods share any field that plugins read (`unlike_pods`); nodes have labels, taints and images.
+
+Objects are created before the clock starts.
 """
 
 from __future__ import annotations
@@ -31,12 +36,13 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True)
 class BenchResult:
-    """One figure.
+    """The result of one workload at one cluster size.
 
     Attributes:
-        workload, nodes: what.
-        pods_per_second: median of the runs.
-        runs: each run's figure.
+        workload: name of the workload.
+        nodes: number of nodes.
+        pods_per_second: median of the runs, in pods per second.
+        runs: result of each run, in pods per second.
     """
 
     workload: str
@@ -53,16 +59,17 @@ def run(
     pods: int = PODS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[BenchResult]:
-    """Measure.
+    """Measure workloads at several cluster sizes.
 
     Args:
-        workloads, sizes: which.
-        runs: repetitions, of which the median counts.
-        pods: scheduled in each; `preempt` takes at most 400 at 100 nodes.
-        clock: seconds; `time.process_time` leaves out what other processes took.
+        workloads: names of workloads, of `WORKLOADS`.
+        sizes: numbers of nodes.
+        runs: number of repetitions; the result is their median.
+        pods: number of pods in each run; `preempt` has at most four for each node.
+        clock: returns seconds; `time.process_time` excludes the time of other processes.
 
     Raises:
-        KitError: for a workload that there is not.
+        KitError: a workload is unknown.
     """
     made = []
     for workload in workloads:
@@ -76,7 +83,12 @@ def run(
 
 
 def nodes(size: int, workload: str = "basic") -> list[Node]:
-    """The benchmark's nodes."""
+    """Return the nodes of a workload.
+
+    Args:
+        size: number of nodes.
+        workload: name of the workload.
+    """
     zones = 3 if size == 100 else 10
     if workload == "unlike":
         return [from_dict(unlike_pods.node_manifest(i, zones), Node) for i in range(size)]
@@ -92,7 +104,7 @@ def nodes(size: int, workload: str = "basic") -> list[Node]:
 
 
 def pod(i: int, workload: str) -> Pod:
-    """The benchmark's pod number i."""
+    """Return pod number `i` of a workload, from 0."""
     if workload == "unlike":
         return from_dict(unlike_pods.pod_manifest(i), Pod)
     labels = {"app": "load"}
@@ -130,7 +142,7 @@ def _spread(key: str, action: str) -> dict[str, Any]:
 
 
 def _low(i: int, size: int) -> Pod:
-    """A pod of low priority that fills a quarter of a node."""
+    """Return a pod of priority 0 that requests a quarter of a node's CPU."""
     container = {"name": "c", "image": "low", "resources": {"requests": {"cpu": "1", "memory": "500Mi"}}}
     meta = {"name": f"low-{i:05d}", "namespace": "default", "uid": f"low-{i:05d}"}
     made: Pod = from_dict(

@@ -22,7 +22,7 @@ from kitlib.study.compare import compare_decisions, describe, fate
 from kitlib.study.gates import Gate, changed, gates
 
 Decide = Callable[[Pod, Release], Decision]
-"""The decision about a pod under a release, its own place left out."""
+"""Returns the decision about a pod under a release, ignoring the pod's current node."""
 
 SOURCES = {
     "deviceTaintRuleVersions": "kubernetes/api resource/v1 of 24 July 2026",
@@ -47,7 +47,7 @@ NOT_FOLLOWED = {
         "marks only the one that counts (kubernetes/kubernetes #135964): the kit marks all.",
     )
 }
-"""Minor version -> changes of it that the kit does not follow and that have no gate."""
+"""Changes by minor version that the kit does not follow and that have no feature gate."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class ReleaseChange:
     Attributes:
         kind: placement, nodes that fit, message, QoS class, cgroup, default or gate.
         about: the object, the setting or the gate.
-        before, after: under the earlier and the later release.
-        gates: the gates, behaviours and defaults that make it; () where none alone does.
+        before, after: value under the earlier and the later release.
+        gates: the gates, behaviours and defaults that cause it; () if no single one does.
         source: the source of the description; "" = see the gates.
     """
 
@@ -87,8 +87,9 @@ def changes(
     Args:
         pods: the cluster's pods; those with a node are decided as if they were scheduled anew.
         nodes: the cluster's nodes.
-        decide: under a release.
-        before, after: the releases, with feature gates where they are set.
+        decide: returns the decision about a pod under a release.
+        before: the earlier release, with the feature gates that are set.
+        after: the later release, likewise.
         settings: the settings of every node's kubelet; None = the defaults.
     """
     found = [change for pod in pods for change in _of_pod(pod, decide, before, after)]
@@ -135,7 +136,7 @@ def _sources(names: Iterable[str]) -> str:
 def _of_cgroups(
     pods: Sequence[Pod], nodes: Sequence[Node], before: Release, after: Release, settings: KubeletSettings
 ) -> Iterator[ReleaseChange]:
-    """Return files of the desired cgroup trees (cgroup v2) with another value; a pod that moves is one change."""
+    """Return the files of the desired cgroup trees (cgroup v2) whose values differ; a moved pod is one change."""
     differing = [gate for gate in GATES if before.enabled(gate) != after.enabled(gate)]
     for node in nodes:
         cpu, memory = node.status.capacity.get("cpu"), node.status.capacity.get("memory")
@@ -163,13 +164,13 @@ def _of_cgroups(
 
 
 def _files(machine: MachineInfo, settings: KubeletSettings, pods: Sequence[Pod], release: Release) -> dict[str, str]:
-    """Return path of a file -> its desired value."""
+    """Return the desired values by file path."""
     tree = desired_tree(NodeConfig(machine=machine, settings=settings, release=release), pods)
     return {f"{path}/{name}": file.value for path, cgroup in tree.items() for name, file in cgroup.items()}
 
 
 def _moved(pods: Iterable[Pod], old: Iterable[str], new: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return pod -> the paths of its cgroup under both releases, where it has another parent."""
+    """Return the cgroup paths under both releases of each pod whose parent cgroup differs, by pod key."""
     found = {}
     for pod in pods:
         mark = f"/pod{pod.metadata.uid}/"

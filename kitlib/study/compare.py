@@ -1,7 +1,7 @@
-"""One scenario under two releases: what differs, and which feature gate or change of behaviour makes it.
+"""A comparison of one scenario under two releases: the differences, and the gates or behaviours that cause them.
 
-The second release is tried again with one gate after the other set as the first release has it; a gate matters that
-alone changes the outcome. Wordings change without a gate; they are told apart from decisions.
+The later release is decided again with one gate at a time set as in the earlier one. A gate is a cause if it changes
+the outcome alone. Messages may change without a gate; they are reported separately from decisions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Decide = Callable[[Release], Decision]
 
 @dataclass(frozen=True)
 class NodeDifference:
-    """One node under both releases: why it was rejected, or its score ("" = rejected, nothing scored)."""
+    """The verdicts on one node under both releases: rejection or score ("" = rejected, nothing scored)."""
 
     node: str
     before: str
@@ -29,14 +29,14 @@ class NodeDifference:
 
 @dataclass(frozen=True)
 class ReleaseComparison:
-    """A scenario under two releases.
+    """A scenario's decisions under two releases, and the causes of their differences.
 
     Attributes:
         before, after: the decisions.
-        nodes: nodes whose verdict or total differs.
-        gates: gate -> (value before, value after), each of which alone changes the outcome.
-        together: gates that only change it together; () where single ones suffice or nothing differs.
-        same_decision: the pod goes to the same nodes with the same victims, whatever the words and points.
+        nodes: nodes whose verdict or total score differs.
+        gates: (value before, value after) by gate, for gates that change the outcome alone.
+        together: gates that change it only together; () if single gates suffice or nothing differs.
+        same_decision: whether best nodes and victims are the same; scores and messages may differ.
     """
 
     before: Decision
@@ -48,11 +48,11 @@ class ReleaseComparison:
 
     @property
     def words_only(self) -> bool:
-        """Only wordings differ."""
+        """Whether only messages differ."""
         return self.same_decision and not self.gates and not self.together
 
     def sentence(self) -> str:
-        """What differs and why, in one sentence."""
+        """Return the difference and its cause in one sentence."""
         old, new = self.before.release.name, self.after.release.name
         if self.same_decision:
             same = f"{old} and {new} decide alike: {fate(self.after)}"
@@ -70,7 +70,7 @@ class ReleaseComparison:
 
 
 def compare(scenario: Scenario, before: Release | str, after: Release | str) -> ReleaseComparison:
-    """Decide a scenario under two releases and find out which gates make the difference."""
+    """Decide a scenario under two releases and find the gates that cause the difference."""
     return compare_decisions(scenario.decide, scenario.release(before), scenario.release(after))
 
 
@@ -78,8 +78,9 @@ def compare_decisions(decide: Decide, old: Release, new: Release) -> ReleaseComp
     """Compare two releases for anything that can be decided under a release.
 
     Args:
-        decide: the decision under a release.
-        old, new: the releases.
+        decide: returns the decision under a release.
+        old: the earlier release.
+        new: the later release.
     """
     first, second = decide(old), decide(new)
     same = choice(first) == choice(second)
@@ -90,6 +91,8 @@ def compare_decisions(decide: Decide, old: Release, new: Release) -> ReleaseComp
     together: tuple[str, ...] = ()
     if look(first) != have:
         for gate, values in differing.items():
+            # The later release with one gate reverted, not the earlier one with one gate set: an unrelated gate of the
+            # earlier release could hide the effect.
             if look(decide(new.with_gates({gate: values[0]}))) != have:
                 gates[gate] = values
         if not gates and differing:
@@ -109,7 +112,7 @@ def _smallest(
     look: Callable[[Decision], Outcome],
     have: Outcome,
 ) -> tuple[str, ...]:
-    """Leave out one gate after the other as long as the rest still changes the outcome."""
+    """Return a minimal set of gates that changes the outcome: each gate is dropped if the rest still changes it."""
     if look(decide(release.with_gates(gates))) == have:
         return ()
     kept = dict(gates)
@@ -121,7 +124,7 @@ def _smallest(
 
 
 def outcome(decision: Decision) -> Outcome:
-    """What a decision comes to, without its wording: feasible nodes, totals, candidates of preemption."""
+    """Return a decision's result without messages: feasible nodes, totals, preemption candidates, rejecting plugins."""
     totals = () if decision.scores is None else tuple(int(total) for total in decision.scores.total)
     candidates = decision.post_filter.candidates if decision.post_filter is not None else {}
     return (
@@ -134,7 +137,7 @@ def outcome(decision: Decision) -> Outcome:
 
 
 def verdict(decision: Decision, node: str) -> str:
-    """One node's verdict: `PodTopologySpread: reason`, or `passes, 523 points`."""
+    """Return one node's verdict: `PodTopologySpread: reason`, or `passes, 523 points`."""
     statuses = decision.statuses(node)
     if statuses:
         return "; ".join(f"{s.plugin}: {s.message}" if s.plugin else s.message for s in statuses)
@@ -145,12 +148,12 @@ def verdict(decision: Decision, node: str) -> str:
 
 
 def choice(decision: Decision) -> Outcome:
-    """Where the pod goes, or who must leave for it."""
+    """Return the pod's best nodes, or its nomination and victims."""
     return decision.gate is not None, tuple(decision.best), decision.nominated, tuple(v.key for v in decision.victims)
 
 
 def fate(decision: Decision) -> str:
-    """What becomes of the pod, in a clause."""
+    """Return a clause that says where the pod goes."""
     if decision.gate is not None:
         return "the pod is gated"
     if decision.best:
@@ -214,7 +217,7 @@ _MEANINGS = {
 
 
 def describe(gate: str) -> str:
-    """Return a gate for people: its name, or what a change without a gate changed; of a setting its default."""
+    """Return a gate's description: its name, the behaviour that it stands for, or the default's name."""
     if gate in DEFAULTS:
         return f"the default of {gate}"
     return _MEANINGS.get(gate, f"the feature gate {gate}")

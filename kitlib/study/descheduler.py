@@ -1,14 +1,15 @@
-"""Which pods the descheduler evicts because of their topology spread constraints.
+"""The pods that the descheduler evicts because of their topology spread constraints.
 
     spread_evictions(cluster.list("Node"), cluster.list("Pod"))
 
-The scheduler looks at a constraint once, when a pod is placed. What becomes uneven later stays so, until the
-descheduler evicts pods of the fullest domains; their controllers make new ones, and the scheduler places those. It
-takes no more than it needs: down to the average, up to the average, and half of what the skew is too large.
+The scheduler evaluates a constraint once, when it places a pod. A later imbalance persists until the descheduler evicts
+pods of the largest domains; their controllers create new pods, which the scheduler places. A run moves the minimum
+number of pods from a large domain to a small one: the large domain stays at or above the average, the small one at or
+below it, and at most half of the excess skew is moved.
 
 Source: descheduler pkg/framework/plugins/removepodsviolatingtopologyspreadconstraint (Balance, topologyIsBalanced,
-balanceDomains, sortDomains). Its PodFitsAnyOtherNode looks at node affinity, taints and requests; here all filters of
-the scheduler are asked but the spread constraints themselves.
+balanceDomains, sortDomains). Its PodFitsAnyOtherNode checks node affinity, taints and requests; the kit runs all
+filters of the scheduler except the spread constraints.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.scheduler import Scheduler
 
 HARD = ("DoNotSchedule",)
-"""The constraints that are looked at by default (`constraints` of its arguments)."""
+"""The default of the plugin's argument `constraints`."""
 
 
 class Domain(NamedTuple):
-    """A value of the topology key, and the matching pods there; the last of them goes first."""
+    """A value of the topology key and its matching pods; the last pod is evicted first."""
 
     value: str
     pods: list[Pod]
@@ -41,12 +42,13 @@ def spread_evictions(
     constraints: Sequence[str] = HARD,
     release: Release | str | None = None,
 ) -> list[Pod]:
-    """The pods that one run evicts.
+    """Return the pods that one run evicts.
 
     Args:
-        nodes, pods: of the cluster.
-        constraints: which are looked at: "DoNotSchedule", "ScheduleAnyway".
-        release: whose scheduler is asked whether an evicted pod fits elsewhere.
+        nodes: the cluster's nodes.
+        pods: the cluster's pods.
+        constraints: values of `whenUnsatisfiable` to handle: "DoNotSchedule", "ScheduleAnyway".
+        release: release of the scheduler that checks whether an evicted pod fits on another node.
     """
     placed = [p for p in pods if p.spec.node_name and p.status.phase not in TERMINAL_PHASES]
     found: dict[str, Pod] = {}
@@ -70,7 +72,7 @@ def spread_evictions(
 
 
 def _constraints(pods: Sequence[Pod], wanted: Sequence[str]) -> list[tuple[str, TopologySpreadConstraint]]:
-    """(Namespace, constraint), each once."""
+    """Return the distinct pairs of namespace and constraint."""
     found: list[tuple[str, TopologySpreadConstraint]] = []
     for pod in pods:
         for one in pod.spec.topology_spread_constraints:
@@ -80,7 +82,7 @@ def _constraints(pods: Sequence[Pod], wanted: Sequence[str]) -> list[tuple[str, 
 
 
 def _domains(nodes: Sequence[Node], pods: Sequence[Pod], key: str) -> list[Domain]:
-    """Every domain that a node has, empty ones too, by size; in each the pods that go first stand last."""
+    """Return the domains of all nodes, empty ones included, by size; the last pod of each is evicted first."""
     where = {node.name: node.metadata.labels[key] for node in nodes if key in node.metadata.labels}
     found = {value: Domain(value, []) for value in where.values()}
     for pod in pods:
@@ -92,12 +94,18 @@ def _domains(nodes: Sequence[Node], pods: Sequence[Pod], key: str) -> list[Domai
 
 
 def _reluctance(pod: Pod) -> tuple[bool, int]:
-    """Pods with a node affinity or selector stay longer, then those of higher priority. Source: sortDomains."""
+    """Return the sort key of eviction: pods with node affinity or selector last, then by priority.
+
+    Source: sortDomains.
+    """
     return bool(pod.spec.node_selector or pod.spec.affinity), pod.spec.priority or 0
 
 
 def _surplus(domains: list[Domain], max_skew: int) -> list[Pod]:
-    """The pods that must leave so that the domains are within the skew. Source: balanceDomains."""
+    """Return the pods to evict so that all domains are within the skew; removes them from `domains`.
+
+    Source: balanceDomains.
+    """
     average = sum(len(one.pods) for one in domains) / len(domains)
     low, high, leaving = 0, len(domains) - 1, list[Pod]()
     while low < high:
@@ -120,7 +128,7 @@ def _surplus(domains: list[Domain], max_skew: int) -> list[Pod]:
 
 
 def _below_average(nodes: Sequence[Node], domains: Sequence[Domain], key: str) -> set[str]:
-    """The nodes of the domains that could take more. Source: filterNodesBelowIdealAvg."""
+    """Return the nodes of the domains below the average size. Source: filterNodesBelowIdealAvg."""
     average = sum(len(one.pods) for one in domains) / len(domains)
     low = {one.value for one in domains if len(one.pods) < average}
     return {node.name for node in nodes if node.metadata.labels.get(key) in low}
@@ -129,7 +137,7 @@ def _below_average(nodes: Sequence[Node], domains: Sequence[Domain], key: str) -
 def _fits_on(
     pod: Pod, names: set[str], nodes: Sequence[Node], placed: Sequence[Pod], release: Release | str | None
 ) -> bool:
-    """Whether one of these nodes, other than its own, would take the pod."""
+    """Return whether a node of `names`, other than the pod's own, passes all filters except topology spread."""
     asked = deepcopy(pod)
     asked.spec.node_name = ""
     asked.spec.topology_spread_constraints = []

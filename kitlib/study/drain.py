@@ -1,10 +1,10 @@
-"""Drain a node as `kubectl drain --ignore-daemonsets` does: cordon it, then ask for the eviction of each of its pods.
+"""Drain a node as `kubectl drain --ignore-daemonsets` does: cordon it, then request the eviction of each of its pods.
 
     for row in drain(cluster, "node-1", at_most=60):
         print(row["second"], row["pod"], row["answer"])
 
-An eviction is a question: the API server answers 429 where a disruption budget allows none, and the drain asks again
-every five seconds, for as long as it was told to (for ever, unless `--timeout` is given).
+The API server answers an eviction with 429 if a disruption budget does not allow it. The drain repeats the request
+every five seconds until its timeout (without `--timeout`, for ever).
 
 Source: kubectl pkg/drain RunCordonOrUncordon, RunNodeDrain (evictPods, retry after 5 s), filters.go (daemonSetFilter,
 mirrorPodFilter, localStorageFilter, unreplicatedFilter).
@@ -18,7 +18,7 @@ from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.errors import KitError, NotFound, TooManyRequests
 
 RETRY = 5.0
-"""Seconds after which an eviction that was refused is asked for again."""
+"""Seconds between two requests for the eviction of the same pod."""
 MIRROR = "kubernetes.io/config.mirror"
 UNMANAGED = "Pods that declare no controller (use --force to override)"
 LOCAL = "Pods with local storage (use --delete-emptydir-data to override)"
@@ -27,20 +27,20 @@ LOCAL = "Pods with local storage (use --delete-emptydir-data to override)"
 def drain(
     cluster: Any, node: str, at_most: float = 60.0, *, force: bool = False, delete_emptydir_data: bool = False
 ) -> list[dict[str, Any]]:
-    """Cordon a node and evict its pods; what was answered, in order.
+    """Cordon a node, evict its pods, and return the API server's answers in order.
 
     Args:
-        cluster: whose time passes meanwhile.
-        node: its name.
-        at_most: seconds after which it gives up (--timeout).
-        force: pods that nothing would make again go too.
-        delete_emptydir_data: so do pods with an emptyDir.
+        cluster: the cluster; its simulated time advances meanwhile.
+        node: name of the node.
+        at_most: timeout in seconds (--timeout).
+        force: whether pods without a controller are evicted (--force).
+        delete_emptydir_data: whether pods with an emptyDir volume are evicted (--delete-emptydir-data).
 
     Returns:
-        Rows of `second`, `pod` and `answer`: "evicted", "gone", or the refusal. Pods without "gone" are still there.
+        Rows of `second`, `pod` and `answer`: "evicted", "gone", or the error. Pods without a row "gone" still exist.
 
     Raises:
-        KitError: a pod may not be evicted without being told so; the node is cordoned, and no pod was asked for.
+        KitError: a pod needs `force` or `delete_emptydir_data`; the node is cordoned, and no eviction was requested.
     """
     cluster.cordon(node)
     waiting = _evictable(cluster, node, force, delete_emptydir_data)
@@ -75,10 +75,10 @@ def drain(
 
 
 def _evictable(cluster: Any, node: str, force: bool, delete_emptydir_data: bool) -> list[Pod]:
-    """The pods to evict: not those of DaemonSets, not static ones.
+    """Return the pods to evict: all but those of DaemonSets and mirror pods.
 
     Raises:
-        KitError: one may not be evicted without being told so.
+        KitError: a pod needs `force` or `delete_emptydir_data`.
     """
     found, refused = list[Pod](), dict[str, list[str]]()
     for pod in cluster.list("Pod"):

@@ -1,8 +1,8 @@
-"""The feature gates of 1.34 to 1.37 that touch scheduling or enforcement, and what becomes of each in the kit.
+"""The feature gates of 1.34 to 1.37 that affect scheduling or enforcement, and the kit's support of each.
 
-`gates.json` holds the stages of each gate, where 1.37's stage was read, and the reason why a gate is left out. Which
-module follows a gate, and which test names it, is looked up in the code. `python -m kitlib.study.gates` prints the page
-[Feature gates](../docs/gates.md).
+`gates.json` holds the stages of each gate, where 1.37's stage was read, and the reason why a gate is left out. The
+modules that follow a gate, and the tests that name it, are found by a search of the code. `python -m
+kitlib.study.gates` prints the page [Feature gates](../docs/gates.md).
 
 Source: pkg/features/kube_features.go of 1.36.2; the scheduler's gate table of 1.37; pages and changes as each row says.
 """

@@ -1,4 +1,4 @@
-"""A process that answers every line with one line."""
+"""Requests to a process that answers every line with one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO
 
 
 def exchange(process: subprocess.Popen[bytes], message: bytes) -> bytes:
-    """An answer's line; b"" = the process has ended before it was complete."""
+    """Send a line and return the answer's line; b"" = the process ended before the answer was complete."""
     assert process.stdin is not None and process.stdout is not None
     try:
         process.stdin.write(message + b"\n")
@@ -20,7 +20,7 @@ def exchange(process: subprocess.Popen[bytes], message: bytes) -> bytes:
 
 
 def close(*streams: IO[bytes] | None) -> None:
-    """Close what an ended process has left."""
+    """Close the pipes of an ended process."""
     for stream in streams:
         if stream is not None:
             with suppress(OSError, ValueError):

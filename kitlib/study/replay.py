@@ -1,10 +1,10 @@
-"""A scheduler on its clock that can be walked forwards and back: what was done is remembered and done again.
+"""A scheduler with its clock that can be stepped forwards and back: actions are recorded and replayed.
 
     play = Replay(scenario, "1.24")
-    play.step()                     # the next thing that happens
-    play.back()                     # as if it had not
+    play.step()                     # the next action of the scheduler
+    play.back()                     # the state before it
 
-Going back builds the scheduler anew and repeats what was done before; the scheduler decides the same way every time.
+Going back creates a new scheduler and replays the earlier actions; the scheduler's decisions are deterministic.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Action = Callable[[Driver], str]
 
 @dataclass(frozen=True)
 class Frame:
-    """How things stand after an action.
+    """The state after an action.
 
     Attributes:
-        seconds: on the clock.
-        what: has happened, in words.
-        queues: queue -> names of the pods that wait there, the next first.
-        placed: node -> the pods that stand there.
-        promised: node -> names of the pods that are nominated to it.
-        decision: of the cycle that was this action; None where it was none.
-        log: what has happened since the start.
+        seconds: virtual time in seconds.
+        what: description of the action.
+        queues: names of the waiting pods by queue, in order.
+        placed: bound pods by node name.
+        promised: names of the nominated pods by node name.
+        decision: decision of the scheduling cycle; None if the action was no cycle.
+        log: all entries since the start.
     """
 
     seconds: float
@@ -47,18 +47,18 @@ class Frame:
     log: tuple[Happening, ...]
 
     def row(self) -> dict[str, Any]:
-        """Plain data: seconds, what, and the queues."""
+        """Return seconds, description and queues as plain data."""
         seconds = int(self.seconds) if self.seconds.is_integer() else self.seconds
         return {"seconds": seconds, "what": self.what, **{name: list(self.queues[name]) for name in QUEUES}}
 
 
 class Replay:
-    """A scenario played action by action.
+    """A scenario that is played action by action.
 
     Args:
-        scenario: what there is at the start.
-        release: whose scheduler.
-        settings: of `Driver`.
+        scenario: the initial state.
+        release: release of the scheduler; None = the one followed.
+        settings: further arguments of `Driver`.
     """
 
     def __init__(self, scenario: Scenario, release: Release | str | None = None, **settings: Any) -> None:
@@ -70,40 +70,43 @@ class Replay:
 
     @property
     def now(self) -> Frame:
-        """Where one stands."""
+        """The current frame."""
         return self._frames[self._at]
 
     @property
     def frames(self) -> list[Frame]:
-        """From the start to where one stands."""
+        """The frames from the start to the current one."""
         return self._frames[: self._at + 1]
 
     @property
     def can_go_on(self) -> bool:
-        """Whether something was taken back that can be done again."""
+        """Whether an undone action can be repeated."""
         return self._at < len(self._actions)
 
     @property
     def pods(self) -> list[Pod]:
-        """All pods where one stands: those on nodes, then those that wait."""
+        """All pods of the current state: bound pods first, then waiting ones."""
         placed = [pod for pods in self.now.placed.values() for pod in pods]
         return placed + [pod for key, pod in self._here().pods.items() if not pod.spec.node_name]
 
     @property
     def nodes(self) -> list[str]:
-        """All node names where one stands."""
+        """The names of all nodes of the current state."""
         return list(self.now.placed)
 
     @property
     def last_decision(self) -> Decision | None:
-        """The last cycle up to where one stands."""
+        """The decision of the last scheduling cycle up to the current frame."""
         return next((frame.decision for frame in reversed(self.frames) if frame.decision is not None), None)
 
     def do(self, action: Action) -> Frame:
-        """Let something happen; what was taken back is forgotten.
+        """Perform an action; undone actions are discarded.
 
         Args:
-            action: changes the driver and says what it did.
+            action: changes the driver and returns a description.
+
+        Raises:
+            KitError: the action is invalid; nothing has changed then.
         """
         driver = self._here()
         before = len(driver.log)
@@ -118,7 +121,7 @@ class Replay:
         return self.now
 
     def step(self) -> Frame:
-        """The next thing that happens by itself; nothing where nothing is left."""
+        """Perform the scheduler's next action, or repeat the undone one; without any, nothing changes."""
         if self.can_go_on:
             return self.forward()
         before = self.now
@@ -130,7 +133,7 @@ class Replay:
         return self.now
 
     def wait(self, seconds: float) -> Frame:
-        """Time passes, and the scheduler works in it."""
+        """Advance the clock by a number of seconds; the scheduler works meanwhile."""
 
         def action(driver: Driver) -> str:
             made = len(driver.run(seconds))
@@ -139,11 +142,11 @@ class Replay:
         return self.do(action)
 
     def add_pod(self, pod: Pod) -> Frame:
-        """A pod is created."""
+        """Create a pod, which enters the scheduling queue unless it has a node."""
         return self.do(lambda driver: f"{driver.add_pod(pod).key} is created")
 
     def delete_pod(self, name: str) -> Frame:
-        """A pod is deleted."""
+        """Delete a pod by its name or key."""
 
         def action(driver: Driver) -> str:
             driver.delete_pod(name)
@@ -152,7 +155,7 @@ class Replay:
         return self.do(action)
 
     def remove_gates(self, name: str) -> Frame:
-        """All scheduling gates of a pod are removed."""
+        """Remove all scheduling gates of a pod."""
 
         def action(driver: Driver) -> str:
             changed = deepcopy(driver.pod(name))
@@ -163,7 +166,7 @@ class Replay:
         return self.do(action)
 
     def add_node(self, node: Node) -> Frame:
-        """A node joins."""
+        """Add a node."""
 
         def action(driver: Driver) -> str:
             driver.add_node(node)
@@ -172,12 +175,12 @@ class Replay:
         return self.do(action)
 
     def back(self) -> Frame:
-        """One action back; the start stays the start."""
+        """Undo an action; at the start nothing changes."""
         self._at = max(self._at - 1, 0)
         return self.now
 
     def forward(self) -> Frame:
-        """One action on that was taken back; the last one stays the last."""
+        """Repeat the action that was undone last; without any, nothing changes."""
         self._at = min(self._at + 1, len(self._actions))
         return self.now
 
@@ -186,7 +189,7 @@ class Replay:
         return self._scenario.driver(self._release, **self._settings)
 
     def _here(self) -> Driver:
-        """The driver as it stands at the present position."""
+        """Return the driver in the current state, replaying actions if necessary."""
         if self._stands_at != self._at:
             if self._stands_at > self._at:
                 self._driver = self._new()

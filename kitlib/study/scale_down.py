@@ -1,12 +1,13 @@
-"""Which nodes a cluster autoscaler may remove, where their pods would go, and which pod keeps a node.
+"""The nodes that a cluster autoscaler may remove, the new nodes of their pods, and the pod that keeps a node.
 
     for found in removals(cluster.list("Node"), cluster.list("Pod"), budgets=cluster.list("PodDisruptionBudget")):
         print(found)
 
-A node is a candidate while its requests are below half of what is allocatable. Then each of its pods is asked whether
-it may be moved, and for each that may the scheduler looks for another node, with the node still in its view, tainted as
-it is while it is drained: a zone that becomes empty still counts for spread constraints that ignore taints. Nothing is
-changed; nodes that may be removed may be removed together.
+A node is a candidate while its requests are below half of its allocatable resources. Each of its pods is checked for
+reasons not to move it; for the others the scheduler looks for another node. The candidate stays in the scheduler's
+snapshot, tainted as during the drain: a zone that becomes empty still counts for spread constraints that ignore taints.
+The objects are not changed. A node's pods are placed on top of those of the nodes removed before, so all removable
+nodes may be removed together.
 
 Source: cluster-autoscaler core/scaledown/eligibility, simulator/utilization Calculate, simulator SimulateNodeRemoval,
 findPlaceFor, replaceWithTaintedGhostNode, simulator/drainability/rules Default, utils/drain.
@@ -27,27 +28,27 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.scheduler import Scheduler
 
 THRESHOLD = 0.5
-"""--scale-down-utilization-threshold: from here on a node is in use."""
+"""--scale-down-utilization-threshold: the utilization, 0 to 1, from which on a node is kept."""
 DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_VOLUMES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 MIRROR = "kubernetes.io/config.mirror"
 REPLICATED = frozenset({"ReplicationController", "ReplicaSet", "Job", "StatefulSet"})
-"""Controllers that make a pod again. A pod of another one keeps the node (--skip-nodes-with-custom-controller-pods)."""
+"""Controllers that recreate pods; pods of others keep their node (--skip-nodes-with-custom-controller-pods)."""
 
 
 @dataclass(frozen=True)
 class Removal:
-    """What the autoscaler makes of one node.
+    """The autoscaler's verdict on one node.
 
     Attributes:
-        node: its name.
-        utilization: the larger part of CPU and memory that is requested, 0 to 1.
-        reason: the autoscaler's name for why it stays; "" = it may be removed.
-        pod: the pod that keeps it.
-        why: the same in words.
-        moves: pod -> node to which it would go.
+        node: the node's name.
+        utilization: the larger of the requested shares of CPU and memory, 0 to 1.
+        reason: the autoscaler's name for the reason to keep it; "" = it may be removed.
+        pod: name of the pod that keeps it.
+        why: the reason in words.
+        moves: new node by name of the moved pod.
     """
 
     node: str
@@ -79,12 +80,14 @@ def removals(
     skip_system_pods: bool = True,
     skip_local_storage: bool = True,
 ) -> list[Removal]:
-    """What the autoscaler makes of every node, in their order.
+    """Return the autoscaler's verdict on every node, in their order.
 
     Args:
-        nodes, pods, budgets: of the cluster; budgets as the disruption controller has counted them.
-        release: whose scheduler is asked.
-        threshold: see `THRESHOLD`.
+        nodes: the cluster's nodes.
+        pods: the cluster's pods.
+        budgets: the cluster's disruption budgets, with the status that the disruption controller computes.
+        release: release of the scheduler; None = the one followed.
+        threshold: utilization from which on a node is kept, 0 to 1.
         skip_system_pods: --skip-nodes-with-system-pods.
         skip_local_storage: --skip-nodes-with-local-storage.
     """
@@ -98,7 +101,10 @@ def removals(
 
 
 def utilization(node: Node, pods: Iterable[Pod]) -> float:
-    """The larger part of CPU and memory that pods request of what is allocatable. Source: utilization.Calculate."""
+    """Return the larger of the requested shares of allocatable CPU and memory, 0 to 1.
+
+    Source: utilization.Calculate.
+    """
     asked = [pod_requests(pod) for pod in pods]
     parts = [0.0]
     for name in ("cpu", "memory"):
@@ -109,7 +115,10 @@ def utilization(node: Node, pods: Iterable[Pod]) -> float:
 
 
 def _in_use(node: Node, used: float, threshold: float) -> Removal | None:
-    """Why a node is no candidate; None = it is one. Source: eligibility.Checker FilterOutUnremovable."""
+    """Return why a node is no candidate for removal; None = it is one.
+
+    Source: eligibility.Checker FilterOutUnremovable.
+    """
     if node.metadata.annotations.get(DISABLED) == "true":
         return Removal(node.name, used, "ScaleDownDisabledAnnotation", why=f"annotation {DISABLED}")
     if used >= threshold:
@@ -129,7 +138,10 @@ def _removal(node: Node, used: float, scheduler: Scheduler, rules: _Rules) -> Re
 
 
 def _moved(node: Node, moving: list[Pod], scheduler: Scheduler, used: float) -> Removal:
-    """Find a place for every pod; where one has none, all is as it was. Source: findPlaceFor."""
+    """Place every pod of a node elsewhere; if one has no place, the scheduler's state is restored.
+
+    Source: findPlaceFor.
+    """
     for pod in moving:
         scheduler.remove_pod(pod)
     ghost = deepcopy(node)
@@ -158,7 +170,7 @@ def _moved(node: Node, moving: list[Pod], scheduler: Scheduler, used: float) -> 
 
 
 def _stays_behind(pod: Pod) -> bool:
-    """Pods that end with their node. Source: rules mirror, daemonset."""
+    """Return whether a pod ends with its node. Source: rules mirror, daemonset."""
     return MIRROR in pod.metadata.annotations or _controller(pod) == "DaemonSet"
 
 
@@ -168,14 +180,14 @@ def _controller(pod: Pod) -> str:
 
 @dataclass(frozen=True)
 class _Rules:
-    """Whether a pod may be moved. Source: rules.Default, in its order."""
+    """The rules that decide whether a pod may be moved. Source: rules.Default, in its order."""
 
     budgets: Sequence[PodDisruptionBudget]
     system: bool
     local: bool
 
     def blocked(self, pod: Pod) -> tuple[str, str]:
-        """(The autoscaler's name of the obstacle, in words); "" = none."""
+        """Return the autoscaler's name of the obstacle to moving a pod and a description; both "" if there is none."""
         safe = pod.metadata.annotations.get(SAFE_TO_EVICT)
         if _stays_behind(pod) or safe == "true":
             return "", ""
@@ -202,7 +214,10 @@ class _Rules:
 
 
 def _local_volume(pod: Pod) -> str:
-    """The first volume that ends with the node; memory-backed ones do not count. Source: HasBlockingLocalStorage."""
+    """Return the name of the first volume whose data is lost with the node, except memory-backed ones.
+
+    Source: HasBlockingLocalStorage.
+    """
     safe = {one.strip() for one in pod.metadata.annotations.get(SAFE_VOLUMES, "").split(",")}
     for volume in pod.spec.volumes:
         kept = volume.host_path is not None

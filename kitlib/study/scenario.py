@@ -1,9 +1,10 @@
-"""A scenario: nodes, pods that stand on them or wait, and the pod in question; decided under any release.
+"""A scenario: nodes, pods with and without a node, and the pod in question, to be decided under any release.
 
     story = Scenario.of({"nodes": [{"name": "a", "cpu": 4}], "pods": [{"name": "p", "cpu": 1}]})
     story.decide("1.24").explain()
 
-It is written as plain data: whole manifests, or short entries for what most scenarios need (see `Scenario.of`).
+A scenario is plain data: whole manifests, or short entries with the fields that most scenarios need (see
+`Scenario.of`).
 """
 
 from __future__ import annotations
@@ -44,16 +45,20 @@ _FIELDS = {"name", "title", "text", "source", "nodes", "pods", "pod", "gates", "
 
 @dataclass(frozen=True)
 class Scenario:
-    """Objects and a question.
+    """The objects of a cluster and a pod in question.
 
     Attributes:
-        nodes, pods: objects; pods without a node wait, in this order.
-        pod: name of the pod in question; "" = the first that waits.
-        name, title, text, source: for people.
-        gates: feature gates set on top of every release that knows them.
-        later: nodes that are not there yet (an autoscaler's). claims: (in `others`) ResourceClaims, DeviceClasses and
-            ResourceSlices, as manifests.
-        others: keyword arguments of `Scheduler` (`services`, `budgets`, …).
+        nodes: the nodes.
+        pods: the pods; those without a node wait, in this order.
+        pod: name of the pod in question; "" = the first waiting pod.
+        name: short name, unique among the stories.
+        title: title for readers.
+        text: description for readers.
+        source: source of the scenario, for readers.
+        gates: feature gates to set in every release that has them.
+        later: nodes that an autoscaler may add.
+        others: keyword arguments of `Scheduler` (`services`, `budgets`, …); `claims` are ResourceClaims, DeviceClasses
+            and ResourceSlices.
     """
 
     nodes: Sequence[Node]
@@ -69,16 +74,16 @@ class Scenario:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Scenario:
-        """A scenario from plain data.
+        """Return a scenario from plain data.
 
         Args:
-            data: `nodes`, `pods` and the other attributes. A node or a pod is a manifest, or in short:
+            data: `nodes`, `pods` and the other attributes. A node or a pod is a manifest, or in short form:
                 node `{name, zone, cpu, memory, pods, labels, taints, unschedulable, allocatable, images}`,
                 pod `{name, namespace, node, cpu, memory, requests, labels, priority, start, nominated, spec, claims}`
                 (`claims`: names of ResourceClaims).
 
         Raises:
-            KitError: for a field that there is not, or an object that cannot be read.
+            KitError: a field is unknown, or an object is invalid.
         """
         _known("scenario", data, _FIELDS)
         others = {
@@ -101,15 +106,15 @@ class Scenario:
 
     @classmethod
     def read(cls, source: Path | str, **more: Any) -> Scenario:
-        """A scenario from a YAML or JSON file, or from such text; see `of`.
+        """Return a scenario from a YAML or JSON file, or from a text of that form; see `of`.
 
         Args:
             source: a path, or the text itself.
-            more: fields for those that it leaves out.
+            more: fields to use if the source does not have them.
 
         Raises:
-            ManifestError: it cannot be read.
-            KitError: as `of`.
+            ManifestError: the file or text cannot be parsed.
+            KitError: the file does not exist, a field is unknown, or an object is invalid.
         """
         path = Path(source) if isinstance(source, Path) or ("\n" not in source and not _is_flow(source)) else None
         if path is not None and not path.is_file():
@@ -122,7 +127,7 @@ class Scenario:
 
     @property
     def waiting(self) -> list[Pod]:
-        """Pods without a node, in order."""
+        """The pods without a node, in order."""
         return [pod for pod in self.pods if not pod.spec.node_name]
 
     @property
@@ -130,8 +135,8 @@ class Scenario:
         """The pod in question.
 
         Raises:
-            NotFound: there is none of that name.
-            KitError: no pod waits.
+            NotFound: no pod has the scenario's name of it.
+            KitError: no name is given, and no pod waits for a node.
         """
         if not self.pod:
             if not self.waiting:
@@ -143,14 +148,18 @@ class Scenario:
         raise NotFound("pods", self.pod)
 
     def of_pod(self, pod: str) -> Scenario:
-        """The same with another pod in question."""
+        """Return the scenario with another pod in question."""
         return replace(self, pod=pod)
 
     def release(self, release: Release | str | None = None, gates: Mapping[str, bool] | None = None) -> Release:
-        """A release with the scenario's gates (those that it knows) and others on top; a `Release` has its own.
+        """Return a release with the scenario's gates, as far as it has them, and further gates on top.
+
+        Args:
+            release: name of a release, or a `Release`, which keeps its own gates; None = the one followed.
+            gates: further feature gates.
 
         Raises:
-            KitError: for one of the others that the release does not have.
+            KitError: the release does not have one of `gates`, or its value is not allowed.
         """
         if isinstance(release, Release):
             return release.with_gates(gates) if gates else release
@@ -172,10 +181,13 @@ class Scenario:
         profile: Profile | None = None,
         pods: Iterable[Pod] | None = None,
     ) -> Scheduler:
-        """A scheduler that sees the placed pods.
+        """Return a scheduler with the scenario's bound pods.
 
         Args:
-            pods: in place of the scenario's own.
+            release: name of a release, or a `Release`; None = the one followed.
+            gates: feature gates on top of the scenario's.
+            profile: the scheduler's profile; None = the release's default.
+            pods: pods to use in place of the scenario's own.
         """
         seen = list(self.pods if pods is None else pods)
         return Scheduler(
@@ -194,7 +206,7 @@ class Scenario:
         gates: Mapping[str, bool] | None = None,
         profile: Profile | None = None,
     ) -> Decision:
-        """One cycle for the pod in question; pods that wait before it are placed first, as far as they fit."""
+        """Return the decision about the pod in question, after placing the pods that wait before it."""
         scheduler = self.scheduler(release, gates=gates, profile=profile)
         question = self.question
         for pod in self.waiting:
@@ -206,12 +218,12 @@ class Scenario:
     def driver(
         self, release: Release | str | None = None, *, gates: Mapping[str, bool] | None = None, **settings: Any
     ) -> Driver:
-        """A scheduler with its queue, all waiting pods added."""
+        """Return a scheduler with its queue, to which all waiting pods are added."""
         return Driver(self.nodes, self.pods, release=self.release(release, gates), **{**self.others, **settings})
 
 
 def node_of(data: Mapping[str, Any]) -> Node:
-    """A node from a manifest or a short entry."""
+    """Return a node from a manifest or a short entry."""
     if "metadata" in data:
         made = from_dict(dict(data), Node)
     else:
@@ -234,7 +246,7 @@ def node_of(data: Mapping[str, Any]) -> Node:
 
 
 def pod_of(data: Mapping[str, Any]) -> Pod:
-    """A pod from a manifest or a short entry, with its defaults."""
+    """Return a pod from a manifest or a short entry, with defaults set."""
     if "metadata" in data:
         made: Pod = from_dict(dict(data), Pod)
     else:

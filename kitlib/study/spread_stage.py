@@ -1,11 +1,11 @@
-"""Zones and nodes on which one kind of pod spreads: change them by hand, see what its constraint makes of it.
+"""A model of zones and nodes with matching pods, to be changed by hand, for PodTopologySpread.
 
     state = Spread.grid(zones=3, nodes=4)
-    state, decision = state.place()            # the next pod, where the scheduler puts it
+    state, decision = state.place()            # schedules the next pod
     state.domains()                            # counts and skew of every domain
 
-A state never changes; every action gives another one, so that `UndoHistory` can go back and forth between them. Counts
-and skew are those that the plugin PodTopologySpread works with.
+A state is immutable; every action returns another one, so that `UndoHistory` can go back and forth between them. Counts
+and skew are computed by the plugin PodTopologySpread.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from kitlib.study.scenario import Scenario, node_of, pod_of
 
 LABELS = {"app": "web"}
 CPU = "100m"
-"""The CPU request of each pod, the running ones and the next one: they are of one kind."""
+"""The CPU request of every pod, running or next."""
 TAINT = {"key": "maintenance", "value": "yes", "effect": "NoSchedule"}
 _GATES = {
     "min_domains": ("minDomains", "MinDomainsInPodTopologySpread"),
@@ -51,17 +51,18 @@ _GATES = {
 
 @dataclass(frozen=True)
 class Spread:
-    """Zones, nodes, the pods that stand there, and the constraint of the next one.
+    """Zones, nodes, their matching pods, and the spread constraint of the next pod.
 
     Attributes:
-        layout: (zone, its nodes), in order.
-        placed: the node of every matching pod, in the order in which they came.
-        max_skew, min_domains, topology_key, when_unsatisfiable: as in the constraint; min_domains None = not set.
+        layout: (zone, names of its nodes), in order.
+        placed: node name of every matching pod, in the order of placement.
+        max_skew, topology_key, when_unsatisfiable: fields of the constraint.
+        min_domains: field of the constraint; None = not set.
         node_affinity_policy, node_taints_policy: `Honor`, `Ignore` or "" = not set.
-        excluded: nodes that the pod's node affinity rules out.
-        tainted: with a taint that it does not tolerate.
-        full: without room for one more.
-        release: whose scheduler decides.
+        excluded: names of the nodes that the pod's node affinity excludes.
+        tainted: names of the nodes with a taint that the pod does not tolerate.
+        full: names of the nodes without room for another pod.
+        release: release of the scheduler.
     """
 
     layout: tuple[tuple[str, tuple[str, ...]], ...]
@@ -79,16 +80,16 @@ class Spread:
 
     @classmethod
     def grid(cls, zones: int, nodes: int, **more: Any) -> Spread:
-        """`zones` zones of `nodes` nodes each, without a pod."""
+        """Return a model without pods, of `zones` zones with `nodes` nodes each."""
         named = [f"zone{z + 1}" for z in range(zones)]
         return cls(tuple((zone, tuple(f"{zone}-{n + 1}" for n in range(nodes))) for zone in named), **more)
 
     @classmethod
     def of(cls, scenario: Scenario, release: Release | str | None = None) -> Spread:
-        """A scenario whose pod in question spreads over zones.
+        """Return a model of a scenario whose pod in question spreads over zones.
 
         Raises:
-            KitError: it has no constraint, or a node has no zone.
+            KitError: the pod has no spread constraint, or a node has no zone.
         """
         pod = scenario.question
         if not pod.spec.topology_spread_constraints:
@@ -125,15 +126,15 @@ class Spread:
 
     @property
     def nodes(self) -> list[str]:
-        """All node names."""
+        """The names of all nodes."""
         return [node for _, nodes in self.layout for node in nodes]
 
     def counts(self) -> list[list[int]]:
-        """Per zone, the matching pods on each of its nodes."""
+        """Return the number of matching pods on each node, as a list for each zone."""
         return [[self.placed.count(node) for node in nodes] for _, nodes in self.layout]
 
     def marks(self, node: str) -> list[str]:
-        """What holds for a node: `excluded by node affinity`, `tainted`, `full`."""
+        """Return a node's marks: `excluded by node affinity`, `tainted`, `full`."""
         words = (
             ("excluded by node affinity", self.excluded),
             ("tainted", self.tainted),
@@ -142,10 +143,10 @@ class Spread:
         return [word for word, nodes in words if node in nodes]
 
     def pod(self) -> Pod:
-        """The next pod.
+        """Return the next pod.
 
         Raises:
-            Invalid: the API server would refuse it.
+            Invalid: the API server would reject the pod.
         """
         made = pod_of({"name": f"pod-{len(self.placed) + 1}", "cpu": CPU, "labels": LABELS})
         made.spec.topology_spread_constraints = [
@@ -170,19 +171,21 @@ class Spread:
 
     @cached_property
     def scheduler(self) -> Scheduler:
-        """A scheduler that sees the nodes and the pods; it is only asked, never changed."""
+        """A scheduler with the model's nodes and pods; it must not be changed."""
         nodes = [_node(name, zone, name in self.tainted) for zone, names in self.layout for name in names]
         pods = [_standing(number, name) for number, name in enumerate(self.placed)]
         pods += [pod_of({"name": f"filler-{name}", "node": name, "cpu": "3950m"}) for name in sorted(self.full)]
         return Scheduler(nodes, pods, release=self.release)
 
     def decide(self) -> Decision:
-        """What the scheduler makes of the next pod."""
+        """Return the decision about the next pod."""
         return self.scheduler.explain(self.pod())
 
     def domains(self) -> list[dict[str, Any]]:
-        """Every domain: its name, its matching pods, how many of them count, the skew with one more, whether that is
-        allowed.
+        """Return a row for every domain: its name, its pods, and its state in the plugin.
+
+        Keys: `domain`, `pods` (number of matching pods), `counted` (number of pods that the plugin counts), `skew`
+        (skew with one more pod), `allowed` (whether the constraint allows one more).
 
         Source: PodTopologySpread.Filter.
         """
@@ -212,7 +215,7 @@ class Spread:
         return dict(self.layout)
 
     def ignored(self) -> list[str]:
-        """Fields that are set and that the release does not look at, with the gate that would make it."""
+        """Return the fields that are set but that the release ignores, with their feature gates."""
         found = []
         for name, (spelled, gate) in _GATES.items():
             if getattr(self, name) and not self.release.enabled(gate):
@@ -220,20 +223,20 @@ class Spread:
         return found
 
     def place(self) -> tuple[Spread, Decision]:
-        """The next pod goes where the scheduler puts it; nothing changes where it finds no node."""
+        """Schedule the next pod and return the new state, unchanged if no node is feasible, and the decision."""
         decision = self.decide()
         return (self.add(decision.suggested_host) if decision.suggested_host else self), decision
 
     def add(self, node: str) -> Spread:
-        """One matching pod more on a node, whatever the scheduler thinks."""
+        """Add a matching pod to a node, whatever the scheduler decides."""
         self._known(node)
         return replace(self, placed=(*self.placed, node))
 
     def remove(self, node: str) -> Spread:
-        """One matching pod less on a node.
+        """Remove the newest matching pod of a node.
 
         Raises:
-            KitError: there is none.
+            KitError: the node has no matching pod.
         """
         self._known(node)
         if node not in self.placed:
@@ -242,10 +245,10 @@ class Spread:
         return replace(self, placed=self.placed[:last] + self.placed[last + 1 :])
 
     def move(self, start: str, end: str) -> Spread:
-        """One matching pod goes from a node to another; all others stay the same.
+        """Move a matching pod from a node to another; the order of pods is kept.
 
         Raises:
-            KitError: there is none.
+            KitError: the first node has no matching pod.
         """
         self._known(end)
         left = self.remove(start).placed
@@ -253,16 +256,17 @@ class Spread:
         return replace(self, placed=(*left[:last], end, *left[last:]))
 
     def toggle(self, what: str, node: str) -> Spread:
-        """Exclude, taint or fill a node, or take that back.
+        """Exclude, taint or fill a node, or undo that.
 
         Args:
-            what: `excluded`, `tainted` or `full`.
+            what: the attribute to change: `excluded`, `tainted` or `full`.
+            node: name of the node.
         """
         self._known(node)
         return replace(self, **{what: getattr(self, what) ^ {node}})
 
     def resize(self, zones: int, nodes: int) -> Spread:
-        """Another number of zones and of nodes in each; pods on nodes that go are gone."""
+        """Change the numbers of zones and of nodes in each zone; pods on removed nodes are removed."""
         made = Spread.grid(zones, nodes)
         left = set(made.nodes)
         return replace(
@@ -275,7 +279,7 @@ class Spread:
         )
 
     def change(self, **fields: Any) -> Spread:
-        """Other fields of the constraint, another release."""
+        """Change fields of the constraint, or the release."""
         return replace(self, **fields)
 
     def _known(self, node: str) -> None:
@@ -297,7 +301,7 @@ T = TypeVar("T")
 
 
 class UndoHistory(Generic[T]):
-    """States that one can go back and forth between."""
+    """A history of states with undo and redo."""
 
     def __init__(self, first: T) -> None:
         self._states: list[T] = [first]
@@ -305,7 +309,7 @@ class UndoHistory(Generic[T]):
 
     @property
     def now(self) -> T:
-        """The state that one stands at."""
+        """The current state."""
         return self._states[self._at]
 
     @property
@@ -317,22 +321,22 @@ class UndoHistory(Generic[T]):
         return self._at < len(self._states) - 1
 
     def do(self, state: T) -> T:
-        """A new state; what was undone before is forgotten. One that equals the present is none."""
+        """Append a state unless it equals the current one; undone states are discarded."""
         if state != self.now:
             self._states[self._at + 1 :] = [state]
             self._at += 1
         return state
 
     def undo(self) -> T:
-        """The state before; the first one stays the first."""
+        """Go back to the previous state; at the first one nothing changes."""
         self._at = max(self._at - 1, 0)
         return self.now
 
     def redo(self) -> T:
-        """The state that was undone; the last one stays the last."""
+        """Return to the state that was undone last; without any, nothing changes."""
         self._at = min(self._at + 1, len(self._states) - 1)
         return self.now
 
     def states(self) -> Sequence[T]:
-        """All of them, in order."""
+        """Return all states in order, undone ones included."""
         return tuple(self._states)

@@ -1,4 +1,4 @@
-"""A cycle to be walked through: one step an extension point and plugin, forwards and back."""
+"""A scheduling cycle as a sequence of steps, one for each extension point and plugin."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kitlib.scheduler.framework.status import Code
 
 @dataclass(frozen=True)
 class CycleStep:
-    """One thing that happened.
+    """One step of a scheduling cycle.
 
     Attributes:
         point: the extension point.
-        plugin: who was asked; "" = the framework.
-        text: what came of it.
-        left: names of the nodes that are still in the game after it.
+        plugin: the plugin's name; "" = the framework.
+        text: the result in words.
+        left: names of the nodes that are feasible after the step.
     """
 
     point: str
@@ -32,7 +32,7 @@ class CycleStep:
 
 
 def steps(decision: Decision) -> list[CycleStep]:
-    """Everything that happened in a cycle, in order."""
+    """Return the steps of a cycle in order."""
     every = tuple(decision.nodes)
     if decision.gate is not None:
         return [CycleStep("PreEnqueue", decision.gate.plugin, decision.gate.message, ())]
@@ -93,7 +93,7 @@ def _scoring(decision: Decision, left: tuple[str, ...]) -> list[CycleStep]:
 
 
 def _binding(decision: Decision) -> list[CycleStep]:
-    """Reserve to PostBind where the pod was to be placed; a cycle that only explains ends with the choice."""
+    """Return the steps from Reserve to PostBind; a decision that was only explained ends with the choice of a node."""
     if decision.binding is None:
         return [
             CycleStep("Bind", "DefaultBinder", f"the pod goes to {decision.suggested_host}", (decision.suggested_host,))
@@ -107,10 +107,10 @@ def _binding(decision: Decision) -> list[CycleStep]:
 
 
 class Stepper:
-    """Walks through a decision.
+    """A cursor over the steps of a decision.
 
     Args:
-        decision: of one cycle.
+        decision: the decision of one scheduling cycle.
     """
 
     def __init__(self, decision: Decision) -> None:
@@ -119,16 +119,16 @@ class Stepper:
 
     @property
     def current(self) -> CycleStep:
-        """The step that one stands at."""
+        """The current step."""
         return self.steps[self.position]
 
     def forward(self) -> CycleStep:
-        """One step on; the last one stays the last."""
+        """Go to the next step; at the last one nothing changes."""
         self.position = min(self.position + 1, len(self.steps) - 1)
         return self.current
 
     def back(self) -> CycleStep:
-        """One step back; the first one stays the first."""
+        """Go to the previous step; at the first one nothing changes."""
         self.position = max(self.position - 1, 0)
         return self.current
 

@@ -1,8 +1,8 @@
 """A cluster in which no two pods are alike, for measurements: manifests of its nodes and pods.
 
 Pods differ in everything that the scheduler's default plugins read: requests, labels, image, tolerations, node affinity
-with expressions, preferences, spread constraints and anti-affinity. Answers that hold for pods of one template hold
-for none of these.
+with expressions, preferences, spread constraints and anti-affinity. Results that a scheduler caches for the pods of one
+template are of no use here.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TYPE, GENERATION, DISK = "node.kubernetes.io/instance-type", "example.com/generation", "example.com/disk"
 TYPES, GENERATIONS, APPS = 5, 11, 50
 TAINTED = 7
-"""One node of so many has a taint, in turn NoSchedule and PreferNoSchedule."""
+"""Every seventh node has a taint, in turn NoSchedule and PreferNoSchedule."""
 
 
 def node_manifest(i: int, zones: int) -> dict[str, Any]:
-    """Return node `i`: 4 CPUs, 32Gi, 110 pods, labels of five kinds, two images, a taint on every seventh.
+    """Return node `i`: 4 CPUs, 32Gi, 110 pods, labels of five kinds, two images, a taint on every seventh node.
 
     Args:
         i: the node's number.
@@ -51,7 +51,7 @@ def node_manifest(i: int, zones: int) -> dict[str, Any]:
 
 
 def pod_manifest(i: int, node: str = "") -> dict[str, Any]:
-    """Return pod `i`, which has a partner alike in no other number.
+    """Return pod `i`; no two pods are alike.
 
     Args:
         i: the pod's number, from 0.
@@ -84,7 +84,7 @@ def pod_manifest(i: int, node: str = "") -> dict[str, Any]:
 
 
 def _node_affinity(i: int) -> dict[str, Any]:
-    """Required: not one instance type and one of two conditions; preferred: a type and a disk, with other weights."""
+    """Return a required affinity (two terms, one instance type excluded) and a preferred one with two weights."""
     other_type = {"key": TYPE, "operator": "NotIn", "values": [f"type-{i % TYPES}", f"type-of-{i}"]}
     newer = {"key": GENERATION, "operator": "Gt", "values": [str(i % 4)]}
     older = {"key": GENERATION, "operator": "Lt", "values": [str(8 + i % 4)]}
@@ -110,7 +110,7 @@ def _spread(key: str, action: str, app: str, skew: int) -> dict[str, Any]:
 
 
 def _anti_affinity(i: int, labels: dict[str, str]) -> dict[str, Any]:
-    """Required against one version of the own app on a host, preferred against all of it, with a weight of its own."""
+    """Return an anti-affinity: required against the same version of the app on a host, preferred against the app."""
     same = {"matchLabels": {"app": labels["app"], "version": labels["version"]}}
     every = {"matchExpressions": [{"key": "app", "operator": "In", "values": [labels["app"]]}]}
     return {

@@ -1,11 +1,11 @@
-"""What a vertical pod autoscaler would request: a high percentile of what was used, and a margin on top.
+"""CPU requests that a vertical pod autoscaler recommends: a high percentile of the usage, and a margin on top.
 
     cpu_recommendation([200] * 60)       # 60 samples of 200 milli-CPU each
     Recommendation(lower=…, target=…, upper=…)
 
-Samples fall into buckets that grow by 5%; each weighs as much as was requested when it was taken, and half as much a
-day later. The request follows the use, while a horizontal autoscaler divides the use by the request: the two must not
-look at the same resource.
+Samples fall into histogram buckets that grow by 5%. The weight of a sample is the request at its time, and halves every
+day. The request follows the usage, while a horizontal autoscaler divides the usage by the request: the two must not
+scale on the same resource.
 
 Source: vertical-pod-autoscaler pkg/recommender/util (NewExponentialHistogramOptions, histogram Percentile),
 model/aggregate_container_state, logic/recommender CreatePodResourceRecommender.
@@ -18,24 +18,24 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 FIRST_BUCKET = 10.0
-"""Milli-CPU."""
+"""Width of the first bucket in milli-CPU."""
 GROWTH = 0.05
-"""Each bucket is so much wider than the one before."""
+"""Growth of a bucket's width over the previous one's."""
 LAST_BUCKET = 1_000_000.0
 HALF_LIFE = 24 * 3600.0
 """Seconds after which a sample weighs half."""
 MIN_WEIGHT = 100.0
-"""Milli-CPU that a sample weighs at least."""
+"""Minimum weight of a sample in milli-CPU."""
 MARGIN = 1.15
 """--recommendation-margin-fraction."""
 LEAST = 25.0
 """--pod-recommendation-min-cpu-millicores."""
 PERCENTILES = (0.5, 0.9, 0.95)
-"""Of the lower bound, the target and the upper bound."""
+"""Percentiles of the lower bound, the target and the upper bound, 0 to 1."""
 
 
 class Recommendation(NamedTuple):
-    """Milli-CPU to request: lower bound, target, upper bound, before their widening for a short history."""
+    """A recommended request in milli-CPU: lower bound, target, upper bound, not widened for a short history."""
 
     lower: float
     target: float
@@ -45,13 +45,13 @@ class Recommendation(NamedTuple):
 def cpu_recommendation(
     samples: Iterable[float], *, request: float = MIN_WEIGHT, every: float = 60.0, containers: int = 1
 ) -> Recommendation:
-    """What to request after these samples.
+    """Return the recommended request after a series of samples.
 
     Args:
-        samples: milli-CPU used, the oldest first.
-        request: milli-CPU that was requested meanwhile.
+        samples: usage in milli-CPU, the oldest first.
+        request: request in milli-CPU at the time of the samples.
         every: seconds between two samples.
-        containers: of the pod; the least recommendation is divided among them.
+        containers: number of containers of the pod; the minimum recommendation is divided among them.
     """
     weights: dict[int, float] = {}
     for number, used in enumerate(samples):
@@ -63,12 +63,15 @@ def cpu_recommendation(
 
 
 def bucket_start(bucket: int) -> float:
-    """Milli-CPU at which a bucket begins: the first widths summed up. Source: exponentialHistogramOptions."""
+    """Return the start of a bucket in milli-CPU: the sum of the widths before it.
+
+    Source: exponentialHistogramOptions.
+    """
     return FIRST_BUCKET * ((1 + GROWTH) ** bucket - 1) / GROWTH
 
 
 def bucket_of(used: float) -> int:
-    """The bucket of a sample."""
+    """Return the index of a sample's bucket, from 0."""
     if used < FIRST_BUCKET:
         return 0
     found = math.floor(math.log(used * GROWTH / FIRST_BUCKET + 1, 1 + GROWTH))
@@ -76,7 +79,12 @@ def bucket_of(used: float) -> int:
 
 
 def percentile(weights: dict[int, float], part: float) -> float:
-    """The end of the bucket in which so large a part of the weight is reached; 0 without samples."""
+    """Return the end, in milli-CPU, of the bucket that reaches a share of the total weight; 0 without samples.
+
+    Args:
+        weights: weight by bucket.
+        part: the percentile as a share, 0 to 1.
+    """
     threshold, reached = part * sum(weights.values()), 0.0
     for bucket in sorted(weights):
         reached += weights[bucket]

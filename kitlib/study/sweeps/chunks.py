@@ -1,7 +1,7 @@
-"""Points in chunks of about equal time for workers; a chunk whose worker ended is tried again, point by point.
+"""Chunks of points of about equal duration; the points of a chunk whose worker ended are retried one by one.
 
-So a worker that is killed loses nothing, and a point that kills its worker again and again is found: it becomes a row
-with that error. A worker reports a chunk once, as done or as failed.
+A killed worker therefore loses no results, and a point that repeatedly ends its worker is found: it becomes a row with
+that error. Each chunk is reported exactly once, as done or as failed.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from kitlib.study.sweeps.grid import Point
 from kitlib.study.sweeps.row import SweepRow
 
 TRIES = 3
-"""How often a worker may end at a point: in its chunk, then twice alone."""
+"""Number of attempts at a point: one in its chunk, then two alone."""
 MAX_CHUNK = 1000
 Numbered = tuple[int, Point]
 
 
 class NoProcesses(KitError):
-    """No process can be started here."""
+    """The error of a platform that cannot start processes."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Points for one worker.
+    """The points for one worker.
 
     Attributes:
         points: (number, point).
-        tries: how often a worker has ended with these.
+        tries: number of workers that ended while computing these points.
     """
 
     points: Sequence[Numbered]
     tries: int = 0
 
     def rows(self, rows: Sequence[SweepRow]) -> list[tuple[int, SweepRow]]:
-        """The rows with their points' numbers."""
+        """Return the rows with their points' numbers."""
         return [(number, row) for (number, _), row in zip(self.points, rows, strict=True)]
 
 
 class Chunks:
-    """What is left of a sweep.
+    """The remaining points of a sweep, divided into chunks.
 
     Args:
         points: (number, point), in order.
-        workers: how many take chunks at the same time.
-        seconds: that a chunk should take.
+        workers: number of workers.
+        seconds: target duration of a chunk in seconds.
     """
 
     def __init__(self, points: Sequence[Numbered], workers: int, seconds: float) -> None:
@@ -58,21 +58,21 @@ class Chunks:
 
     @property
     def finished(self) -> bool:
-        """Nothing is left and nothing is being computed."""
+        """Whether no point is waiting or being computed."""
         return not (self._left or self._again or self._out)
 
     @property
     def waiting(self) -> int:
-        """Points that no worker has."""
+        """The number of points that no worker has."""
         return len(self._left) + len(self._again)
 
     @property
     def seconds_left(self) -> float:
-        """Estimated seconds of one worker for what waits; 0 while nothing is known."""
+        """The estimated seconds of one worker for the waiting points; 0 before the first chunk is done."""
         return self._per_point * self.waiting
 
     def take(self) -> Chunk | None:
-        """The next chunk; None = nothing waits (what others compute may still come back)."""
+        """Return the next chunk; None = none is waiting (failed chunks may still come back)."""
         if self._again:
             self._out += 1
             return self._again.popleft()
@@ -85,17 +85,23 @@ class Chunks:
         return Chunk([self._left.popleft() for _ in range(min(size, len(self._left)))])
 
     def done(self, chunk: Chunk, seconds: float) -> None:
-        """A chunk was computed in that time."""
+        """Report a computed chunk.
+
+        Args:
+            chunk: the chunk.
+            seconds: its duration in seconds.
+        """
         self._out -= 1
         each = seconds / len(chunk.points)
         self._per_point = each if not self._per_point else 0.7 * self._per_point + 0.3 * each
 
     def failed(self, chunk: Chunk, how: str, *, late: bool = False) -> list[tuple[int, SweepRow]]:
-        """A chunk's worker ended; the rows of points that are given up.
+        """Report a chunk whose worker ended, and return the rows of points that are given up.
 
         Args:
-            how: it ended, in words.
-            late: it was ended because it took too long: a point that did so alone is not tried again.
+            chunk: the chunk.
+            how: description of the end.
+            late: whether the worker was ended for a timeout; a single point with a timeout is not retried.
         """
         self._out -= 1
         tries, alone = chunk.tries + 1, len(chunk.points) == 1

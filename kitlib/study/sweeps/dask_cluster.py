@@ -1,8 +1,8 @@
-"""A sweep on a Dask cluster: chunks of points as tasks, of which a few are under way for each thread of the cluster.
+"""A sweep on a Dask cluster: chunks of points as tasks, a few for each thread of the cluster at a time.
 
-What goes out and comes back is JSON in bytes. A task is kitlib's own function with the work as data, so workers need
-this version of kitlib; a scenario that stands in a notebook's cell is carried along by Dask (cloudpickle). A worker
-that is lost is Dask's to replace; a task that Dask gives up is tried again point by point.
+Work and results are JSON in bytes. A task is kitlib's own function with the work as data, so workers need this version
+of kitlib; a scenario that is defined in a notebook's cell is pickled by Dask (cloudpickle). Dask replaces a lost
+worker; a task that Dask gives up is retried point by point.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 CHUNK_S, POLL_S = 0.2, 0.2
 CONNECT_S = 10
 PER_THREAD = 2
-"""Tasks under way for each thread: one that is computed, one that waits beside it."""
+"""Submitted tasks for each thread: one that is computed, and one that waits so that the thread is never idle."""
 
 
 class ChunkResult(msgspec.Struct, frozen=True):
-    """What a task returns.
+    """The result of a task.
 
     Attributes:
-        kitlib: version on the worker.
-        rows: of the chunk's points.
+        kitlib: version of kitlib on the worker.
+        rows: rows of the chunk's points.
     """
 
     kitlib: str
@@ -41,20 +41,25 @@ class ChunkResult(msgspec.Struct, frozen=True):
 
 
 def compute(work: bytes | Task, points: bytes) -> bytes:
-    """A task: the rows of a chunk."""
+    """Compute the rows of a chunk; this is the task that Dask workers run.
+
+    Args:
+        work: the scenario and metrics, encoded or as a task.
+        points: JSON list of the chunk's points.
+    """
     task = task_of(work) if isinstance(work, bytes) else work
     rows = [task.evaluate(point) for point in decoder(list[dict[str, Any]]).decode(points)]
     return msgspec.json.encode(ChunkResult(__version__, rows))
 
 
 def connected(client: Any) -> tuple[Client, bool]:
-    """A Dask client, and whether it was made here.
+    """Return a Dask client, and whether this call created it.
 
     Args:
-        client: one, or the address of a scheduler.
+        client: a client, or the address of a Dask scheduler.
 
     Raises:
-        KitError: distributed is not installed, nothing answers there, or it is no client for synchronous use.
+        KitError: distributed is not installed, the scheduler does not answer, or the client is asynchronous or closed.
     """
     try:
         from distributed import Client
@@ -76,10 +81,12 @@ def connected(client: Any) -> tuple[Client, bool]:
 
 
 def rows(task: Task, points: Sequence[Numbered], client: Client) -> Iterator[list[tuple[int, SweepRow]]]:
-    """Rows as they come; an empty list from time to time, so that the caller can look around.
+    """Yield rows as they arrive, and an empty list from time to time.
+
+    The empty lists let the caller check for cancellation.
 
     Raises:
-        KitError: the cluster has gone, or its workers have another version of kitlib.
+        KitError: the cluster is gone, or its workers have another version of kitlib.
     """
     from distributed import wait
 

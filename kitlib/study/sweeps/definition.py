@@ -22,12 +22,13 @@ from kitlib.study.sweeps.sweep import Sweep
 
 
 class ChartOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which picture shows the results.
+    """The chart of a sweep's results.
 
     Attributes:
-        x, value: a parameter, a measured column.
-        y: a second parameter; "" = bars of how often each value came.
-        panel: a third one, a panel each; "" = none.
+        x: a parameter.
+        value: a measured column.
+        y: a second parameter; "" = a bar chart of the values' frequencies.
+        panel: a third parameter, with a panel for each of its values; "" = none.
     """
 
     x: str
@@ -37,7 +38,7 @@ class ChartOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SweepDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sweep as it stands in a file; attributes as the arguments of `sweep`."""
+    """A sweep as read from a file; its attributes are the arguments of `sweep`."""
 
     scenario: dict[str, Any] | str
     grid: dict[str, Any] | list[Any] = {}
@@ -47,10 +48,10 @@ class SweepDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def read(cls, path: Path) -> SweepDefinition:
-        """A sweep from a YAML or JSON file.
+        """Return a sweep from a YAML or JSON file.
 
         Raises:
-            KitError: it cannot be read, a field is none of a sweep's, or it names code that is not kitlib's.
+            KitError: the file cannot be read, a field is unknown, or it names a function outside kitlib.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -76,5 +77,9 @@ class SweepDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def sweep(self) -> Sweep:
-        """The sweep, checked. Raises: KitError, as `sweep`."""
+        """Return the sweep after checking it.
+
+        Raises:
+            KitError: the grid, the scenario or the metric is invalid.
+        """
         return Sweep(self.scenario, self.grid, self.metric, seeds=self.seeds)

@@ -2,7 +2,7 @@
 
 An expression has names, numbers, quoted texts, `+ - * / // %`, comparisons, `a if b else c`, and the functions
 `choice(…)` (one of its arguments, drawn by the seed), `between(low, high)` (an integer, drawn by the seed), `min` and
-`max`. A text that is one expression alone becomes its value; elsewhere the value's text is filled in.
+`max`. A text that consists of one expression becomes its value; elsewhere the value's text replaces the expression.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ _COMPARED: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
 
 
 def filled(text: str, names: Mapping[str, Any], draw: random.Random, where: str) -> Any:
-    """A text with its expressions evaluated.
+    """Return a text with its expressions evaluated.
 
     Args:
-        names: what expressions may name.
-        draw: the source of `choice` and `between`.
-        where: the text stands, for errors.
+        text: the text; its value has the expression's type if the text consists of one expression.
+        names: values by name that expressions may use.
+        draw: random source of `choice` and `between`.
+        where: position of the text in the scenario, for errors.
 
     Raises:
-        KitError: an expression that is none, or that names what there is not.
+        KitError: an expression is invalid, or uses an unknown name.
     """
     if "${" not in text:
         return text

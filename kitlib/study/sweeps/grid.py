@@ -1,7 +1,7 @@
 """The points of a sweep: every combination of the grid's values, and for each of them every seed.
 
-A point is plain data (what JSON can hold), so that any process, machine or file can carry it. Its key, the same text
-everywhere, says which points are the same.
+A point is plain data (JSON types), so it can be sent to any process or machine and stored in a file. Its key is the
+same text everywhere and identifies it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
 
 
 def points(grid: Grid, seeds: int | Iterable[int] = ()) -> list[Point]:
-    """The points in order: the last parameter changes fastest, seeds fastest of all.
+    """Return the points in order: the last parameter changes fastest, and seeds faster than any parameter.
 
     Args:
-        grid: parameter -> its values, or the points themselves.
-        seeds: how many (0, 1, …), or which: each becomes the parameter `seed`.
+        grid: values by parameter, or the points themselves.
+        seeds: number of seeds, for the seeds 0, 1, …, or the seeds themselves; each becomes the parameter `seed`.
 
     Raises:
-        KitError: no point, a value that is no data, a parameter that has no list of values, the same point twice, or
-            more than MAX_POINTS.
+        KitError: there is no point, a value is not plain data, a parameter has no list of values, a point occurs twice,
+            or there are more than MAX_POINTS.
     """
     wanted = _seeds(seeds)
     if isinstance(grid, Mapping):
@@ -59,15 +59,15 @@ def points(grid: Grid, seeds: int | Iterable[int] = ()) -> list[Point]:
 
 
 def key(point: Mapping[str, Any]) -> str:
-    """A point's identity: its JSON with sorted names."""
+    """Return a point's identity: its JSON with sorted names."""
     return msgspec.json.encode(point, order="sorted").decode()
 
 
 def plain(value: Any, where: str) -> Any:
-    """A value as JSON gives it back: tuples become lists, numpy's scalars numbers.
+    """Return a value as JSON decodes it: tuples become lists, numpy scalars become numbers.
 
     Raises:
-        KitError: it is no such data, or a number that is not finite.
+        KitError: the value is not plain data, or is a number that is not finite.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise KitError(f"{where}: must be a finite number, got {value}")

@@ -1,4 +1,4 @@
-"""What can be measured of a scheduler's run, by name: pods that wait, nodes in use, skew, how full used nodes are."""
+"""Metrics of a scheduler's run, by name: pending pods, used nodes, skew, utilization of used nodes."""
 
 from __future__ import annotations
 
@@ -15,70 +15,70 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def pending(driver: Driver) -> int:
-    """Pods without a node."""
+    """Count the pods without a node."""
     return sum(1 for pod in driver.pods.values() if not pod.spec.node_name)
 
 
 def placed(driver: Driver) -> int:
-    """Pods with a node."""
+    """Count the pods with a node."""
     return sum(1 for pod in driver.pods.values() if pod.spec.node_name)
 
 
 def nodes_used(driver: Driver) -> int:
-    """Nodes with at least one pod."""
+    """Count the nodes with at least one pod."""
     return len(_by_node(driver))
 
 
 def nodes_free(driver: Driver) -> int:
-    """Nodes without a pod: those that an autoscaler may take away."""
+    """Count the nodes without a pod, which an autoscaler may remove."""
     return len(driver.scheduler.snapshot.nodes) - nodes_used(driver)
 
 
 def zone_skew(driver: Driver) -> int:
-    """The most pods in a zone less the fewest, over zones that have nodes."""
+    """Return the difference between the largest and the smallest number of pods in a zone, over zones with nodes."""
     return _skew(driver, ZONE)
 
 
 def zone_most(driver: Driver) -> int:
-    """The most pods in a zone: what is lost with it."""
+    """Return the largest number of pods in a zone: the loss if that zone fails."""
     counts = _counts(driver, ZONE)
     return max(counts.values()) if counts else 0
 
 
 def node_skew(driver: Driver) -> int:
-    """The most pods on a node less the fewest."""
+    """Return the difference between the largest and the smallest number of pods on a node."""
     return _skew(driver, HOSTNAME)
 
 
 def cpu_percent(driver: Driver) -> float:
-    """How full the nodes in use are: requested of allocatable CPU, in percent."""
+    """Return the requested share of allocatable CPU of the used nodes, in percent."""
     return _percent(driver, "cpu")
 
 
 def memory_percent(driver: Driver) -> float:
-    """How full the nodes in use are: requested of allocatable memory, in percent."""
+    """Return the requested share of allocatable memory of the used nodes, in percent."""
     return _percent(driver, "memory")
 
 
 def largest_free_cpu(driver: Driver) -> int:
-    """The largest CPU request that still fits on one node, in milli-CPU."""
+    """Return the largest CPU request that still fits on one node, in milli-CPU."""
     used = _by_node(driver)
     names = [node.name for node in driver.scheduler.snapshot.nodes]
     return max((_allocatable(driver, one, "cpu") - _requested(used.get(one, []), "cpu") for one in names), default=0)
 
 
 def victims(driver: Driver) -> int:
-    """Pods that had to leave for others."""
+    """Count the preempted pods."""
     return sum(1 for entry in driver.log if entry.reason == "Preempted")
 
 
 def failed_cycles(driver: Driver) -> int:
-    """Scheduling cycles that found no node: work that led to nothing."""
+    """Count the scheduling cycles that found no node."""
     return sum(1 for entry in driver.log if entry.reason == "FailedScheduling")
 
 
 def message(driver: Driver) -> str:
-    """What the scheduler says of the first pod that waits; "" = none waits."""
+    """Return the scheduler's message about the first waiting pod; "" = no pod waits."""
     waiting = next((key for key, pod in driver.pods.items() if not pod.spec.node_name), None)
     decision = driver.decisions.get(waiting) if waiting is not None else None
     return decision.message if decision is not None else ""
@@ -115,7 +115,7 @@ def _skew(driver: Driver, label: str) -> int:
 
 
 def _counts(driver: Driver, label: str) -> Counter[str]:
-    """Domain -> its pods, of all domains that have nodes."""
+    """Return the number of pods by domain, for all domains with nodes."""
     counts: Counter[str] = Counter()
     used = _by_node(driver)
     for node in driver.scheduler.snapshot.nodes:
@@ -134,7 +134,7 @@ def _percent(driver: Driver, resource: str) -> float:
 
 
 def _requested(pods: list[Pod], resource: str) -> int:
-    """Thousandths of the resource's unit."""
+    """Return the sum of the pods' requests, in thousandths of the resource's unit."""
     return sum(amount.milli_value() for pod in pods if (amount := pod_requests(pod).get(resource)) is not None)
 
 

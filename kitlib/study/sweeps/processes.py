@@ -1,7 +1,7 @@
-"""A sweep in worker processes of this machine: a thread for each, which hands it chunks and takes the rows.
+"""A sweep in worker processes of this machine; a thread for each process hands it chunks and receives the rows.
 
-Messages are lines of JSON (see `worker`); nothing is pickled, and a caller's main module is not run again. Where no
-process can be started (in a browser) `start` says so, and the sweep runs in the caller's own process.
+Messages are lines of JSON (see `worker`): nothing is pickled, and the caller's main module is not run again. On a
+platform without processes (a browser) `NoProcesses` is raised, and the sweep runs in the caller's own process.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from kitlib.study.sweeps.worker import Hello
 
 CHUNK_S, POLL_S = 0.1, 0.1
 WORTH_S = 0.5
-"""Seconds of work that must wait before a further process is started, where nobody said how many."""
+"""Seconds of remaining work above which more processes are started, if the caller did not choose their number."""
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from kitlib.study.sweeps.worker import main; main()"
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def processors() -> int:
-    """Processors that this process may use: those that it is bound to, and the CPU quota of its cgroup."""
+    """Return the number of processors that this process may use, by its CPU affinity and its cgroup's quota."""
     bound = getattr(os, "sched_getaffinity", None)
     count = len(bound(0)) if bound is not None else os.cpu_count() or 1
     for quota, period in (_quota_v2(), _quota_v1()):
@@ -67,11 +67,11 @@ class Worker:
     """One worker process.
 
     Attributes:
-        deadline: when the chunk that it computes is late (monotonic seconds); 0 = it computes none.
-        late: it was ended for that.
+        deadline: monotonic time in seconds at which its chunk is late; 0 = it computes no chunk.
+        late: whether the process was killed for a late chunk.
 
     Raises:
-        NoProcesses: it cannot be started.
+        NoProcesses: the process cannot be started.
     """
 
     def __init__(self) -> None:
@@ -93,10 +93,10 @@ class Worker:
         self.pid = self._process.pid
 
     def begin(self, work: bytes) -> None:
-        """Tell it what to do.
+        """Send the work to the process.
 
         Raises:
-            KitError: it cannot do that.
+            KitError: the process cannot do the work.
         """
         answer = exchange(self._process, work)
         hello = decoder(Hello).decode(answer) if answer else Hello(error=f"a worker process {self.how()}")
@@ -104,8 +104,10 @@ class Worker:
             raise KitError(hello.error)
 
     def compute(self, chunk: Chunk, timeout: float | None) -> list[SweepRow] | None:
-        """The rows of a chunk; None = the process has ended."""
+        """Return the rows of a chunk; None = the process has ended."""
         if timeout is not None:
+            # A chunk of several points may take longer than one point: its points are retried alone, each with its own
+            # timeout, so this deadline needs no precision.
             whole = timeout if len(chunk.points) == 1 else timeout + 10 * CHUNK_S
             self.deadline = time.monotonic() + whole
         answer = exchange(self._process, msgspec.json.encode([point for _, point in chunk.points]))
@@ -113,7 +115,7 @@ class Worker:
         return decoder(list[SweepRow]).decode(answer) if answer else None
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process and its group at once."""
         with suppress(OSError):
             if self._process.poll() is None and hasattr(os, "killpg"):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -121,7 +123,7 @@ class Worker:
                 self._process.kill()
 
     def how(self) -> str:
-        """How it has ended, in words."""
+        """Return a description of the process's end."""
         code = self._process.wait()
         self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - 2000))
         last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
@@ -129,21 +131,21 @@ class Worker:
         return f"ended with signal {-code}" if code < 0 else f"ended with code {code}{words}"
 
     def close(self) -> None:
-        """End it and wait for it."""
+        """Kill the process and wait for its end."""
         self.kill()
         self._process.wait()
         close(self._process.stdin, self._process.stdout, self._said)
 
 
 class Processes:
-    """Workers on a sweep's points.
+    """The worker processes of a sweep.
 
     Args:
-        work: what they do.
+        work: the scenario and metrics.
         points: (number, point).
-        workers: how many.
-        at_once: start all of them now, not only when there is enough to do.
-        timeout: seconds that a point may take; None = no limit.
+        workers: maximum number of processes.
+        at_once: whether all processes start at once; otherwise more than one start only if enough work remains.
+        timeout: maximum seconds for a point; None = no limit.
     """
 
     def __init__(
@@ -159,10 +161,13 @@ class Processes:
         self._stopping = False
 
     def __iter__(self) -> Iterator[list[tuple[int, SweepRow]]]:
-        """Rows as they come; an empty list from time to time, so that the caller can look around.
+        """Yield rows as they arrive, and an empty list after each `POLL_S` without any.
+
+        The empty lists let the caller check for cancellation.
 
         Raises:
-            NoProcesses, KitError: as of `Worker`.
+            NoProcesses: a process or thread cannot be started.
+            KitError: a worker cannot do the work.
         """
         try:
             self._start_threads(self._count if self._at_once else 1)
@@ -185,7 +190,7 @@ class Processes:
             self._stop()
 
     def pids(self) -> list[int]:
-        """Process ids of the workers that run."""
+        """Return the process ids of the running workers."""
         with self._changed:
             return [worker.pid for worker in self._workers]
 
@@ -212,6 +217,8 @@ class Processes:
                     worker = None
                     continue
                 with self._changed:
+                    # Under one lock: `__iter__` ends once the chunks are finished and the queue is empty, so a chunk
+                    # must not count as done before its rows are in the queue.
                     self._chunks.done(chunk, time.monotonic() - began)
                     self._found.put(chunk.rows(rows))
                     self._changed.notify_all()
@@ -224,7 +231,7 @@ class Processes:
                 self._forget(worker)
 
     def _next(self) -> Chunk | None:
-        """The next chunk; waits while what others compute may come back."""
+        """Return the next chunk; waits while failed chunks of other workers may come back."""
         with self._changed:
             while not self._stopping:
                 chunk = self._chunks.take()
@@ -236,6 +243,8 @@ class Processes:
             return None
 
     def _new_worker(self) -> Worker:
+        # The process starts outside the lock. `_stop` may have run meanwhile, and it kills only the workers that it
+        # finds in the list.
         worker = Worker()
         with self._changed:
             self._workers.append(worker)

@@ -1,8 +1,8 @@
-"""A sweep's results file: a line that says what was computed, then a line a row, so that a kill loses little.
+"""A sweep's results file: a header that identifies the sweep, then a line for each row, so that a kill loses little.
 
-The file is data (JSON Lines, checked against a schema). A sweep that finds its own file reads the rows that are there
-and computes the others; of two rows of the same point the later one counts. Another scenario, metric or version of
-kitlib is refused, and so is a second process that writes at the same time.
+The file is data (JSON Lines, checked against a schema). A sweep that finds its own file reads the existing rows and
+computes the others; of two rows of the same point the later one counts. A file of another scenario, metric or version
+of kitlib is rejected, and so is a second process that writes at the same time.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MAX_LINE = 16 << 20
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """What was computed, by what.
+    """The identity of a sweep: what was computed, and with which version.
 
     Attributes:
-        format: of the results file.
-        kitlib: version.
-        scenario: its name.
-        scenario_hash: SHA-256 of its data, or of its functions' names and sources, and of the metrics'.
-        metrics: columns.
-        release: that decides where the grid has no `release`.
-        began: time (UTC) when the sweep began first.
+        format: version of the file's format.
+        kitlib: version of kitlib.
+        scenario: name of the scenario.
+        scenario_hash: SHA-256 of the scenario's data, or of its functions' names and sources, and of the metrics'.
+        metrics: names of the measured columns.
+        release: release of the scheduler, unless the grid has a parameter `release`.
+        began: time (UTC) of the sweep's first start.
     """
 
     format: int = FORMAT
@@ -51,15 +51,15 @@ class SweepRecord:
     """A results file that is open for writing.
 
     Args:
-        path: made where it is missing.
-        provenance: of this sweep.
+        path: path of the file; it is created if missing.
+        provenance: provenance of this sweep.
 
     Attributes:
-        rows: key of a point -> the row that the file has.
-        provenance: with the time when the sweep began first.
+        rows: the file's row by key of the point.
+        provenance: the provenance with the time of the sweep's first start.
 
     Raises:
-        KitError: it cannot be read or written, is no results file, is another sweep's, or is in use.
+        KitError: the file cannot be read or written, is no results file, belongs to another sweep, or is in use.
     """
 
     def __init__(self, path: Path, provenance: Provenance) -> None:
@@ -76,15 +76,15 @@ class SweepRecord:
             raise
 
     def append(self, rows: Iterable[SweepRow]) -> None:
-        """Write rows behind the others.
+        """Append rows to the file.
 
         Raises:
-            KitError: they cannot be written; the file is as it was before.
+            KitError: the rows cannot be written; the file is unchanged then.
         """
         self._write(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
     def close(self) -> None:
-        """Others may write from now on."""
+        """Close the file and release its lock."""
         self._file.close()
 
     def _read(self, provenance: Provenance) -> Provenance:
@@ -93,6 +93,8 @@ class SweepRecord:
         whole = content[: content.rfind(b"\n") + 1]
         lines = whole.splitlines()
         if not lines:
+            # A file without a complete line is a header that a killed process was writing, or another kind of file,
+            # which must not be overwritten.
             if content and not msgspec.json.encode(provenance).startswith(content[:10]):
                 raise KitError(f"{self.path}: not the results file of a sweep")
             self._file.truncate(0)
@@ -128,9 +130,9 @@ class SweepRecord:
 
 
 def read(path: Path) -> tuple[Provenance, list[SweepRow]]:
-    """Return what a results file holds: its header, and the last row of each point, in the file's order.
+    """Return a results file's header and the last row of each point, in the file's order.
 
-    Another version of kitlib may have computed it: nothing is continued here.
+    The file may be of another version of kitlib: it is only read, not continued.
 
     Raises:
         KitError: it cannot be read, or is no results file.
@@ -146,7 +148,11 @@ def read(path: Path) -> tuple[Provenance, list[SweepRow]]:
 
 
 def _provenance(line: bytes, path: Path) -> Provenance:
-    """The header of a file of any version. Raises: KitError."""
+    """Return the header of a file of any version.
+
+    Raises:
+        KitError: the line is not the header of a results file.
+    """
     check_format(line, FORMAT, str(path))
     try:
         return decoder(Provenance).decode(line)
@@ -155,7 +161,11 @@ def _provenance(line: bytes, path: Path) -> Provenance:
 
 
 def _rows(lines: list[bytes], path: Path) -> dict[str, SweepRow]:
-    """Key of a point -> its last row, of the lines behind the header. Raises: KitError."""
+    """Return the last row of each point, by the point's key.
+
+    Raises:
+        KitError: a line is too long or not a row.
+    """
     reads, found = decoder(SweepRow), dict[str, SweepRow]()
     for number, line in enumerate(lines[1:], start=2):
         if len(line) > MAX_LINE:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Results:
-    """What a sweep found.
+    """The results of a sweep.
 
     Attributes:
-        rows: in the grid's order; those that are there, where it was cancelled.
-        total: points of the grid.
-        provenance: what was computed, by what.
-        note: why it ran in one process although more were there; "" = nothing to say.
+        rows: the rows in the grid's order; after a cancellation, those that were computed.
+        total: number of points of the grid.
+        provenance: what was computed, and with which version.
+        note: why the sweep ran in one process although several were possible; "" = no note.
     """
 
     rows: Sequence[SweepRow]
@@ -36,36 +36,36 @@ class Results:
 
     @classmethod
     def read(cls, file: str | Path) -> Results:
-        """Return what a results file holds, also one that another version of kitlib wrote.
+        """Return the contents of a results file, also of another version of kitlib.
 
         Raises:
-            KitError: it cannot be read, or is no results file.
+            KitError: the file cannot be read, or is no results file.
         """
         provenance, rows = record.read(Path(file))
         return cls(rows, len(rows), provenance)
 
     @property
     def complete(self) -> bool:
-        """Whether every point has its row."""
+        """Whether every point has a row."""
         return len(self.rows) == self.total
 
     @property
     def errors(self) -> list[SweepRow]:
-        """Rows of points that ended in an error."""
+        """The rows of points that ended in an error."""
         return [row for row in self.rows if row.error]
 
     @property
     def parameters(self) -> list[str]:
-        """Names of the grid's parameters, in order."""
+        """The names of the grid's parameters, in order."""
         return list(dict.fromkeys(name for row in self.rows for name in row.point))
 
     @property
     def columns(self) -> list[str]:
-        """Names of the measured values, in order."""
+        """The names of the measured values, in order."""
         return list(dict.fromkeys(name for row in self.rows for name in row.values))
 
     def table(self) -> list[dict[str, Any]]:
-        """A flat mapping a row: parameters, measured values (None where there is an error), the error."""
+        """Return a flat mapping for each row: parameters, measured values (None after an error), the error."""
         columns, parameters = self.columns, self.parameters
         return [
             {
@@ -77,18 +77,18 @@ class Results:
         ]
 
     def mean(self, column: str, *by: str) -> dict[Any, float]:
-        """The mean of a measured number for each value (or tuple of values) of parameters; errors are left out.
+        """Return the mean of a measured number for each value, or tuple of values, of parameters; errors are left out.
 
         Raises:
-            KitError: there is no such column or parameter, or it holds no numbers.
+            KitError: a column or parameter is unknown, or the column does not hold numbers.
         """
         return {place: fmean(found) for place, found in self._grouped(column, by)}
 
     def share(self, column: str, *by: str) -> dict[Any, dict[Any, float]]:
-        """How often each measured value came, from 0 to 1, for each value of parameters; errors are left out.
+        """Return the frequency of each measured value, 0 to 1, for each value of parameters; errors are left out.
 
         Raises:
-            KitError: there is no such column or parameter.
+            KitError: a column or parameter is unknown.
         """
         made: dict[Any, dict[Any, float]] = {}
         for place, found in self._grouped(column, by, numbers=False):
@@ -96,9 +96,10 @@ class Results:
         return made
 
     def frame(self) -> pd.DataFrame:
-        """A pandas frame, a line a row: parameters, release and seed, measured values, error, seconds, provenance.
+        """Return a pandas frame with a row for each point.
 
-        The whole provenance is in its `attrs` too.
+        Its columns are parameters, release and seed, measured values, error, seconds and provenance. The whole
+        provenance is in its `attrs`.
         """
         import msgspec
         import pandas as pd

@@ -1,4 +1,4 @@
-"""What a sweep computes at one point, and how far it is."""
+"""The result of a sweep at one point, and the progress of a sweep."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import msgspec
 
 
 class SweepRow(msgspec.Struct, frozen=True):
-    """One point and what came out.
+    """One point and its result.
 
     Attributes:
-        point: parameter -> value, the seed among them.
-        values: column -> value of the metric; empty where there is an error.
-        error: type and text of what was raised, or how the worker process ended; "" = none.
-        seconds: that it took.
+        point: value by parameter, including the seed.
+        values: measured value by column; empty after an error.
+        error: type and message of the exception, or how the worker process ended; "" = none.
+        seconds: duration in seconds.
     """
 
     point: dict[str, Any]
@@ -26,13 +26,14 @@ class SweepRow(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Attributes:
-        done, total: points, those read from a results file among the done ones.
-        errors: points that ended in an error.
-        seconds: since it began.
-        left: estimated seconds to the end; None while nothing is known.
+        done: number of finished points, including those read from a results file.
+        total: number of points.
+        errors: number of points that ended in an error.
+        seconds: seconds since the start.
+        left: estimated seconds to the end; None before the first new row.
     """
 
     done: int

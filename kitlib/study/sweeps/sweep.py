@@ -3,8 +3,8 @@
     found = sweep("mymodule:pending_pods", {"max_skew": [1, 2, 5], "zones": [2, 3]}, seeds=20)
     found.frame()
 
-The same points have the same rows wherever they are computed. Rows can be kept in a file, from which a sweep goes on
-after it was cancelled or killed.
+The same points have the same rows wherever they are computed. Rows can be stored in a file, from which a sweep
+continues after it was cancelled or killed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Found = Generator[list[tuple[int, SweepRow]]]
 
 
 class Cancel(Protocol):
-    """Says that a sweep is to end: a `threading.Event`, or what is like it."""
+    """A request to end a sweep: a `threading.Event` or a similar object."""
 
     def is_set(self) -> bool:
-        """Whether to end now."""
+        """Return whether to end now."""
         ...
 
 
@@ -54,28 +54,29 @@ def sweep(
 ) -> Results:
     """Compute a scenario at every point of a grid.
 
-    An error at one point is a row with that error. A worker that ends in between is replaced and what it had is
-    computed again; a point at which workers end three times is a row that says so.
+    An error at one point becomes a row with that error. A worker that ends is replaced and its points are computed
+    again; a point at which three workers ended becomes a row with that error.
 
     Args:
         scenario: a function that can be imported (itself or `module:function`), called with the point's parameters by
             name; or data with parameters, see `kitlib.study.sweeps.template`.
-        grid: parameter -> list of values, or a list of points.
-        metric: what is measured: a function of what the scenario returns, or a name of
-            `kitlib.study.sweeps.metrics.METRICS` (for data), several of them, or column -> metric. None = what the
-            function returns (a mapping has a column a key), and `pending` for data.
-        seeds: how many (0, 1, …) or which: each point is computed with each as its parameter `seed`.
-        workers: processes; None = as many as there are processors and work for them, 0 = none, in this process.
-        client: a `distributed.Client`, or a Dask scheduler's address, instead of processes.
-        file: where rows are kept as they come; rows that it has already are not computed again.
-        retry_errors: compute points again whose row in the file is an error.
-        timeout: seconds that a point may take in a process; None = no limit.
-        progress: called with a `SweepProgress` as rows come; True prints a line.
-        cancel: ends the sweep when it is set; the rows that are there are returned.
+        grid: list of values by parameter, or a list of points.
+        metric: the measured values: a function of the scenario's result, or a name of
+            `kitlib.study.sweeps.metrics.METRICS` (for data), several of them, or metric by column. None = the result
+            itself (a mapping has a column for each key), or `pending` for data.
+        seeds: number of seeds, for the seeds 0, 1, …, or the seeds themselves; each point is computed with each seed as
+            its parameter `seed`.
+        workers: number of processes; None = as many as processors and work allow, 0 = compute in this process.
+        client: a `distributed.Client`, or a Dask scheduler's address, to use instead of processes.
+        file: path of a results file for the rows; rows that it has already are not computed again.
+        retry_errors: whether points whose row in the file is an error are computed again.
+        timeout: maximum seconds for a point in a process; None = no limit.
+        progress: function that is called with a `SweepProgress` as rows arrive; True prints a line.
+        cancel: request to end the sweep; the rows that were computed are returned.
 
     Raises:
-        KitError: the grid, the scenario, the metric or the file do not fit; nothing has been computed then.
-        KeyboardInterrupt: all processes have ended; a file has the rows that were there.
+        KitError: the grid, the scenario, the metric or the file is invalid; nothing has been computed then.
+        KeyboardInterrupt: all processes have ended; the file has the rows that were computed.
     """
     run = Sweep(scenario, grid, metric, seeds=seeds)
     return run.run(
@@ -90,17 +91,17 @@ def sweep(
 
 
 class Sweep:
-    """A sweep that can be run, interrupted and run again: rows that are there are not computed twice.
+    """A sweep that can be run, interrupted and run again: existing rows are not computed twice.
 
     Args:
-        scenario, grid, metric, seeds: as of `sweep`.
+        scenario, grid, metric, seeds: arguments of `sweep`.
 
     Attributes:
-        points: in order.
-        provenance: of its rows.
+        points: the points, in order.
+        provenance: provenance of the rows.
 
     Raises:
-        KitError: as of `sweep`.
+        KitError: the grid, the scenario or the metric is invalid.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Sweep:
         progress: Callable[[SweepProgress], Any] | bool = False,
         cancel: Cancel | None = None,
     ) -> Results:
-        """Compute the points that have no row; arguments and errors as of `sweep`."""
+        """Compute the points that have no row; arguments and errors are those of `sweep`."""
         _check(workers, client, timeout)
         record = SweepRecord(Path(file), self.provenance) if file is not None else None
         try:
@@ -185,7 +186,7 @@ class Sweep:
             executor.close()
 
     def _executor(self, left: Sequence[Numbered], workers: int | None, client: Any, timeout: float | None) -> Found:
-        """What computes the points; a note says why it is this process although there could be others."""
+        """Return the generator that computes the points; a note says why it is this process if others were possible."""
         if client is not None:
             return _on_dask(self._task, left, client)
         if workers == 0:
@@ -203,7 +204,7 @@ class Sweep:
         return _here(self._task, left)
 
     def _in_processes(self, left: Sequence[Numbered], workers: int | None, timeout: float | None) -> Found:
-        """Rows from processes; from this one where none can be started and nobody asked for them."""
+        """Yield rows from processes, or from this process if none can be started and the caller requested none."""
         assert self._task.work is not None
         try:
             from kitlib.study.sweeps.processes import Processes, processors
@@ -239,10 +240,10 @@ def _on_dask(task: Task, points: Sequence[Numbered], client: Any) -> Found:
 
 
 def _release(scenario: Scenario, points: Sequence[Point]) -> str:
-    """The release that decides where the grid names none.
+    """Return the release of points that name none.
 
     Raises:
-        KitError: a release that there is not.
+        KitError: a point names an unknown release.
     """
     for name in {str(point[RELEASE]) for point in points if RELEASE in point}:
         Release(name)
@@ -270,7 +271,7 @@ def _shown(progress: Callable[[SweepProgress], Any] | bool) -> Callable[[SweepPr
 
 
 class _Line:
-    """A line that is written over as rows come: on standard error in a terminal, else on standard output."""
+    """A progress line that is overwritten as rows arrive: on standard error in a terminal, else on standard output."""
 
     def __init__(self) -> None:
         self._out = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else sys.stdout

@@ -1,8 +1,8 @@
-"""What a sweep does at each point: a scenario and its metrics, as names and data that any process can take.
+"""The work of a sweep at each point: a scenario and its metrics, as names and data that any process can import.
 
 A scenario is a function that can be imported (`module:function`), called with the point's parameters by name, or data
-(see `template`). A metric reads what came out: a name of `metrics.METRICS`, or a function that can be imported. What
-cannot be imported elsewhere (a function of a notebook's cell) runs in this process, or on Dask, which carries it along.
+(see `template`). A metric reads the scenario's result: a name of `metrics.METRICS`, or a function that can be imported.
+A function that other processes cannot import (of a notebook's cell) runs in this process, or on Dask, which pickles it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Work(msgspec.Struct, frozen=True):
 
     Attributes:
         scenario: `module:function`, or the data of a template.
-        metrics: (column, metric): a name of METRICS or `module:function`; column "" = the metric's own columns.
+        metrics: (column, metric); a metric is a name of METRICS or `module:function`, column "" = its own columns.
     """
 
     scenario: str | dict[str, Any]
@@ -47,15 +47,15 @@ class Task:
     """A scenario and its metrics, checked.
 
     Args:
-        scenario, metric: as of `sweep`.
+        scenario, metric: arguments of `sweep`.
 
     Attributes:
-        name: of the scenario, for people.
-        work: the same as data; None where a function cannot be imported by another process.
+        name: name of the scenario, for readers.
+        work: the task as data; None if another process cannot import a function.
         why_local: why `work` is None.
 
     Raises:
-        KitError: there is no such function or metric, or the data is none.
+        KitError: a function or metric is unknown, or the data is invalid.
     """
 
     def __init__(self, scenario: Scenario, metric: Metric = None) -> None:
@@ -79,23 +79,27 @@ class Task:
 
     @classmethod
     def of(cls, work: Work) -> Task:
-        """The task that its data stands for."""
+        """Return the task of encoded work."""
         made = cls(work.scenario)
         made._metrics = [(column, _one_metric(one)) for column, one in work.metrics]
         return made
 
     def digest(self) -> str:
-        """SHA-256 of the scenario and its metrics: data as it is, functions by name and source."""
+        """Return the SHA-256 of the scenario and its metrics: data by its contents, functions by name and source."""
         parts: list[Any] = [self._template] if self._template is not None else [_source(self._function)]
         parts += [[column, _metric_name(one), _source(one)] for column, one in self._metrics]
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
     def metric_names(self) -> list[str]:
-        """Columns, or the metrics' names where they make their own columns."""
+        """Return the columns' names, or the metrics' names if they have their own columns."""
         return [column or _metric_name(one) for column, one in self._metrics]
 
     def check(self, point: Point) -> None:
-        """Raises: KitError, where the scenario's function does not take the point's parameters."""
+        """Check that the scenario's function accepts the point's parameters.
+
+        Raises:
+            KitError: it does not.
+        """
         if self._function is None:
             return
         try:
@@ -108,10 +112,10 @@ class Task:
             raise KitError(f"scenario {self.name}{signature}: {error}; the grid has {', '.join(point)}") from None
 
     def evaluate(self, point: Point) -> SweepRow:
-        """The row of a point; whatever is raised stands in it as its error.
+        """Return the row of a point; an exception becomes the row's error.
 
-        The global random generator of Python begins anew at every point, from the point's key: what came before, or
-        where it runs, changes nothing.
+        Python's global random generator is seeded from the point's key, so that a row depends neither on the points
+        before it nor on the process that computes it.
         """
         before, began = random.getstate(), time.perf_counter()
         random.seed(key(point))
@@ -146,15 +150,15 @@ class Task:
 
 @lru_cache(maxsize=8)
 def task_of(work: bytes) -> Task:
-    """The task that encoded data stands for, made once a process."""
+    """Return the task of encoded work; it is created once a process."""
     return Task.of(decoder(Work).decode(work))
 
 
 def imported(name: str, where: str) -> Callable[..., Any]:
-    """The function `module:function`.
+    """Return the function `module:function`.
 
     Raises:
-        KitError: there is none.
+        KitError: the module or function cannot be imported.
     """
     module, _, path = name.partition(":")
     if not module or not path:
@@ -174,7 +178,7 @@ def imported(name: str, where: str) -> Callable[..., Any]:
 
 
 def reference(function: Callable[..., Any]) -> str:
-    """A function's name as `imported` takes it."""
+    """Return a function's name in the form that `imported` reads."""
     module = getattr(function, "__module__", "") or "?"
     return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
@@ -214,7 +218,7 @@ def _column(metric: Callable[[Any], Any]) -> str:
 
 
 def _not_importable(function: Callable[..., Any]) -> str:
-    """Why another process cannot import a function; "" = it can."""
+    """Return why another process cannot import a function; "" = it can."""
     name = reference(function)
     if getattr(function, "__module__", "") in ("", None, "__main__"):
         return f"{name.partition(':')[2]} is defined in this notebook or script, not in a module"

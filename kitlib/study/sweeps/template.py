@@ -4,10 +4,10 @@
      "pods": [{"count": 12, "name": "web-${i}", "cpu": 1, "labels": {"app": "web"}}],
      "release": "${release}"}
 
-An entry of a list with `count` stands for that many; `i` counts them from 0. Beside the scenario's fields there are
-`release`, `profile` (one of a KubeSchedulerConfiguration), `seconds` (of virtual time after the first try) and `order`
-(`given`, or `shuffled` by the seed: in which order pods come). What comes out of a run is its `Driver`,
-which `metrics` reads.
+A list entry with `count` is repeated that many times; `i` numbers the copies from 0. Beside the scenario's fields there
+are `release`, `profile` (a profile of a KubeSchedulerConfiguration), `seconds` (virtual time after the first attempts)
+and `order` (the order of pods: `given`, or `shuffled` by the seed). The result of a run is its `Driver`, which
+`metrics` reads.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _SETTINGS = (RELEASE, "profile", "seconds", "order")
 def run(data: Mapping[str, Any], point: Mapping[str, Any]) -> Driver:
     """Schedule the scenario's waiting pods at one point of a sweep.
 
-    A `seed` also draws which of equally good nodes a pod gets, as kube-scheduler does; without one it is the first.
-    A `release` decides where the data does not name one.
+    A parameter `seed` also chooses at random among nodes of equal score, as kube-scheduler does; without it the first
+    one is chosen. A parameter `release` applies if the data names no release.
 
     Raises:
-        KitError: the data does not fit.
+        KitError: the data is invalid.
     """
     draw = random.Random(f"{point.get(SEED, 0)}")
     made = _made(data, dict(point), draw, "scenario")
@@ -82,7 +82,7 @@ def _key(name: Any, names: dict[str, Any], draw: random.Random, where: str) -> s
 
 
 def _entries(one: Any, names: dict[str, Any], draw: random.Random, where: str, depth: int) -> list[Any]:
-    """A list's entry, or as many as its `count` says."""
+    """Return a list entry, repeated as its `count` says."""
     if not isinstance(one, Mapping) or "count" not in one:
         return [_made(one, names, draw, where, depth)]
     count = _made(one["count"], names, draw, f"{where}.count")

@@ -1,8 +1,8 @@
-"""A worker process of a sweep: reads chunks of points from standard input, writes their rows to standard output.
+"""A worker process of a sweep: it reads chunks of points from standard input and writes their rows to standard output.
 
-One line is one message, JSON. The first line in is the work, the first line out says that it could be made, or why not.
-The process ends with its parent: a thread reads the input, and its end is the end of the process and of what it has
-started, in the middle of a point too.
+A message is one line of JSON. The first line of input is the work; the first line of output says whether it can be
+done. The process ends with its parent: a thread reads the input, and at its end kills the process and its children,
+even in the middle of a point.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from kitlib.study.sweeps.row import SweepRow
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """A worker's first answer: its kit's version, or why it cannot work."""
+    """A worker's first answer: its version of kitlib, or why it cannot work."""
 
     kitlib: str = ""
     error: str = ""
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     with os.fdopen(os.dup(1), "wb", buffering=0) as out:
-        os.dup2(2, 1)  # what a scenario prints is no message
+        os.dup2(2, 1)  # what a scenario prints goes to standard error: standard output carries messages
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
         _answer(lines, out)
