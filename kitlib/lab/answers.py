@@ -47,13 +47,13 @@ Action = Callable[[Any], None]
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """One answer that must not pass.
+    """An answer that must not pass.
 
     Attributes:
-        tries: what the learner thought, a sentence.
-        says: words of the message that it gets.
-        act: does it to a cluster.
-        real: whether it is tried on real nodes too.
+        tries: the learner's misconception, one sentence.
+        says: words that the failing check's message contains.
+        act: applies the answer to a cluster.
+        real: whether the answer is tried on real nodes too.
     """
 
     tries: str
@@ -68,8 +68,8 @@ class Answers:
 
     Attributes:
         reference: the lab's own solution.
-        right: sentence -> another one that passes.
-        wrong: what does not.
+        right: sentence -> an alternative answer that passes.
+        wrong: the answers that must fail.
     """
 
     reference: Action
@@ -81,13 +81,13 @@ class Answers:
         """Read answers.yaml.
 
         Args:
-            text: with the variant's values filled in.
-            name: of the file, for messages.
-            setup: the manifests of the start.
-            docker: the answers for real nodes.
+            text: the content of answers.yaml, with the variant's values filled in.
+            name: the file's name, for messages.
+            setup: the manifests of the start, YAML.
+            docker: whether to read the answers for real nodes.
 
         Raises:
-            KitError: it has another shape.
+            KitError: the text does not have the documented shape.
         """
         data = load_data(text, name)
         try:
@@ -106,7 +106,7 @@ class Answers:
 
 
 def _manifests(text: str) -> dict[str, dict[str, Any]]:
-    """`KIND NAME` -> manifest."""
+    """Return the manifests of a YAML text by `KIND NAME`."""
     found = {}
     for document in text.split("\n---"):
         data = load_data(document) if document.strip() else None
@@ -172,7 +172,7 @@ def _change(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
 
 
 def _write(cluster: Any, step: dict[str, Any]) -> None:
-    """A cgroup file by hand: the pod's own, or one of its containers'."""
+    """Write a cgroup file of a pod, or of one of its containers, directly."""
     pod = cluster.get("Pod", step["write"])
     node = cluster.node(pod.spec.node_name)
     tree = node.tree()

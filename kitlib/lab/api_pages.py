@@ -1,4 +1,4 @@
-"""Pages about the public interface, one for each module, made from docstrings and signatures by pdoc.
+"""Generates pages about the public interface with pdoc, one for each module, from docstrings and signatures.
 
 Upstream names are in the docstrings' `Source:` lines, so the pages' search finds a rule by its Kubernetes name too.
 """
@@ -20,7 +20,7 @@ PACKAGES = (
 
 
 def build_api_pages(folder: Path) -> int:
-    """Write the pages into a folder; how many there are.
+    """Write the pages into a folder and return their number.
 
     Raises:
         KitError: pdoc is not installed, or it fails.

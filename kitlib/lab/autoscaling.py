@@ -1,4 +1,4 @@
-"""Two autoscalers on one resource: the vertical one sets the request that the horizontal one divides by."""
+"""Two autoscalers on one resource: the vertical one sets the request by which the horizontal one divides."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SAMPLES = 60
 def both_autoscalers(
     load: float, *, request: float, replicas: int, target: int, most: int = 10, rounds: int = 8
 ) -> list[dict[str, Any]]:
-    """What a horizontal and a vertical autoscaler make of a load that the replicas share, round by round.
+    """Simulate a horizontal and a vertical autoscaler that act on the same load, round by round.
 
     Args:
         load: milli-CPU that all replicas use together.
-        request: milli-CPU of one at first.
-        replicas: at first.
-        target: percent of the request, of the horizontal autoscaler.
-        most: its maxReplicas.
-        rounds: how often both act: first the horizontal one, then the vertical one.
+        request: initial request of each replica, milli-CPU.
+        replicas: initial number of replicas.
+        target: target utilization of the horizontal autoscaler, percent of the request.
+        most: maxReplicas of the horizontal autoscaler.
+        rounds: number of rounds; in each the horizontal autoscaler acts first, then the vertical one.
 
     Returns:
         Rows of `round`, `replicas`, `each uses`, `request` (milli-CPU) and `percent`, as each round begins.
@@ -51,7 +51,7 @@ def both_autoscalers(
 
 
 def _ready(number: int, request: float) -> Pod:
-    """A pod that has been ready for a long time."""
+    """Return a pod that has been ready for a year, so that the autoscaler counts its usage."""
     made: Pod = from_dict(pod(f"web-{number}", cpu=f"{round(request)}m"))
     made.status.phase = "Running"
     made.status.start_time = EPOCH.replace(year=EPOCH.year - 1)

@@ -1,4 +1,4 @@
-"""The badge that opens a published checkout on Binder: its address follows from where the checkout came from."""
+"""The badge that opens a published checkout on Binder; its address is derived from a git remote of the checkout."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _REMOTE = re.compile(r"(?:\w+://)?(?:[^@/]+@)?(?P<host>[^/:]+)(?::\d+/|[:/])(?P<
 
 
 def binder_badge(checkout: Path, remote: str = "origin") -> str:
-    """The badge in Markdown, for the repository that a git remote of the checkout names.
+    """Return the badge in Markdown for the repository that a git remote of the checkout names.
 
     Raises:
-        KitError: there is no such remote, or Binder does not know its host.
+        KitError: the remote does not exist, or Binder does not support its host.
     """
     command = ["git", "-C", str(checkout), "remote", "get-url", remote]
     try:
@@ -33,7 +33,7 @@ def binder_badge(checkout: Path, remote: str = "origin") -> str:
 
 
 def badge_of(address: str) -> str:
-    """The badge for the address of a repository, `https://github.com/owner/name` or `git@github.com:owner/name.git`."""
+    """Return the badge for `https://github.com/owner/name` or `git@github.com:owner/name.git`."""
     found = _REMOTE.match(address)
     provider = HOSTS.get(found["host"].lower()) if found else None
     if found is None or provider is None or "/" not in found["path"]:

@@ -1,4 +1,4 @@
-"""`kitlib bundle`: one archive for a room without internet: wheels of the kit and what it needs, the course, the image.
+"""`kitlib bundle`: one archive for a room without internet: wheels of the kit and its dependencies, course, image.
 
 The archive holds `install.py`, which needs nothing but Python: it makes a virtual environment from the wheels alone (no
 index is used) and prints how to start. Packages are resolved for the first patch release of each Python version
@@ -111,13 +111,13 @@ PLATFORMS = {
 
 @dataclass(frozen=True)
 class Bundle:
-    """The files and wheels that were written.
+    """The archive that was written.
 
     Attributes:
         path: the archive.
         wheels: the number of wheels in it.
-        bytes: its size.
-        image: whether the node image is in it.
+        bytes: its size in bytes.
+        image: whether it contains the node image.
     """
 
     path: Path
@@ -134,11 +134,11 @@ def make_bundle(
     pythons: Sequence[str] = (),
     platforms: Sequence[str] = (),
 ) -> Bundle:
-    """Write the archive; nothing is left behind where something fails.
+    """Write the archive; if a step fails, no file remains.
 
     Args:
-        output: `course.tar.gz` or `course.tar`.
-        image: a saved node image (`kitlib image save`), put in as it is.
+        output: path of the archive, `course.tar.gz` or `course.tar`.
+        image: a saved node image (`kitlib image save`), which is added unchanged; None = no image.
         extras: the extras of the kit to collect packages for.
         pythons: Python versions such as `3.11`; empty = this one.
         platforms: names of `PLATFORMS`; empty = this machine's.
@@ -250,7 +250,7 @@ def _resolve(kit: Path, extras: tuple[str, ...], version: str, found: Platform) 
 
 
 def save_image(folder: Path) -> tuple[Path | None, str]:
-    """The node image of this machine's engine, saved into `folder`.
+    """Save the node image of this machine's engine into `folder`.
 
     Returns:
         The file and the engine, or None and why there is none.
@@ -271,7 +271,7 @@ def save_image(folder: Path) -> tuple[Path | None, str]:
 
 
 def own_wheel(folder: Path) -> Path:
-    """The kit's own wheel: built from the checkout, or packed again from what is installed. Raises: KitError."""
+    """Build the kit's own wheel from the checkout, or repack the installed files. Raises: KitError."""
     checkout = Path(__file__).resolve().parents[2]
     if is_checkout(checkout):
         run_pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(checkout))
@@ -280,7 +280,7 @@ def own_wheel(folder: Path) -> Path:
 
 
 def is_checkout(folder: Path) -> bool:
-    """Whether the kit's own project file stands there; other packages put theirs into site-packages by mistake."""
+    """Return whether the folder has the kit's own project file; some packages install theirs into site-packages."""
     try:
         project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8")).get("project")
     except (OSError, ValueError):
@@ -289,7 +289,7 @@ def is_checkout(folder: Path) -> bool:
 
 
 def _packed_again(folder: Path) -> Path:
-    """A wheel is a zip of the installed files with their RECORD, which the installation keeps."""
+    """Repack the installed files: a wheel is a zip archive of them with their RECORD, which the installation keeps."""
     installed = importlib.metadata.distribution("kitlib")
     wheel = folder / f"kitlib-{installed.version}-py3-none-any.whl"
     left_out = ("INSTALLER", "REQUESTED", "direct_url.json", "RECORD")
@@ -309,7 +309,7 @@ def _packed_again(folder: Path) -> Path:
 
 
 def run_pip(*arguments: str) -> None:
-    """Run this Python's pip, quietly. Raises: KitError, with its last words."""
+    """Run this Python's pip without output. Raises: KitError, with the last lines of pip's output."""
     command = [sys.executable, "-m", "pip", *arguments, "-q", "--disable-pip-version-check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

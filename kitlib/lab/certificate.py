@@ -34,18 +34,20 @@ _MARK = re.compile(r'<script type="application/json" id="kitlib-certificate">(.*
 
 
 class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a certificate says.
+    """The content of a certificate.
 
     Attributes:
-        name: of the learner.
-        lab, title: of the lab.
-        points, of: confirmed and possible.
+        name: the learner's name.
+        lab: the lab's name.
+        title: the lab's title.
+        points: confirmed points.
+        of: possible points.
         tasks: titles of the solved tasks.
-        seed: of the variant.
-        date: when it was confirmed, `2026-01-05`.
-        issuer: who confirmed it; "" = nobody yet.
-        earned_by: the hub's account in the progress file; "" = none; None = not noted (older certificates).
-        format: of the statement; 0 = written by kitlib 0.1.
+        seed: seed of the variant.
+        date: day of the confirmation, `2026-01-05`.
+        issuer: the instructor who confirmed the result; "" = not confirmed yet.
+        earned_by: the hub's account in the progress file; "" = none; None = not recorded (older certificates).
+        format: format of the statement; 0 = written by kitlib 0.1.
     """
 
     name: str
@@ -61,23 +63,27 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: int = 0
 
     def to_data(self) -> dict[str, Any]:
-        """Return the statement as plain data, as it was signed: older ones have no `earned_by`, and no format."""
+        """Return the statement as plain data, as it was signed.
+
+        Older statements have neither `earned_by` nor `format`: a field that the signer did not write would break their
+        signature.
+        """
         data: dict[str, Any] = msgspec.to_builtins(self)
         absent = {"earned_by"} if self.earned_by is None else set()
         absent |= set() if self.format else {"format"}
         return {name: value for name, value in data.items() if name not in absent}
 
     def to_bytes(self) -> bytes:
-        """What is signed: JSON with sorted keys."""
+        """Return the signed bytes: JSON with sorted keys."""
         return json.dumps(self.to_data(), sort_keys=True, ensure_ascii=False).encode()
 
 
 def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE) -> Statement:
-    """What a replay of a learner's progress file confirms.
+    """Replay the checks of a learner's progress file and return what the replay confirms.
 
     Raises:
-        KitError: the file cannot be read, two accounts wrote it, or not every task of the lab is confirmed with all its
-            points.
+        KitError: the file cannot be read, entries of two accounts are in it, or not every task of the lab is confirmed
+            with all its points.
     """
     definition = submissions.course_labs().get(lab)
     if definition is None:
@@ -122,12 +128,12 @@ def _short(title: str) -> str:
 
 
 def unsigned(name: str, lab: str, points: float, seed: int) -> str:
-    """The page of a learner whose lab is solved here; it says that nobody has confirmed it yet."""
+    """Return the page for a lab that is solved here; it says that it is not confirmed yet."""
     return page(_statement(name, lab, points, seed, ""))
 
 
 def sign(statement: Statement, key: str | Path) -> str:
-    """The signed page.
+    """Return the signed page.
 
     Raises:
         KitError: the key cannot be read.
@@ -136,10 +142,10 @@ def sign(statement: Statement, key: str | Path) -> str:
 
 
 def verify(file: str | Path, key: str | Path) -> Statement:
-    """What a signed page states, if the key signed it and no word of the page was changed.
+    """Return the statement of a signed page, if the key signed it and the page shows nothing else.
 
     Raises:
-        KitError: it is no certificate, is not signed by this key, or shows something else than it states.
+        KitError: the file is not a certificate, is not signed by this key, or shows something else than its statement.
     """
     try:
         text = Path(file).read_bytes()[:MAX_PAGE].decode()
@@ -161,7 +167,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
 
 
 def page(statement: Statement, signature: str = "") -> str:
-    """The page: a picture to print, and the statement with its signature for verification."""
+    """Return the page: a picture to print, and the statement with its signature for verification."""
     data = json.dumps(
         {"statement": statement.to_data(), "signature": signature}, sort_keys=True, ensure_ascii=False
     ).replace("</", "<\\/")
@@ -174,7 +180,7 @@ def page(statement: Statement, signature: str = "") -> str:
 
 
 def picture(statement: Statement, signature: str = "") -> str:
-    """The certificate as SVG."""
+    """Return the certificate as SVG."""
     said: list[tuple[int, int, str, str]] = [
         (90, 22, "#555", "How Kubernetes enforces resources and how its scheduler decides"),
         (150, 44, "#111", statement.name),

@@ -1,7 +1,7 @@
 """The map and cheat sheet on one printed page: field → file → who enforces it → what you see.
 
-The values are those of one example pod on one example node, read back from simulated nodes of both cgroup versions when
-the page is made: what is printed is what the kit computes.
+The values belong to one example pod on one example node. They are read from simulated nodes of both cgroup versions
+when the page is made.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ class CheatSheetRow:
     """One line of the sheet.
 
     Attributes:
-        field: of the manifest or of the kubelet's configuration.
-        v2, v1: the file and the value of the example, by cgroup version; "" = none.
-        who: enforces it.
-        see: what shows that it is enforced.
+        field: field of the manifest or of the kubelet's configuration.
+        v2: cgroup v2 file with the example's value; "" = none.
+        v1: cgroup v1 file with the example's value; "" = none.
+        who: the component that enforces the field.
+        see: the effect by which the enforcement is recognized.
     """
 
     field: str
@@ -56,7 +57,7 @@ class CheatSheetRow:
 
 
 def rows() -> list[CheatSheetRow]:
-    """The lines, with the values of the example computed now."""
+    """Return the rows, with the example's values read from simulated nodes."""
     new, old = _Example(2), _Example(1)
     return [
         CheatSheetRow(
@@ -180,12 +181,12 @@ class _Example:
         self.allocatable = str(cluster.nodes[0].status.allocatable["memory"])
 
     def of(self, kind: str, file: str) -> str:
-        """The value of a file of the example's cgroup of that kind."""
+        """Return the value of a file in the example's cgroup of the given kind."""
         return str(self._found[kind][file].value)
 
 
 def page() -> str:
-    """The sheet as a page for A4 landscape."""
+    """Return the sheet as a page for A4 landscape."""
     steps = "".join(_box(number, *step) for number, step in enumerate(STEPS))
     lines = "".join(
         "<tr>" + "".join(f"<td>{html.escape(one)}</td>" for one in (r.field, r.v2, r.v1, r.who, r.see)) + "</tr>"
@@ -233,5 +234,5 @@ def _quoted() -> str:
 
 
 def show() -> CheatSheet:
-    """The sheet, for the last line of a cell."""
+    """Return the sheet, for the last line of a cell."""
     return CheatSheet()

@@ -1,7 +1,7 @@
-"""What a lab's check file is written with: `@check`, `@observed`, the facts it may look at, and `Wrong`.
+"""The interface of a lab's check file: `@check`, `@observed`, the facts that it reads, and `Wrong`.
 
-A check looks at a cluster and never changes it. It passes by returning; it fails by raising `Wrong`, which says what
-was found, what was expected, and the hint that fits this very mistake. Everything that it looks at is kept as evidence.
+A check reads a cluster and never changes it. It passes by returning, and fails by raising `Wrong` with what was found,
+what was expected, and the hint for this mistake. Everything that it reads is recorded as evidence.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Wrong(Exception):
     """The state is not what the task asks for.
 
     Args:
-        found: what is there.
-        expected: what should be.
+        found: the observed state.
+        expected: the required state.
         hint: the next step for a learner who made this mistake.
-        credit: the part of the points that is earned all the same, 0 to 1.
+        credit: the part of the points that is earned nevertheless, 0 to 1.
     """
 
     def __init__(self, found: str, expected: str, hint: str = "", *, credit: float = 0.0) -> None:
@@ -59,8 +59,9 @@ class Checks:
         """Register the check of a task: `@checks.check("guaranteed")`.
 
         Args:
-            key: of the task.
-            trial: it lets time pass on the cluster (it gets an `Experiment`), after all other checks.
+            key: the task's key.
+            trial: whether the check lets time pass on the cluster; it then gets an `Experiment` and runs after all
+                other checks.
         """
 
         def register(function: CheckFunction) -> CheckFunction:
@@ -76,12 +77,12 @@ class Checks:
     def again(self, key: str, situation: str) -> Callable[[CheckFunction], CheckFunction]:
         """Register a second situation of a task: `@checks.again("order", "the next night")`.
 
-        It is played after everything else, on the replayed cluster and from the learner's manifests, where the task
-        passed; its `Wrong` takes the task's points. The brief announces it, without details.
+        It runs last, on the replayed cluster and from the learner's manifests, if the task passed; its `Wrong` takes
+        the task's points. The brief announces it without details.
 
         Args:
-            key: of the task.
-            situation: begins what is found.
+            key: the task's key.
+            situation: the words that begin the message of a failure.
         """
 
         def register(function: CheckFunction) -> CheckFunction:
@@ -91,7 +92,7 @@ class Checks:
         return register
 
     def never(self, key: str) -> Callable[[NeverFunction], NeverFunction]:
-        """Register what must never be, for the rule of that key: the function is asked at every moment."""
+        """Register the function that detects a violation of the rule of that key; it is called at every moment."""
 
         def register(function: NeverFunction) -> NeverFunction:
             self.rules[key] = function
@@ -100,11 +101,11 @@ class Checks:
         return register
 
     def observed(self, key: str, *, at_start: bool = False) -> Callable[[ObservedFunction], ObservedFunction]:
-        """Register the function that observes what was predicted: it returns the right answer.
+        """Register the function that returns the right answer to a prediction.
 
         Args:
-            key: of the prediction.
-            at_start: it looks at the cluster as the learner found it, before anything was done.
+            key: the prediction's key.
+            at_start: whether the function gets the cluster as the learner found it, before any change.
         """
 
         def register(function: ObservedFunction) -> ObservedFunction:
@@ -119,18 +120,19 @@ class Checks:
 
 
 class Facts:
-    """A cluster to look at: objects are copies, files are read, all of it is noted as evidence.
+    """Read access to a cluster: objects are copied, files are read, and all of it is recorded as evidence.
 
     Args:
-        cluster: simulated or real.
-        set_up: what was made before this moment was there when the learner began; None = only what was made at once.
+        cluster: a simulated or a real cluster.
+        set_up: time on the cluster's clock; pods created before it belong to the setup. None = only those created at
+            once.
         variant: the values of the learner's variant.
-        history: what happened since the learner began; None = it was not watched (real nodes: their replay is).
+        history: the changes since the learner began; None = not recorded (real nodes: their replay is).
 
     Attributes:
         variant: see above.
-        evidence: what was looked at.
-        remarks: what the learner should know although the task passed.
+        evidence: the objects and files that were read.
+        remarks: remarks to the learner although the task passed.
     """
 
     def __init__(
@@ -158,7 +160,7 @@ class Facts:
     # ---- objects
 
     def find(self, kind: str, name: str, namespace: str = "default") -> KubeObject | None:
-        """A copy of an object, or None."""
+        """Return a copy of an object, or None."""
         try:
             found = deepcopy(self._cluster.get(kind, name, namespace))
         except NotFound:
@@ -167,7 +169,7 @@ class Facts:
         return found
 
     def pod(self, name: str, namespace: str = "default") -> Pod:
-        """A copy of a pod. Raises: Wrong, where there is none."""
+        """Return a copy of a pod. Raises: Wrong, if it does not exist."""
         found = self.find("Pod", name, namespace)
         if not isinstance(found, Pod):
             raise Wrong(
@@ -179,7 +181,7 @@ class Facts:
         return found
 
     def pods(self, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> list[Pod]:
-        """Copies of the pods with these labels, in all namespaces or in one."""
+        """Return copies of the pods with these labels, in one namespace or in all."""
         wanted = dict(labels or {})
         found = [
             deepcopy(pod)
@@ -190,21 +192,20 @@ class Facts:
         return found
 
     def actions(self) -> list[dict[str, Any]]:
-        """What the learner did, as the journal has it."""
+        """Return copies of the journal's entries, the learner's actions."""
         return [dict(entry) for entry in self._cluster.journal]
 
     def nodes(self) -> list[Node]:
-        """Copies of the Node objects."""
         return [deepcopy(node) for node in self._cluster.list("Node")]
 
     def node(self, name: str) -> Node:
-        """A copy of a Node. Raises: Wrong, where there is none."""
+        """Return a copy of a Node. Raises: Wrong, if it does not exist."""
         if isinstance(found := self.find("Node", name, ""), Node):
             return found
         raise Wrong(f"no node {name}", "the node to be there", "a Node that was deleted: lab.reset() starts again")
 
     def events(self, reason: str = "", involved: str = "") -> list[Any]:
-        """Copies of the Kubernetes events of a reason, about an object of that name."""
+        """Return copies of the Kubernetes events with a reason, about an object of that name."""
         found = [
             deepcopy(event)
             for event in self._cluster.events()
@@ -216,7 +217,7 @@ class Facts:
     # ---- the node's side
 
     def work(self, pod: Pod, container: str) -> str:
-        """What a container does: its declared workload, else its command line."""
+        """Return a container's declared workload, else its command line."""
         from kitlib.node.common.workload import ANNOTATION
 
         declared = pod.metadata.annotations.get(ANNOTATION + container)
@@ -225,11 +226,11 @@ class Facts:
         return next((" ".join([*c.command, *c.args]) for c in pod.spec.containers if c.name == container), "")
 
     def tree(self, node: str) -> Any:
-        """The cgroup tree of a node, read back from its files."""
+        """Return the cgroup tree of a node, read from its files."""
         return self._cluster.node(node).tree()
 
     def cgroup(self, pod: Pod, file: str, container: str = "") -> str:
-        """What stands in a file of a pod's cgroup, or of one of its containers'.
+        """Return the content of a file in a pod's cgroup, or in one of its containers' cgroups.
 
         Raises:
             Wrong: the pod has no such cgroup (it does not run).
@@ -244,7 +245,7 @@ class Facts:
         raise Wrong(f"no cgroup of pod {pod.key} with {file}", "the pod to run on a node", "look at the pod's status")
 
     def memory_limit(self, pod: Pod, container: str = "") -> int:
-        """The memory limit in a pod's cgroup, or in one of its containers', bytes; the file is the cgroup version's.
+        """Return the memory limit in bytes of a pod's cgroup, or of one of its containers', on either cgroup version.
 
         Raises:
             Wrong: the pod has no such cgroup (it does not run).
@@ -254,7 +255,7 @@ class Facts:
         return UNLIMITED if found == "max" else int(found)
 
     def limit_of_all_pods(self, node: str) -> int:
-        """The memory limit of the cgroup above all pods of a node: how node allocatable is enforced."""
+        """Return the memory limit in bytes of the kubepods cgroup, by which node allocatable is enforced."""
         tree = self.tree(node)
         top = tree.of_kind("kubepods")[0]
         value = str(top[MEMORY_LIMIT[tree.version]].value)
@@ -262,7 +263,7 @@ class Facts:
         return UNLIMITED if value == "max" else int(value)
 
     def cpu_stat(self, pod: Pod) -> dict[str, int]:
-        """The counters of a pod's CPU time, by v2's names: usage_usec, nr_periods, nr_throttled of all its cgroups.
+        """Return a pod's CPU counters by v2 name: usage_usec of the pod; nr_periods, nr_throttled of all its cgroups.
 
         Raises:
             Wrong: the pod has no cgroup (it does not run).
@@ -284,7 +285,7 @@ class Facts:
         return found
 
     def burst_times(self, pod: Pod, container: str = "main") -> list[float]:
-        """Seconds that each burst of a container's workload took so far."""
+        """Return the duration in seconds of each burst of a container's workload so far."""
         from kitlib.lab.readings import burst_times
 
         found = burst_times(self._cluster, pod.name, container)
@@ -292,7 +293,7 @@ class Facts:
         return found
 
     def memory_usage(self, pod: Pod) -> int:
-        """Bytes that a pod's cgroup uses, page cache and all; 0 where it has none."""
+        """Return the bytes that a pod's cgroup uses, page cache included; 0 without a cgroup."""
         if not pod.spec.node_name:
             return 0
         tree = self.tree(pod.spec.node_name)
@@ -304,7 +305,7 @@ class Facts:
         return 0
 
     def allowed_cpus(self, name: str, container: str = "", namespace: str = "default") -> frozenset[int]:
-        """The CPUs that a container's process may run on (Cpus_allowed_list of /proc/PID/status).
+        """Return the CPUs that a container's process may run on (Cpus_allowed_list of /proc/PID/status).
 
         Raises:
             Wrong: the container does not run.
@@ -318,13 +319,12 @@ class Facts:
         return parse_cpus(text)
 
     def kernel_log(self, node: str) -> list[str]:
-        """The node's kernel log."""
         lines = [str(line) for line in self._cluster.node(node).kernel_log()]
         self._note("kernel log", node, lines[-5:])
         return lines
 
     def oom_score_adj(self, name: str, namespace: str = "default") -> int:
-        """The oom_score_adj that the kubelet gives the pod's first container."""
+        """Return the oom_score_adj that the kubelet computes for the pod's first container."""
         from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 
         pod = self.pod(name, namespace)
@@ -334,7 +334,7 @@ class Facts:
         return found
 
     def process_score(self, name: str, namespace: str = "default") -> int:
-        """The oom_score_adj of a pod's process, from its /proc; a host may have refused the kubelet's.
+        """Return the oom_score_adj in a pod's /proc, which differs from the kubelet's value if the host refused it.
 
         Raises:
             Wrong: the pod has no process.
@@ -348,27 +348,28 @@ class Facts:
         return int(text)
 
     def is_from_setup(self, pod: Pod) -> bool:
-        """Whether a pod is the very one that the learner found, not one of the same name that came later."""
+        """Return whether a pod is the one that the learner found, not a later one of the same name."""
         created = pod.metadata.creation_timestamp
         return created is not None and as_time(created) <= self._set_up
 
     def seconds_since(self, moment: Any) -> float:
-        """Seconds from a moment of a status to now, on the cluster's clock."""
+        """Return the seconds from a time in a status to now, on the cluster's clock."""
         return (self._cluster.now() - as_time(moment)).total_seconds()
 
     # ---- the scheduler's side
 
     def decision(self, name: str, namespace: str = "default", *, release: str = "") -> Any:
-        """What the scheduler thinks about a pod now: the Decision of one cycle, nothing is changed.
+        """Return the scheduler's Decision about a pod now; the cluster does not change.
 
         Args:
-            name, namespace: of the pod.
-            release: whose scheduler is asked; "" = the cluster's.
+            name: the pod's name.
+            namespace: the pod's namespace.
+            release: the release of the scheduler that decides; "" = the cluster's.
         """
         return self.decision_for(self.pod(name, namespace), release=release)
 
     def decision_for(self, pod: Pod, *, release: str = "") -> Any:
-        """The same for a pod that need not be on the cluster."""
+        """Return the scheduler's Decision about a pod that need not be on the cluster."""
         try:
             found = self._cluster.explain(pod) if not release else self._asked_of(release, pod)
         except KitError as error:  # no such schedulerName
@@ -377,7 +378,7 @@ class Facts:
         return found
 
     def _asked_of(self, release: str, pod: Pod) -> Any:
-        """What another release's scheduler would decide here."""
+        """Return the Decision of another release's scheduler on the same nodes and pods."""
         from kitlib.scheduler.scheduler import Scheduler
 
         others = [p for p in self._cluster.list("Pod") if p.metadata.uid != pod.metadata.uid]
@@ -385,10 +386,10 @@ class Facts:
         return Scheduler(self._cluster.list("Node"), others, release=release, namespaces=namespaces).explain(pod)
 
     def needs_the_scheduler(self, pod: Pod) -> None:
-        """Go on if the scheduler placed a pod, and it runs.
+        """Require that the scheduler placed a pod, and that it runs.
 
         Raises:
-            Wrong: it named its node itself, or it does not run there.
+            Wrong: the manifest named the node itself, or the pod does not run there.
         """
         by_hand = self._history.named_its_node(pod) if self._history else ""
         self.expect(
@@ -400,15 +401,15 @@ class Facts:
         self.needs_to_run(pod)
 
     def needs_to_run(self, pod: Pod, hint: str = "", *, credit: float = 0.0) -> None:
-        """Go on if a pod is on a node and runs.
+        """Require that a pod is on a node and runs.
 
         Args:
-            pod: which one.
-            hint: what to look at in this lab.
-            credit: part of the points that a pod that does not run is worth.
+            pod: the pod.
+            hint: the next step in this lab.
+            credit: the part of the points that is earned although the pod does not run, 0 to 1.
 
         Raises:
-            Wrong: it does not.
+            Wrong: the pod does not run.
         """
         on = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
         why = pod.status.reason or pod.status.message
@@ -421,10 +422,10 @@ class Facts:
         )
 
     def needs_a_memory_limit(self, pod: Pod, container: str, most: int) -> None:
-        """Go on if a container, or its pod, has a memory limit of at most so many MiB.
+        """Require that a container, or its pod, has a memory limit of at most `most` MiB.
 
         Raises:
-            Wrong: it has none, or a larger one.
+            Wrong: there is no limit, or a larger one.
         """
         limits = [c.resources.limits.get("memory") for c in containers_of(pod) if c.name == container]
         if pod.spec.resources is not None:
@@ -440,10 +441,10 @@ class Facts:
     # ---- saying what is wrong
 
     def remark(self, text: str) -> None:
-        """Tell the learner something although the task passes: the price of this way."""
+        """Tell the learner a drawback of the chosen way although the task passes."""
         self.remarks.append(text)
 
     def expect(self, right: bool, *, found: Any, expected: Any, hint: str = "", credit: float = 0.0) -> None:
-        """Go on if `right`, else raise `Wrong`."""
+        """Raise `Wrong` unless `right`."""
         if not right:
             raise Wrong(str(found), str(expected), hint, credit=credit)

@@ -1,8 +1,9 @@
 """Progress files that a hub collected: a copy of each account's file, and a signed list of what was copied.
 
-A learner's own file may be changed by its owner at any time, and says itself whose it is. What a hub collects does not:
-the account is the folder's, and the hub signs account, digest and time with a key that learners' kernels cannot read
-(`collected.json`, Ed25519). Where all kernels run as the hub's user they can, and the list says so.
+A learner can change their own file at any time, including the account in it. A collected copy is reliable: the account
+is the owner of the folder, and the hub signs account, digest and time (`collected.json`, Ed25519) with a key that
+learners' kernels cannot read. If all kernels run as the hub's user, they can read the key, and the list says so
+(`good_faith`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FORMAT = 1
 
 
 class Taken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One copied file.
+    """A copied file.
 
     Attributes:
         digest: SHA-256 of its bytes, in hexadecimal.
@@ -40,14 +41,14 @@ class Taken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Collection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is signed.
+    """The signed list of copied files.
 
     Attributes:
         seconds: unix time by the hub's clock.
         good_faith: whether kernels could read the key and every learner's folder.
-        files: account -> its file.
-        refused: account -> why its file was not copied.
-        format: of the list; 0 = written by kitlib 0.1.
+        files: account -> the copied file.
+        refused: account -> the reason why its file was not copied.
+        format: format of the list; 0 = written by kitlib 0.1.
     """
 
     seconds: float
@@ -69,10 +70,10 @@ def collect(
 
     Args:
         learners: the folder with ACCOUNT/progress.jsonl.
-        target: made where it is missing; earlier copies are replaced.
-        key: an Ed25519 private key in PEM; made where it is missing.
-        names: account -> name.
-        good_faith: see `Collection`.
+        target: folder of the copies, created if missing; earlier copies are replaced.
+        key: an Ed25519 private key in PEM, created if missing.
+        names: account -> the learner's name.
+        good_faith: whether kernels can read the key and every learner's folder.
 
     Raises:
         KitError: a folder or the key cannot be read or written.
@@ -102,14 +103,14 @@ def collect(
 
 
 def read(folder: Path, key: Path | None = None) -> Collection | None:
-    """Return the list of a folder of collected files; None = a hub did not collect it.
+    """Return the list of a folder of collected files; None if a hub did not collect it.
 
     Args:
-        folder: the copies and their list.
+        folder: the folder with the copies and their list.
         key: the hub's public key; None = the signature is not checked.
 
     Raises:
-        KitError: the list is not one, or was not signed by this key.
+        KitError: the list is invalid, or was not signed by this key.
     """
     place = folder / FILE
     if not place.exists():
@@ -131,10 +132,10 @@ def read(folder: Path, key: Path | None = None) -> Collection | None:
 
 
 def account_of(file: Path) -> str:
-    """Return the account of a collected file; "" = a hub did not collect it, or it was changed since.
+    """Return the account of a collected file; "" if a hub did not collect it, or it has changed since.
 
     Raises:
-        KitError: the list beside it is not one.
+        KitError: the list in its folder is invalid.
     """
     made = read(file.parent)
     taken = made.files.get(file.stem) if made else None

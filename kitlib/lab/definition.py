@@ -1,8 +1,8 @@
-"""A lab as it stands on disk: one folder, read into a `Definition`.
+"""A lab on disk: one folder, read into a `Definition`.
 
 labs/NN-name/
   lab.toml        title, difficulty, minutes, brief, cluster, tasks with their hints, rules, predictions
-  variant.py      `variant(choose)`: names, numbers and victims by seed, which stand for `$name` in the other files
+  variant.py      `variant(choose)`: names, numbers and victims by seed, which replace `$name` in the other files
   setup.yaml      what is on the cluster when the learner starts; setup-docker.yaml instead, where nodes are real
   check.py        `checks = Checks()` and its functions
   lab.ipynb       the notebook
@@ -32,10 +32,10 @@ from kitlib.lab.variant import MAX_SEED, fill, fill_all, values_of
 
 
 class TaskSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One task: `key`, the sentence that the learner reads, its points, and hints from vague to plain.
+    """A task: its key, the sentence that the learner reads, its points, and hints from vague to plain.
 
     Attributes:
-        needs: keys of tasks without which this one gives no point, since it may hold without any work.
+        needs: keys of tasks that must be solved before this one gives points, since it may hold without any work.
     """
 
     key: str
@@ -46,7 +46,7 @@ class TaskSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class PredictionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A question answered before the check: choices, or a number with unit and relative tolerance."""
+    """A question that is answered before the check: choices, or a number with unit and relative tolerance."""
 
     key: str
     question: str
@@ -57,10 +57,10 @@ class PredictionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class OnRealNodes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is different where the nodes are real: they cannot be bigger than the machine at hand.
+    """The differences on real nodes, which cannot have more CPUs than the machine.
 
     Attributes:
-        cpus: that the engine must have.
+        cpus: CPUs that the engine must have.
         cluster: arguments of `Cluster.docker`; empty = those of the lab.
     """
 
@@ -69,12 +69,12 @@ class OnRealNodes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Ground(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a lab was done on, as far as a replay must be alike.
+    """The conditions under which a lab was done, as far as a replay must reproduce them.
 
     Attributes:
         kernel: "simulated" or "docker".
-        cgroup_version: of real nodes; 0 = as the lab says.
-        seed: of the variant.
+        cgroup_version: cgroup version of real nodes; 0 = as the lab says.
+        seed: seed of the variant.
     """
 
     kernel: Literal["simulated", "docker"] = "simulated"
@@ -86,24 +86,27 @@ SIMULATED = Ground()
 
 
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A lab's `lab.toml`.
+    """The content of a lab's `lab.toml`.
 
     Attributes:
-        title: what the learner does.
+        title: the learner's goal.
         difficulty: 1 (first steps) to 3 (a case from practice).
-        minutes: what it takes, measured with the reference solution's steps read aloud.
-        teaches: the notebooks that it belongs to, by number.
-        story: where it comes from, one line.
-        brief: what the learner finds and has to do, in the words of the variant; blank lines part paragraphs.
+        minutes: the duration, measured with the reference solution's steps read aloud.
+        teaches: numbers of the notebooks that the lab belongs to.
+        story: the origin of the case, one line.
+        brief: the situation and the assignment, in the words of the variant; blank lines separate paragraphs.
         edit: `KIND NAME` of the manifests that the learner changes.
-        left: what a solved lab leaves to think about, one or two sentences.
-        kernels: "simulated", "docker": where it can be done.
-        why_simulated: what real nodes lack, where it cannot be done there.
+        left: an open question after the solved lab, one or two sentences.
+        kernels: the kinds of nodes on which the lab can be done: "simulated", "docker".
+        why_simulated: the feature that real nodes lack, if the lab cannot be done there.
         cluster: arguments of `Cluster.simulated` or `Cluster.docker` (nodes, release, ...).
         settle: seconds that pass on the cluster's clock after the setup.
         hint_cost: points that a hint costs; 0 = hints are free.
-        opens: what the learner may change, see `kitlib.lab.guard`.
-        tasks, rules, predictions, docker: see their types.
+        opens: the objects and fields that the learner may change, see `kitlib.lab.guard`.
+        tasks: the tasks, in order.
+        rules: conditions that must not be violated.
+        predictions: the questions.
+        docker: the differences on real nodes.
     """
 
     title: str
@@ -126,7 +129,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     docker: OnRealNodes = OnRealNodes()
 
     def task(self, key: str) -> TaskSpec:
-        """The task of that key. Raises: KitError."""
+        """Return the task with that key. Raises: KitError."""
         for task in self.tasks:
             if task.key == key:
                 return task
@@ -135,14 +138,14 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 @dataclass(frozen=True)
 class LabFolder:
-    """A lab's folder, its definition, and the digest of what decides about a grade.
+    """A lab's folder, its definition, and the digest of the files that determine a grade.
 
     Attributes:
         path: the folder.
         name: its name, `01-make-it-guaranteed`.
         definition: the content of lab.toml, in the words of the variant.
-        seed: of the variant.
-        variant: its values.
+        seed: seed of the variant.
+        variant: values of the variant.
     """
 
     path: Path
@@ -157,10 +160,10 @@ class LabFolder:
 
         Args:
             path: the folder.
-            seed: of the variant.
+            seed: seed of the variant.
 
         Raises:
-            KitError: a file is missing, lab.toml does not fit, or a task has no check.
+            KitError: a file is missing, lab.toml is invalid, or a task has no check.
         """
         folder = Path(path).resolve()
         file = folder / "lab.toml"
@@ -180,14 +183,14 @@ class LabFolder:
         return cls(folder, folder.name, definition, seed, variant)
 
     def cluster(self, ground: Ground = SIMULATED, *, real: bool = False) -> dict[str, Any]:
-        """Arguments of `Cluster.docker` (`real`), or of a simulated cluster that stands for these nodes."""
+        """Return the arguments of `Cluster.docker` (`real`), or of a simulated cluster with the same nodes."""
         if ground.kernel != "docker":
             return self.definition.cluster
         made = self.definition.docker.cluster or self.definition.cluster
         return made if real or not ground.cgroup_version else {**made, "cgroup_version": ground.cgroup_version}
 
     def setup(self, ground: Ground = SIMULATED) -> str:
-        """The manifests that are on the cluster at the start; "" = none."""
+        """Return the manifests that are on the cluster at the start; "" = none."""
         file = self.path / "setup-docker.yaml"
         if ground.kernel != "docker" or not file.exists():
             file = self.path / "setup.yaml"
@@ -212,12 +215,12 @@ class LabFolder:
         return checks
 
     def answers(self, ground: Ground = SIMULATED) -> Answers:
-        """The answers of solution/answers.yaml, where the folder still has it, for this variant."""
+        """Read the answers for this variant from solution/answers.yaml; a learner's copy of the folder has none."""
         file, text = self._answers_text()
         return Answers.read(text, file, self.setup(ground), docker=ground.kernel == "docker")
 
     def answers_data(self) -> dict[str, Any]:
-        """Return solution/answers.yaml as data, for this variant. Raises: KitError, where the folder has none."""
+        """Return solution/answers.yaml as data, for this variant. Raises: KitError, if the folder has none."""
         file, text = self._answers_text()
         return load_data(text, file)
 
@@ -230,7 +233,7 @@ class LabFolder:
         return str(file), fill(text, self.variant, str(file))
 
     def digest(self) -> str:
-        """SHA-256 of check.py, lab.toml, variant.py and the setups: what a grade rests on."""
+        """Return the SHA-256 of check.py, lab.toml, variant.py and the setups, which determine a grade."""
         found = hashlib.sha256()
         for name in ("check.py", "lab.toml", "setup.yaml", "setup-docker.yaml", "variant.py"):
             file = self.path / name
@@ -241,7 +244,7 @@ class LabFolder:
 
 
 def variant_of(folder: Path, seed: int) -> SimpleNamespace:
-    """The values of a lab's variant. Raises: KitError, where variant.py cannot be loaded."""
+    """Return the values of a lab's variant. Raises: KitError, if variant.py cannot be loaded."""
     made = folder / "variant.py"
     function = _load(made, f"kitlib_variant_{_identifier(folder.name)}").variant if made.exists() else None
     return values_of(function, folder.name, seed)

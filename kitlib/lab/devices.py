@@ -15,13 +15,13 @@ _API = "resource.k8s.io/v1"
 
 
 def device(name: str, memory: str = "16Gi", *, taint: str = "", **attributes: str) -> Manifest:
-    """A device as its driver announces it.
+    """Return a device as its driver publishes it.
 
     Args:
-        name: within the pool.
-        memory: its capacity.
+        name: name within the pool.
+        memory: memory capacity, a quantity.
         taint: "key=value:effect"; "" = none.
-        attributes: texts, by name.
+        attributes: string attributes by name.
     """
     made: Manifest = {"name": name, "capacity": {"memory": {"value": memory}}}
     if attributes:
@@ -34,28 +34,28 @@ def device(name: str, memory: str = "16Gi", *, taint: str = "", **attributes: st
 
 
 def device_slice(node: str, *devices: Manifest) -> Manifest:
-    """A ResourceSlice: the devices of a node."""
+    """Return a ResourceSlice with the devices of a node."""
     pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": list(devices)}
     return {"apiVersion": _API, "kind": "ResourceSlice", "metadata": {"name": f"{node}-gpu"}, "spec": spec}
 
 
 def device_class(name: str = DRIVER, **spec: Any) -> Manifest:
-    """A DeviceClass: all devices of the driver."""
+    """Return a DeviceClass that selects all devices of the driver."""
     selector = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
     made = {"selectors": [selector], **spec}
     return {"apiVersion": _API, "kind": "DeviceClass", "metadata": {"name": name}, "spec": made}
 
 
 def device_request(name: str, memory: str = "", *, count: int = 1, where: str = "", tolerate: str = "") -> Manifest:
-    """What a claim asks for: so many devices.
+    """Return a claim's request for `count` devices.
 
     Args:
-        name: of the request.
-        memory: that each has at least; "" = any.
-        count: how many.
+        name: the request's name.
+        memory: minimum memory of each device, a quantity; "" = any.
+        count: number of devices.
         where: a further condition, in CEL.
-        tolerate: key of a taint that does not matter.
+        tolerate: key of a taint to tolerate; "" = none.
     """
     least = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("{memory}")) >= 0' if memory else ""
     made: Manifest = {"name": name, "deviceClassName": DRIVER, "allocationMode": "ExactCount", "count": count}
@@ -67,7 +67,7 @@ def device_request(name: str, memory: str = "", *, count: int = 1, where: str = 
 
 
 def _spec(requests: tuple[Manifest | list[Manifest], ...]) -> Manifest:
-    """Each request alone, or a list of which the first that can be had is taken."""
+    """Return the spec of a claim: each request alone, or a list of which the first available one is allocated."""
     made: list[Manifest] = []
     for number, one in enumerate(requests):
         if isinstance(one, list):
@@ -79,23 +79,23 @@ def _spec(requests: tuple[Manifest | list[Manifest], ...]) -> Manifest:
 
 
 def resource_claim(name: str, *requests: Manifest | list[Manifest]) -> Manifest:
-    """A ResourceClaim; a list of requests is a prioritised list."""
+    """Return a ResourceClaim; a list of requests is a prioritized list."""
     return {"apiVersion": _API, "kind": "ResourceClaim", "metadata": {"name": name}, "spec": _spec(requests)}
 
 
 def claim_template(name: str, *requests: Manifest | list[Manifest]) -> Manifest:
-    """A ResourceClaimTemplate: every pod gets a claim of its own."""
+    """Return a ResourceClaimTemplate, from which every pod gets its own claim."""
     spec = {"spec": _spec(requests)}
     return {"apiVersion": _API, "kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": spec}
 
 
 def claims(claim: str = "", *, template: str = "") -> list[Manifest]:
-    """A pod's `resourceClaims`: one claim by its name, or one of its own from a template."""
+    """Return a pod's `resourceClaims`: an existing claim by name, or one made from a template."""
     return [{"name": "gpu", **({"resourceClaimTemplateName": template} if template else {"resourceClaimName": claim})}]
 
 
 def allocated(cluster: Any) -> dict[str, str]:
-    """Claim -> pool and devices that it got; "" where it has none."""
+    """Return claim -> pool and devices that are allocated to it; "" without an allocation."""
     found = {}
     for claim in cluster.list("ResourceClaim"):
         of = claim.status.allocation

@@ -1,4 +1,4 @@
-"""A drill, a question with numbers of its own, and the topic that draws it."""
+"""A drill, which is a question with its own numbers, and the topic that draws it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Drill:
 
 @dataclass(frozen=True)
 class Topic:
-    """What drills are made from.
+    """A generator of drills.
 
     Attributes:
-        key: of the topic.
-        notebook: the number of the notebook that taught it.
+        key: the topic's name.
+        notebook: number of the notebook that taught it.
         make: draws a drill.
     """
 

@@ -1,4 +1,4 @@
-"""The topics that come again at the start of later notebooks, each with numbers of its own every time."""
+"""The topics that are repeated at the start of later notebooks, with new numbers each time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exercises of a notebook: the learner's answer is judged, and a hint says what went wrong.
 
-An exercise's `judge` gets the learner's answer and the cluster that is open. It returns "" where the answer is right,
-else the hint that fits. Expected values are computed by the same pure functions that kubelet and scheduler use.
+An exercise's `judge` gets the learner's answer and the open cluster. It returns "" for a right answer, else the hint
+for the mistake. Expected values are computed by the same pure functions that kubelet and scheduler use.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Question:
         text: the sentence the learner reads.
         choices: the answers to pick from; empty asks for a number.
         unit: unit of the number.
-        tolerance: how far off a number may be, as a part of the observed value.
+        tolerance: allowed relative error of a number, a fraction of the observed value.
         why: the reason in one or two sentences; `{observed}` and the facts given to `reveal` are filled in.
         formula: the full formula, shown on demand.
-        answer_of: turns what was observed into one of the choices; None = the observed value is the answer.
-        measured: whether CPU time is measured for it, which a busy machine disturbs.
+        answer_of: maps the observation to one of the choices; None = the observed value is the answer.
+        measured: whether its answer is a CPU measurement, which a busy machine disturbs.
     """
 
     key: str
@@ -53,10 +53,10 @@ class Exercise:
 
     Attributes:
         key: the exercise's name within the notebook.
-        hint: where to begin; shown folded before the first attempt.
-        judge: (answer, cluster) -> "" or the hint by what went wrong.
+        hint: the first step; folded before the first attempt.
+        judge: (answer, cluster) -> "" or the hint for the mistake.
         solution: code that leads to a right `answer`, in place of the learner's line; shown after two tries.
-        why: said when the answer is right.
+        why: the explanation after a right answer.
     """
 
     key: str
@@ -68,11 +68,11 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of an answer.
+    """The response to an answer.
 
     Attributes:
         exercise: the exercise.
-        right: None where there was no answer yet.
+        right: whether the answer is right; None = no answer yet.
         text: the hint, or the reason of a right answer.
         read: whether the answer has the form that the exercise asks for.
         solved: whether a solution is shown; until then it is not in the notebook's file.
@@ -105,7 +105,7 @@ def _folded(title: str, inside: str) -> str:
 
 
 def judged(exercise: Exercise, answer: Any, cluster: Any) -> Judgement:
-    """The judgement of an answer; what cannot be judged is a wrong answer with its error as the hint."""
+    """Judge an answer; an answer that raises an error is wrong, with the error as its hint."""
     if answer is ... or answer is None:
         return Judgement(exercise, None, "Replace the three dots by your answer and run the cell again.")
     try:
@@ -119,9 +119,9 @@ def judged(exercise: Exercise, answer: Any, cluster: Any) -> Judgement:
 
 
 def tries(entries: Iterable[ProgressEntry], key: str) -> int:
-    """Return the number of wrong answers to an exercise that were honest tries: readable, and each another one.
+    """Return the number of distinct, readable wrong answers to an exercise.
 
-    Where the answer is a state of the cluster, the same words may describe another state, so the hint counts as well.
+    If the answer is a state of the cluster, the same words may describe another state, so the hint counts as well.
     """
     return len(
         {
@@ -139,7 +139,7 @@ def number(
     otherwise: str,
     tolerance: float = 0.0,
 ) -> Judge:
-    """A judge of numbers: hints for well-known wrong answers, and one for all others."""
+    """Return a judge of numbers: hints for well-known wrong answers, and one for all others."""
 
     def judge(answer: Any, _: Any) -> str:
         if isinstance(answer, bool):
@@ -154,7 +154,7 @@ def number(
 
 
 def choice(expected: Callable[[], str] | str, wrong: Mapping[str, str] | None = None, *, otherwise: str) -> Judge:
-    """A judge of words; case, blanks, and quotes or a full stop around them do not matter."""
+    """Return a judge of words that ignores case, spaces, and quotes or a full stop around the answer."""
 
     def plain(text: Any) -> str:
         return " ".join(str(text).lower().strip(" \t\n.`'\"").split())
@@ -168,5 +168,5 @@ def choice(expected: Callable[[], str] | str, wrong: Mapping[str, str] | None = 
 
 
 def first_problem(*problems: tuple[bool, str]) -> str:
-    """The hint of the first condition that holds; "" where none does."""
+    """Return the hint of the first condition that holds; "" if none does."""
     return next((hint for holds, hint in problems if holds), "")

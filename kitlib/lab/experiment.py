@@ -1,4 +1,4 @@
-"""Facts that are observed by trying: on a cluster of its own, which is thrown away afterwards."""
+"""Facts that are observed by trying, on a cluster that is discarded afterwards."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def as_applied(pod: Pod) -> dict[str, Any]:
 
 
 class Experiment(Facts):
-    """Facts about a cluster of its own, which may be tried out to see what happens.
+    """Facts about a cluster that the check may change.
 
-    Predictions that are observed at the start get the cluster as the learner found it, trials and second situations
-    the learner's replayed one.
+    Predictions that are observed at the start get the cluster as the learner found it; trials and second situations
+    get the learner's replayed one.
     """
 
     def let_pass(self, seconds: float) -> None:
-        """Let the cluster run for so long."""
+        """Advance the cluster by this many seconds."""
         self._cluster.advance(seconds)
 
     def drain(self, node: str, seconds: float) -> list[str]:
-        """Drain a node for so long, as kubectl does; the pods that went."""
+        """Drain a node for at most `seconds`, as kubectl does, and return the evicted pods."""
         from kitlib.study.drain import drain
 
         return [row["pod"] for row in drain(self._cluster, node, seconds) if row["answer"] == "gone"]
@@ -62,9 +62,9 @@ class Experiment(Facts):
         """Return a pod's manifest as the learner wrote it.
 
         Args:
-            name: of the pod.
-            new_name: of the manifest's pod; "" = the same.
-            work: container -> declared workload of another load.
+            name: the pod's name.
+            new_name: name in the returned manifest; "" = unchanged.
+            work: container -> declared workload that replaces the original one.
         """
         from kitlib.node.common.workload import ANNOTATION
 
@@ -76,7 +76,7 @@ class Experiment(Facts):
         return made
 
     def make_again(self, name: str, seconds: float = 5, **work: str) -> None:
-        """Delete a pod and make it again from the learner's manifest, with another load where it is given."""
+        """Delete a pod and create it again from the learner's manifest, with other workloads for named containers."""
         made = self.manifest(name, **work)
         self.delete("Pod", name)
         self.let_pass(1)
@@ -84,7 +84,7 @@ class Experiment(Facts):
         self.let_pass(seconds)
 
     def neighbour(self, node: str, work: str, name: str = "neighbour") -> None:
-        """Start a pod of another team without requests on a node."""
+        """Start another team's pod, which has no requests, on a node."""
         from kitlib.node.common.workload import ANNOTATION
 
         container = {"name": "main", "image": "example/neighbour:1"}
@@ -93,18 +93,18 @@ class Experiment(Facts):
         self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
     def end_process(self, name: str, container: str = "main") -> None:
-        """Kill a container's process; its pod's restart policy decides what comes next."""
+        """Kill a container's process; the pod's restart policy applies."""
         self._cluster.node(self.pod(name).spec.node_name).signal(name, container, 9)
 
     def restart_kubelet(self, node: str) -> None:
-        """Restart a node's kubelet with its own settings: each pod is admitted anew."""
+        """Restart a node's kubelet with unchanged settings: each pod is admitted again."""
         self._cluster.node(node).restart_kubelet()
 
     def runs(self, name: str, hint: str = "") -> Pod:
-        """Return a pod that runs, none of whose containers was killed for memory.
+        """Return the pod; it must run, and no container of it may have been OOM-killed.
 
         Raises:
-            Wrong: it does not run, or one was.
+            Wrong: the pod does not run, or a container was OOM-killed.
         """
         pod = self.pod(name)
         self.needs_to_run(pod, hint)
@@ -115,7 +115,7 @@ class Experiment(Facts):
         return pod
 
     def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
-        """Milli-CPU that a pod uses per second over the next `seconds`, from its cgroup's own counter."""
+        """Return a pod's average usage in milli-CPU over the next `seconds`, from its cgroup's CPU counter."""
         before = self._cpu_seconds(name, namespace)
         self.let_pass(seconds)
         found = (self._cpu_seconds(name, namespace) - before) / seconds * 1000
@@ -126,7 +126,7 @@ class Experiment(Facts):
         return self.cpu_stat(self.pod(name, namespace))["usage_usec"] / 1e6
 
     def write_cgroup(self, pod: Pod, file: str, value: str) -> None:
-        """Write a file of a pod's own cgroup by hand."""
+        """Write a file of a pod's own cgroup directly."""
         node = self._cluster.node(pod.spec.node_name)
         own = next(c for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
         node.write(own.path, file, value)

@@ -1,4 +1,4 @@
-"""A run of which the result is shown after the guess: later cells have its values, the learner waits for the answer."""
+"""A run with a hidden result: later cells can use the values, the learner sees them after the guess."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class ExperimentRun(Generic[T]):
-    """The result of a run, with what shows it.
+    """The result of a run and the objects that show it.
 
     While a question waits for its answer, neither the shown objects nor the verdicts are part of the notebook's file.
     The last guess, or "I don't know", fills the place.
@@ -23,7 +23,7 @@ class ExperimentRun(Generic[T]):
         shown: tables, charts, widgets or texts that contain the answer.
 
     Attributes:
-        value: the result of the run, guess or not.
+        value: the result of the run; available without a guess.
     """
 
     def __init__(self, reveals: Sequence[Reveal], value: T, shown: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A page for each learner from the instructor's table: labs, tries, minutes, what a replay found, predictions."""
+"""A page for each learner from the instructor's table: labs, tries, minutes, results of the replay, predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kitlib.lab.report import LearnerRow
 
 
 def write(folder: Path, rows: list[LearnerRow]) -> int:
-    """Write NAME.html for every learner; return how many.
+    """Write NAME.html for every learner and return the number of pages.
 
     Raises:
         KitError: the folder cannot be written.

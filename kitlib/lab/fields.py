@@ -3,7 +3,7 @@
 A path begins at the pod's specification (of a Deployment: its template's), unless its first step is `metadata` or
 `spec`. An entry of a list is named by its `name`, or by its number.
 
-A lab's `[opens]` names with such paths what a learner may change, and answers name with them what one changes.
+A lab's `[opens]` lists the fields that a learner may change with such paths, and answers use them for their changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _AMOUNTS = ("requests", "limits", "capacity", "allocatable")
 
 
 def pod_spec(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The pod's specification in a Pod's or a workload's manifest."""
+    """Return the pod's specification in a Pod's or a workload's manifest, created if missing."""
     spec: dict[str, Any] = manifest.setdefault("spec", {})
     template = spec.get("template")
     found: dict[str, Any] = template.setdefault("spec", {}) if isinstance(template, dict) else spec
@@ -27,7 +27,7 @@ def pod_spec(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def put(manifest: dict[str, Any], path: str, value: Any) -> None:
-    """Set the value at a path; None removes it. Missing mappings on the way are made."""
+    """Set the value at a path; None removes it. Missing mappings on the way are created."""
     steps = path.split(".")
     place: Any = manifest if steps[0] in ("metadata", "spec") else pod_spec(manifest)
     for step in steps[:-1]:
@@ -47,7 +47,7 @@ class Named(dict[str, Any]):
 
 
 def canonical(value: Any, amounts: bool = False) -> Any:
-    """Return a value that compares equal however it is written: quantities as exact numbers, named lists by name."""
+    """Return an equal value for all notations: quantities as exact numbers, named lists by name."""
     if isinstance(value, dict):
         return type(value)({key: canonical(one, amounts or key in _AMOUNTS) for key, one in value.items()})
     if isinstance(value, list):
@@ -72,9 +72,10 @@ def differences(
     entry of a named list comes or goes as a whole.
 
     Args:
-        before, now: canonical values.
-        path: the steps to them.
-        whole: whether they are an entry of a named list.
+        before: the earlier canonical value.
+        now: the later canonical value.
+        path: the steps from the root to both values.
+        whole: whether both are entries of a named list.
     """
     if whole and MISSING in (before, now):
         yield path, before is MISSING

@@ -1,4 +1,4 @@
-"""Files that are either there as a whole or as they were before: a full disk leaves no half of one."""
+"""Atomic writes: a file is replaced as a whole or stays as it was, also on a full disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A place to write to, which becomes `target` where no error comes, and vanishes where one does."""
+    """Yield a temporary path that replaces `target` on success and is removed on an error."""
     unfinished = target.with_name(f"{target.name}.part")
     try:
         yield unfinished

@@ -1,9 +1,9 @@
-"""The gate of the answers: what contains an answer is shown once the questions have their guesses.
+"""The gate of the answers: output that contains an answer is shown once the questions have their guesses.
 
-While a question of a lesson waits, the tables, trees, charts, manifests and frames that a cell shows wait with it, so
-"Run All" shows the questions and not the answers. The last guess, or "I don't know", fills each place that waits. Until
-then nothing of the object is in the notebook's file: the place is a widget with a sentence. Values of Python (a text, a
-number, a list) are shown as always: a learner's own expressions are not held back.
+While a question of a lesson is open, the tables, trees, charts, manifests and frames of a cell are held back, so "Run
+All" shows the questions and not the answers. The last guess, or "I don't know", displays them. Until then nothing of
+the object is in the notebook's file: its place is a widget with a sentence. Python values (a text, a number, a list)
+are shown at once: a learner's own expressions are not held back.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def shows_all(answers: str = "") -> bool:
 
 
 def is_held(kind: type) -> bool:
-    """Return whether objects of a type wait: the kit's plain views and objects, and data frames.
+    """Return whether objects of a type are held back: the kit's plain views and objects, and data frames.
 
-    Widgets and what a lesson itself makes (questions, reveals, exercises) do not wait.
+    Widgets, and objects that a lesson makes (questions, reveals, exercises), are not held back.
     """
     module = kind.__module__
     if module.startswith(("kitlib.lab.", "kitlib.widgets.")):
@@ -46,12 +46,12 @@ def is_held(kind: type) -> bool:
 
 
 class GatedOutput:
-    """Objects that are displayed when every question has a guess.
+    """Objects that are displayed once every question has a guess.
 
     Args:
         predictions: the questions.
         parts: returns the objects; called when they are shown.
-        buttons: whether the place offers an "I don't know" for each question.
+        buttons: whether the placeholder offers an "I don't know" for each question.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class GatedOutput:
     __repr__ = __str__
 
     def show(self) -> None:
-        """Display the objects, or the place that the last guess fills."""
+        """Display the objects, or a placeholder until the last guess."""
         from IPython.display import display
 
         if not self.waiting:
@@ -99,7 +99,7 @@ def _sentence(count: int) -> str:
 
 
 class OutputGate:
-    """Holds back what cells show while questions wait.
+    """Holds back the output of cells while questions are open.
 
     Args:
         predictions: the questions of the lesson by key, as they are asked.
@@ -115,23 +115,23 @@ class OutputGate:
         return [one for one in self._predictions.values() if not one.answered]
 
     def close(self, prediction: Prediction) -> None:
-        """Hold back what cells show from now on, until no question waits; for a trainer, nothing."""
+        """Hold back output from now on, until no question is open; for a trainer, do nothing."""
         if self.open_for_all:
             prediction.give_up()
         elif (formatter := _display_formatter()) is not None:
             _hold(formatter, self)
 
     def holds(self, part: Any) -> bool:
-        """Return whether an object, or a list of such objects, waits for a guess."""
+        """Return whether an object, or a list with such an object, is held back."""
         kinds = set(map(type, part)) if isinstance(part, list) else {type(part)}
         return any(map(is_held, kinds)) and bool(self.waiting)
 
     def show(self, part: Any) -> None:
-        """Display an object when the questions that wait now have their guesses."""
+        """Display an object once the questions that are open now have their guesses."""
         GatedOutput(self.waiting, lambda: [part], buttons=False).show()
 
     def print(self, *values: object, sep: str = " ") -> None:
-        """Print, as the built-in function does, once the questions that wait now have their guesses."""
+        """Print like the built-in function, once the questions that are open now have their guesses."""
         if self.waiting and _display_formatter() is not None:
             self.show(Text(sep.join(map(str, values))))
         else:
@@ -139,7 +139,7 @@ class OutputGate:
 
 
 def _display_formatter() -> Any:
-    """Return what turns objects into outputs of cells; None outside of IPython."""
+    """Return IPython's formatter of cell output; None outside of IPython."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
@@ -149,9 +149,11 @@ def _display_formatter() -> Any:
 
 
 def _hold(formatter: Any, gate: OutputGate) -> None:
-    """Ask this gate about each object that is displayed; the gate of the notebook's newest lesson counts."""
+    """Ask this gate about each displayed object; the gate of the notebook's newest lesson applies."""
     from IPython.core.formatters import IPythonDisplayFormatter
 
+    # IPython asks this formatter first and, if it returns True, computes no other representation; so nothing of the
+    # object reaches the notebook's file.
     class Gated(IPythonDisplayFormatter):
         """Displays what the gate holds in its own way, before any other form of the object is made."""
 
@@ -168,13 +170,14 @@ def _hold(formatter: Any, gate: OutputGate) -> None:
         before.kitlib_gate = gate
         return
     made = Gated(parent=formatter)
+    # Printers that other packages registered would be lost with the replaced formatter.
     made.type_printers.update(before.type_printers)
     made.deferred_printers.update(before.deferred_printers)
     formatter.ipython_display_formatter = made
 
 
 def as_widget(part: Any) -> Any:
-    """Return an object as a part of a box: a widget as it is, others in their form as HTML, else as text."""
+    """Return an object as a child of a box: a widget unchanged, other objects as HTML, else as text."""
     import ipywidgets as ipw
 
     if isinstance(part, ipw.Widget):
@@ -184,7 +187,7 @@ def as_widget(part: Any) -> Any:
 
 
 def _bundle(part: Any) -> dict[str, Any]:
-    """Return an object in the forms that it has, by MIME type: always as text, mostly as HTML."""
+    """Return an object's representations by MIME type: text always, HTML if the object has it."""
     forms = {"text/plain": str(part)}
     if hasattr(part, "_repr_mimebundle_"):
         made = part._repr_mimebundle_() or {}

@@ -1,4 +1,4 @@
-"""The results of a check, as a notebook shows them: which part is solved, which rule was broken, what comes next."""
+"""The results of a check as a notebook shows them: solved parts, broken rules, and the next step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ class Graded:
     """The results of a check.
 
     Args:
-        grade: what the grader found.
+        grade: the grader's result.
         points: the learner's score in the lab.
-        definition: of the lab.
+        definition: the lab's definition.
         following: name and title of the next lab; "" = this is the last one.
-        tally: the real part of the lab, as one line; "" = nothing to say.
+        tally: the real part of the lab, as one line; "" = no line.
 
     Attributes:
-        results, rules: one a task and one a rule.
-        points: see above.
+        results: one result for each task.
+        rules: one result for each rule.
+        points: the learner's score in the lab.
         score: (best points, possible points).
     """
 
@@ -44,7 +45,7 @@ class Graded:
         return self.passed and {r.task for r in self.results} == {t.key for t in self._definition.tasks}
 
     def _end(self) -> list[str]:
-        """What is said below the results."""
+        """Return the lines below the results."""
         said = []
         if self.solved:
             said.append("Solved.")

@@ -1,12 +1,12 @@
-"""Grade a lab by a replay of its journal: what the notebook holds in its variables cannot change the answer.
+"""Grade a lab by a replay of its journal: the variables of the notebook cannot change the result.
 
-The notebook sends the journal of what the learner did to the cluster (apply, delete, write, advance). The grader builds
-a fresh cluster from the lab's definition, does the setup, replays the journal and runs the checks there. Simulated
-clusters are deterministic, so the replayed one is the learner's. A journal can only hold what a learner may do, so
-a forged one that passes solves the task. `kitlib.lab.grading_process` does so in a process of its own.
+The notebook sends the journal of the learner's actions (apply, delete, write, advance). The grader builds a fresh
+cluster from the lab's definition, applies the setup, replays the journal and runs the checks there. Simulated clusters
+are deterministic, so the replay reaches the learner's state. A journal holds only actions that a learner may do, so a
+forged journal that passes solves the task too. `kitlib.lab.grading_process` runs the grader in a separate process.
 
-On real nodes the checks look at these first, and then at a replay in which as much time passes as really did; both must
-hold.
+On real nodes the checks run against the nodes first, and then against a replay with the same durations; both must
+pass.
 """
 
 from __future__ import annotations
@@ -32,15 +32,19 @@ STOPPED = "the check stopped with"
 
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How one task was graded.
+    """The grade of one task.
 
     Attributes:
-        task, title: which.
-        points, of: earned and possible.
-        passed: all of it.
-        found, expected, hint: of what is wrong; "" where it passed.
-        evidence: what the check looked at.
-        remarks: what the learner should know although the task passed.
+        task: the task's key.
+        title: the task's title.
+        points: earned points.
+        of: possible points.
+        passed: whether the task is solved completely.
+        found: the observed state; "" if the task passed.
+        expected: the required state; "" if the task passed.
+        hint: the next step; "" if the task passed.
+        evidence: the objects and files that the check read.
+        remarks: remarks to the learner although the task passed.
     """
 
     task: str
@@ -65,12 +69,12 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """All results of one grading, and the observed values of the predictions.
 
     Attributes:
-        lab: its name.
-        digest: of the files that the grade rests on.
-        results: one a task.
-        rules: one a rule; () = not judged (real nodes: their replay is).
-        touched: whether the learner did anything but wait.
-        observed: prediction -> observed value; missing where it could not be observed yet.
+        lab: the lab's name.
+        digest: SHA-256 of the files that determine the grade.
+        results: one result for each task.
+        rules: one result for each rule; () = not judged (real nodes: their replay is).
+        touched: whether the journal has an action other than waiting.
+        observed: prediction -> observed value; without those that cannot be observed yet.
     """
 
     lab: str
@@ -93,14 +97,14 @@ def grade(
     began: datetime | None = None,
     history: History | None = None,
 ) -> Grade:
-    """Run the checks against a cluster, those that let time pass at last.
+    """Run the checks against a cluster; checks that let time pass run last.
 
     Args:
         folder: the lab.
-        cluster: as the learner left it.
+        cluster: the cluster in the learner's final state.
         tasks: keys of the tasks to grade; () = all.
-        began: when the learner found it, on the cluster's clock; None = when a simulated one had settled.
-        history: what happened since then; without it no rule is judged.
+        began: the learner's start on the cluster's clock; None = when a simulated cluster had settled.
+        history: the changes since then; None = rules are not judged.
     """
     began = began or cluster.clock.start + timedelta(seconds=folder.definition.settle)
     set_up = began - timedelta(seconds=folder.definition.settle / 2)
@@ -142,7 +146,7 @@ def grade(
 
 
 def _guarded(result: TaskResult, rules: Iterable[RuleResult]) -> TaskResult:
-    """A task without its points where a rule that guards it is broken; solved or not, the rule is named."""
+    """Return a task's result without points if a rule that guards it is broken; the rule is named either way."""
     broken = next((rule for rule in rules if not rule.kept and rule.guards(result.task)), None)
     if broken is None:
         return result
@@ -150,7 +154,7 @@ def _guarded(result: TaskResult, rules: Iterable[RuleResult]) -> TaskResult:
 
 
 def _again(result: TaskResult, second: TaskResult, situation: str) -> TaskResult:
-    """A solved task after its second situation was played."""
+    """Return a solved task's result after its second situation has run."""
     evidence = result.evidence + second.evidence
     if second.passed:
         return msgspec.structs.replace(result, evidence=evidence)
@@ -159,12 +163,15 @@ def _again(result: TaskResult, second: TaskResult, situation: str) -> TaskResult
 
 
 def _missing(result: TaskResult, title: str) -> TaskResult:
-    """A task that may hold without any work gives no point before the tasks that it needs are solved."""
+    """Return a result without points, because a task that this one needs is not solved.
+
+    A task with `needs` may hold without any work.
+    """
     return _without_points(result, "this alone gives no points", f"first: {title}", "it counts together with that task")
 
 
 def _without_points(result: TaskResult, found: str, expected: str, hint: str) -> TaskResult:
-    """A task that earns nothing; one that would have been solved says why instead of what was checked."""
+    """Return a result with zero points; only a task that passed gets the given explanation."""
     if not result.passed:
         return msgspec.structs.replace(result, points=0.0)
     return msgspec.structs.replace(
@@ -173,7 +180,7 @@ def _without_points(result: TaskResult, found: str, expected: str, hint: str) ->
 
 
 def _untouched(result: TaskResult) -> TaskResult:
-    """Who changed nothing gets no point, and is not told the solution."""
+    """Return a result without points, and without a hint at the solution, since the learner changed nothing."""
     return msgspec.structs.replace(
         result,
         points=0.0,
@@ -186,7 +193,7 @@ def _untouched(result: TaskResult) -> TaskResult:
 
 
 def _observed_at_start(folder: LabFolder, ground: Ground) -> dict[str, Any]:
-    """What is observed on the cluster as the learner found it, each on a cluster of its own."""
+    """Return the predictions that are observed at the start, each on its own fresh cluster."""
     checks, found = folder.checks(), dict[str, Any]()
     for prediction in folder.definition.predictions:
         if prediction.key in checks.at_start:
@@ -219,16 +226,16 @@ def _one(task: TaskSpec, check: Any, facts: Facts) -> TaskResult:
 
 
 def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False, as_pods: bool = False) -> Any:
-    """A fresh cluster as the learner finds it: nodes, setup, and some seconds for it to settle.
+    """Return a fresh cluster with nodes and setup, after the seconds that the lab settles.
 
     Args:
         folder: the lab.
-        ground: what it is done on.
-        real: make the real nodes themselves; else the simulated kernel stands for them.
-        as_pods: real nodes are pods of a Kubernetes cluster.
+        ground: the conditions to reproduce.
+        real: whether to start real nodes; else simulated nodes of the same size are used.
+        as_pods: whether real nodes are pods of a Kubernetes cluster.
 
     Raises:
-        KitError: real nodes cannot be made.
+        KitError: real nodes cannot be started.
     """
     from kitlib.cluster import Cluster
 
@@ -247,12 +254,12 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
 
 
 def timed(journal: Iterable[dict[str, Any]], began: float, now: float) -> list[dict[str, Any]]:
-    """A journal of real nodes for a simulated cluster: the time that passed by itself becomes steps of their own.
+    """Convert a journal of real nodes for a simulated cluster: elapsed time becomes explicit `advance` steps.
 
     Args:
-        journal: whose entries carry `at`, seconds on the cluster's clock.
-        began: when the learner's work began.
-        now: when the replay is to end; both on the same clock. An action that claims to be later than now was then.
+        journal: entries with `at`, seconds on the cluster's clock; a time after `now` counts as `now`.
+        began: the start of the learner's work, seconds on the same clock.
+        now: the end of the replay, seconds on the same clock.
     """
     made: list[dict[str, Any]] = []
     reached = began
@@ -267,7 +274,7 @@ def timed(journal: Iterable[dict[str, Any]], began: float, now: float) -> list[d
 
 
 def both(live: Grade, replayed: Grade) -> Grade:
-    """A grade of real nodes: a task passes where the nodes pass, and the replay of what was done to them, too."""
+    """Combine the grades of real nodes and of their replay: a task passes only if both pass."""
     again = {result.task: result for result in replayed.results}
     results = []
     for seen in live.results:
@@ -291,7 +298,7 @@ def grade_journal(
     """Replay a learner's journal on a fresh cluster and grade that.
 
     Raises:
-        KitError: the journal is too long or holds what cannot be replayed.
+        KitError: the journal is too long, or has an entry that cannot be replayed.
     """
     if len(journal) > MAX_JOURNAL:
         raise KitError(f"lab {folder.name}: a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")

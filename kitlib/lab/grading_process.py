@@ -1,10 +1,9 @@
-"""Grades journals in a process apart, of bounded memory and time: neither touches the caller's variables nor files.
+"""Grades journals in a separate process of bounded memory and time, without access to the caller's variables.
 
-`python -I` starts a server, which imports the kit and nothing of the caller's. It forks a child for each request, so
-that no replay sees what another one left, and the import is paid once for all checks of a learner. The server ends when
-its caller ends, or when it was not asked for a while. Where there is no `fork` (Windows) it answers one request.
-In a browser (Pyodide) there are no processes: the replay runs in the notebook's own, and `kitlib lab-report --recheck`
-is what counts.
+`python -I` starts a server, which imports the kit and nothing of the caller's. It forks a child for each request:
+replays cannot affect each other, and the kit is imported once for all checks of a learner. The server ends when its
+caller ends, or after a while without requests. Without `fork` (Windows) it answers one request. In a browser (Pyodide)
+there are no processes: the replay runs in the notebook's own, and `kitlib lab-report --recheck` is what counts.
 
 Requests and answers are lines of JSON on standard input and output.
 """
@@ -46,14 +45,17 @@ def grade_apart(
     *,
     timeout: float = _SECONDS,
 ) -> Grade:
-    """`grade_journal` in a process apart; in a browser in this one.
+    """Run `grade_journal` in a separate process; in a browser, in this one.
 
     Args:
-        folder, journal, tasks, ground: as for `grade_journal`.
+        folder: the lab.
+        journal: the learner's actions, in order.
+        tasks: keys of the tasks to grade; () = all.
+        ground: the conditions under which the lab was done.
         timeout: seconds that the replay may take.
 
     Raises:
-        KitError: the grader could not run, or took too long.
+        KitError: the grader could not run, or exceeded the timeout.
     """
     if sys.platform == "emscripten":
         return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
@@ -63,7 +65,7 @@ def grade_apart(
 
 @contextmanager
 def _patience(tell: Callable[[str], None] = print) -> Iterator[None]:
-    """Say in a room that a check waits for a processor, if it takes longer than `_SLOW` seconds.
+    """Tell learners of a room that a check waits for a processor, if it takes longer than `_SLOW` seconds.
 
     The host's kernel divides its processors evenly among the checks that run. A queue of our own, with a turn for each
     processor, was measured: beside other work, which then got most of the processors, the last of thirty waited three
@@ -89,13 +91,16 @@ def _busy() -> str:
 def look_apart(
     folder: LabFolder, journal: list[dict[str, Any]], ground: Ground = SIMULATED, *, timeout: float = _SECONDS
 ) -> str:
-    """`look.shown` in a process apart: the cluster after a journal, as text.
+    """Run `look.shown` in a separate process and return the cluster after a journal, as text.
 
     Args:
-        folder, journal, ground, timeout: as for `grade_apart`.
+        folder: the lab.
+        journal: the learner's actions, in order.
+        ground: the conditions under which the lab was done.
+        timeout: seconds that the replay may take.
 
     Raises:
-        KitError: as for `grade_apart`.
+        KitError: the grader could not run, or exceeded the timeout.
     """
     return str(_replayed(folder, journal, ground, timeout, look=True)["shown"])
 
@@ -120,11 +125,11 @@ def _replayed(
 
 
 class _Server:
-    """The process that is asked.
+    """A running grading server.
 
     Attributes:
-        owner: id of the process that started it.
-        pid: its own.
+        owner: process id of the process that started it.
+        pid: the server's process id.
 
     Raises:
         KitError: it cannot be started.
@@ -146,11 +151,11 @@ class _Server:
         self.pid = self._process.pid
 
     def ask(self, request: bytes) -> bytes:
-        """The answer's line; b"" = the server has ended."""
+        """Send a request and return the response line; b"" if the server has ended."""
         return exchange(self._process, request)
 
     def last_words(self) -> str:
-        """How it ended."""
+        """Return how the server ended, with the last line of its standard error."""
         assert self._process.stderr is not None
         try:
             code = self._process.wait(5)
@@ -160,7 +165,6 @@ class _Server:
         return f"the grader ended with code {code}: {said[0] if said else 'it printed no reason'}"
 
     def close(self) -> None:
-        """End it."""
         self._process.kill()
         self._process.wait()
         close(self._process.stdin, self._process.stdout, self._process.stderr)
@@ -172,11 +176,14 @@ _servers: list[_Server] = []
 
 
 def _asked(request: bytes) -> dict[str, Any]:
-    """What the server answers; one that has ended since it was last asked is started again."""
+    """Send a request and return the response; a server that has ended since the last request is restarted."""
     with _LOCK:
+        # After a fork both processes hold the pipes of the parent's server: a child that used them would mix up
+        # responses.
         fresh = not _servers or _servers[0].owner != os.getpid()
         line, why = b"", ""
         try:
+            # Only a server of an earlier request gets a second try: it may have ended because it was idle.
             for new in (True,) if fresh else (False, True):
                 if new:
                     _end()
@@ -186,6 +193,7 @@ def _asked(request: bytes) -> dict[str, Any]:
                     return json.loads(line)
             why = _servers[0].last_words()
         finally:
+            # Also after an interrupt: the late response would otherwise be read as the answer to the next request.
             if not line or not hasattr(os, "fork"):  # it has ended, or must not be waited for
                 _end()
     return {"ended": why}

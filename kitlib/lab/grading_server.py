@@ -1,7 +1,7 @@
-"""The process that grades journals for another one (`grading_process`): a child for each, of bounded memory and time.
+"""The process that grades journals for `grading_process`: one child per request, of bounded memory and time.
 
-It imports the kit and nothing of its caller's, forks for each request, and ends when its caller ends, or was silent for
-a while. Where there is no `fork` it answers one request.
+It imports the kit and nothing of its caller's, forks for each request, and ends when its caller ends, or after a while
+without requests. Without `fork` it answers one request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IDLE = 20.0
 
 
 def main() -> None:
-    """Answer requests from standard input until it ends, or is silent for long."""
+    """Answer requests from standard input until it ends, or no request comes for a while."""
     _limit_resources()
     if not hasattr(os, "fork"):
         print(_answer(sys.stdin.buffer.readline()), flush=True)
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _warm_up() -> None:
-    """Import and compile what every replay needs: paid once, before the first fork."""
+    """Import and compile what every replay needs, once, before the first fork."""
     from kitlib.cluster import Cluster
 
     containers = [{"name": "main", "image": "a", "resources": {"requests": {"cpu": "1m"}}}]
@@ -55,17 +55,18 @@ def _warm_up() -> None:
 
 
 def _limit_resources() -> None:
-    """A journal is foreign data: its replay writes no file and cannot take the machine's memory."""
+    """Limit memory and file writes: a journal is untrusted data."""
     sys.dont_write_bytecode = True
     with suppress(ImportError, OSError, ValueError):  # not on Windows
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+        # The limit applies to regular files only, so the response can still be written to the pipe.
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 def _forked(request: bytes) -> str:
-    """The answer that a child gives to a request, or how the child ended."""
+    """Return the response of a forked child, or how the child ended."""
     inward, outward = os.pipe()
     child = os.fork()
     if not child:
@@ -73,6 +74,7 @@ def _forked(request: bytes) -> str:
         _serve(request, outward)
     os.close(outward)
     with os.fdopen(inward, "rb") as pipe:
+        # Read before waitpid: a child with a large response blocks on the full pipe until it is read.
         said = pipe.read()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if not code:
@@ -84,18 +86,21 @@ def _forked(request: bytes) -> str:
 
 
 def _serve(request: bytes, outward: int) -> NoReturn:
-    """A child: one answer, and the end. What a check prints goes nowhere."""
+    """Write one response in the child and exit; output of a check is discarded."""
     code = 1
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
+        # SIGALRM keeps its default action, which ends the process inside C code too; the parent recognizes the signal.
+        # A timer of 0 would be disarmed.
         signal.setitimer(signal.ITIMER_REAL, max(_timeout(request), 1e-3))
         answer = _answer(request).encode()
         while answer:
             answer = answer[os.write(outward, answer) :]
         code = 0
     finally:
+        # Not sys.exit: handlers and buffers inherited from the parent must not run or be flushed a second time.
         os._exit(code)
 
 

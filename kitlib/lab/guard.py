@@ -1,4 +1,4 @@
-"""What a lab does not open stays as it was: the learner's writes compared with the setup.
+"""Compares a learner's writes with the setup: fields that a lab does not open must not change.
 
 A lab names in lab.toml what its task asks to change; every other change is refused, with the object, the field's path
 and the write that made it:
@@ -69,8 +69,8 @@ class LabGuard:
     """The comparison of a learner's objects with the setup.
 
     Args:
-        opens: of the lab.
-        history: since the learner began.
+        opens: objects and fields that the lab allows to change.
+        history: changes since the learner began.
         journal: the learner's actions.
     """
 
@@ -88,7 +88,7 @@ class LabGuard:
                 del self._last[key]
 
     def broken(self) -> tuple[str, str]:
-        """Return the first refused change and the way out; "" and "" = none."""
+        """Return the first refused change and the next step; "" and "" = none."""
         written: dict[Key, None] = {}
         for step, entry in enumerate(self._journal):
             for key in self._targets(entry):
@@ -118,7 +118,7 @@ class LabGuard:
             yield key if key in self._known or (kind, "", name) not in self._known else (kind, "", name)
 
     def _refused(self, step: int, entry: Mapping[str, Any], key: Key) -> str:
-        """Return why an action is refused whatever its object became; "" = it is not."""
+        """Return why an action is refused regardless of its effect; "" = it is not."""
         action, root = entry["action"], self._root(key)
         if action in ("delete", "evict"):
             mine = self._paths(root) or not self._is_first(root)
@@ -141,7 +141,7 @@ class LabGuard:
         return earlier[-1] if earlier else self._history.first.get(key)
 
     def _changed(self, key: Key) -> str:
-        """Return how a written object differs from what it was, where that counts; "" = not at all."""
+        """Return the refused difference between a written object and its original; "" = none."""
         before = self._known.get(key)
         root = self._root(key)
         if before is None or (not self._is_first(root) and root[0] != "Pod") or (root != key and key[0] != "Pod"):
@@ -161,7 +161,7 @@ class LabGuard:
         return ""
 
     def _left_over(self, key: Key) -> str:
-        """Return how a pod of an opened workload differs from the setup's at the end; "" = not at all."""
+        """Return how a pod of an opened workload differs from the setup's at the end; "" = no difference."""
         root = self._root(key)
         if key[0] != "Pod" or root == key or not self._is_first(root):
             return ""
@@ -175,10 +175,11 @@ class LabGuard:
         """Return the path of the first difference that is not opened; "" = none.
 
         Args:
-            key: of the object.
-            before, now: the compared views.
-            opened: patterns.
-            kin: the two are different pods of one workload, with names of their own.
+            key: kind, namespace and name of the object.
+            before: the earlier compared view.
+            now: the later compared view.
+            opened: patterns of the opened paths.
+            kin: whether the two are different pods of one workload, with their own names.
         """
         for path, added in differences(before, now):
             if kin and path[:2] == ("metadata", "ownerReferences"):
@@ -196,7 +197,8 @@ class LabGuard:
         return f"after {change.seconds:.0f} s" + (f", {_words(entry, key)}" if entry else "")
 
     def _root(self, key: Key) -> Key:
-        """Return the object that an object was made for, through all its controllers; itself, where it has none."""
+        """Return the top-level controller of an object; the object itself if it has no controller."""
+        # Owner references can be written by users, so a cycle is possible.
         seen = {key}
         while (obj := self._known.get(key)) is not None:
             owner = next((one for one in obj.metadata.owner_references if one.controller), None)
@@ -211,7 +213,7 @@ class LabGuard:
         return key in self._history.first
 
     def _paths(self, key: Key) -> tuple[Path, ...]:
-        """Return the patterns that are opened in an object."""
+        """Return the patterns of an object's opened paths."""
         written = [path for name, paths in self._opens.items() if _names(name, key) for path in paths]
         found = [_pattern(path, "spec") for path in written]
         found += [_pattern(path, "spec.template.spec") for path in written]
@@ -220,7 +222,7 @@ class LabGuard:
         return tuple(found)
 
     def _way_out(self, key: Key) -> str:
-        """Return the next step, without the open paths: in most labs they are the answer."""
+        """Return the next step, without the opened paths: in most labs they are the answer."""
         root = self._root(key)
         if not self._paths(root):
             return f"{_said(root)} is not part of the task: undoing it is not enough, lab.reset() starts again"
@@ -233,25 +235,25 @@ def _names(name: str, key: Key) -> bool:
 
 
 def _pattern(path: str, spec: str) -> Path:
-    """Return a path of [opens] as steps from the object's top."""
+    """Return a path of [opens] as steps from the object's root."""
     steps = [one.strip("[]") for one in re.findall(r"\[[^]]+\]|[^.\[\]]+", path)]
     return tuple(steps if steps[0] in ("metadata", "spec", "status", "work") else [*spec.split("."), *steps])
 
 
 def _matches(pattern: Path, path: Path, added: bool) -> bool:
-    """Return whether a pattern opens a path, or what stands above it."""
+    """Return whether a pattern opens a path or one of its ancestors."""
     if pattern[-1] == "+":
         return added and len(path) == len(pattern) and _matches(pattern[:-1], path, added)
     return len(pattern) <= len(path) and all(a in ("*", b) for a, b in zip(pattern, path, strict=False))
 
 
 def _is_systems(path: Path, view: Any) -> bool:
-    """Return whether a pod asks for a class that is for what the cluster itself cannot run without."""
+    """Return whether a change gives a pod a system priority class, which is reserved for critical components."""
     return path[-1] == "priorityClassName" and str(view["spec"].get(path[-1])).startswith("system-")
 
 
 def _text(path: Path) -> str:
-    """Return a path as a learner finds it in the manifest."""
+    """Return a path in the notation of the manifest."""
     if path[0] != "work" or len(path) == 1:
         return ".".join(path)
     phase = f" (phase {int(path[2]) + 1}{''.join(f', {one}' for one in path[3:])})" if path[2:3] != ("exit",) else ""
@@ -263,7 +265,7 @@ def _said(key: Key) -> str:
 
 
 def _words(entry: Mapping[str, Any], key: Key | None = None) -> str:
-    """Return an action as the learner would name it."""
+    """Return an action in the learner's terms."""
     if key is not None:
         return f"{entry['action']} {_said(key)}"
     subject = str(entry.get("pod") or entry.get("name") or entry.get("node") or "").rpartition("/")[2]
@@ -271,7 +273,7 @@ def _words(entry: Mapping[str, Any], key: Key | None = None) -> str:
 
 
 def _kind(name: str) -> str:
-    """Return the kind that `po`, `pods` or `Pod` names."""
+    """Return the kind for `po`, `pods` or `Pod`."""
     try:
         return resource(name).kind
     except (KitError, NotFound):
@@ -279,7 +281,7 @@ def _kind(name: str) -> str:
 
 
 def _view(obj: KubeObject) -> dict[str, Any]:
-    """Return what of an object is compared: metadata by users, declared workloads, and its specification."""
+    """Return the compared parts of an object: metadata set by users, declared workloads, and its specification."""
     plain = to_dict(obj)
     metadata = plain.get("metadata") or {}
     found: dict[str, Any] = {key: one for key, one in plain.items() if key not in ("apiVersion", "kind", "status")}
@@ -313,7 +315,7 @@ def _pod_view(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _phases(text: str) -> Any:
-    """Return a declared workload, phase by phase; the text itself, where it cannot be read."""
+    """Return a declared workload phase by phase; the text itself if it is invalid."""
     try:
         read = declared_workload(text)
     except (WorkloadError, ValueError):

@@ -1,6 +1,6 @@
-"""What happened to a lab's cluster since the learner found it: every change of every object, in order.
+"""Every change of every object of a lab's cluster since the learner found it, in order.
 
-"Never" means never: a rule looks at each moment, not only at the last one.
+A rule with `never` is evaluated at each moment, not only at the last one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class ObjectChange(NamedTuple):
     """One change of an object.
 
     Attributes:
-        seconds: since the learner began.
-        type: of the watch event: ADDED, MODIFIED, DELETED.
-        object: as it is then.
-        step: index in the journal of the action during which it happened; the action may only have caused it.
+        seconds: seconds since the learner began.
+        type: type of the watch event: ADDED, MODIFIED, DELETED.
+        object: the object after the change.
+        step: index of the journal's action during which the change happened; another component may have caused it.
     """
 
     seconds: float
@@ -38,12 +38,12 @@ class ObjectChange(NamedTuple):
 
 @dataclass
 class Moment:
-    """The cluster's objects at one moment; they must not be changed.
+    """The cluster's objects at one moment, read-only.
 
     Attributes:
-        seconds: since the learner began.
-        objects: all of them.
-        change: what made this moment; None for the first.
+        seconds: seconds since the learner began.
+        objects: all objects by key.
+        change: the change that led to this moment; None for the first.
     """
 
     seconds: float
@@ -52,11 +52,10 @@ class Moment:
     first: dict[Key, KubeObject] = field(default_factory=dict, repr=False)
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
-        """An object, or None."""
+        """Return an object, or None."""
         return self.objects.get((kind, namespace, name)) or self.objects.get((kind, "", name))
 
     def pods(self, **labels: str) -> list[Pod]:
-        """The pods with these labels."""
         return [
             one
             for one in self.objects.values()
@@ -65,24 +64,24 @@ class Moment:
 
 
 def key_of(obj: KubeObject) -> Key:
-    """An object's place in the store."""
+    """Return an object's kind, namespace and name."""
     return obj.kind, obj.metadata.namespace, obj.metadata.name
 
 
 def selected(objects: dict[Key, KubeObject], kind: str, name: str) -> dict[Key, KubeObject]:
-    """The objects of a kind whose name fits a pattern with `*`."""
+    """Return the objects of a kind whose names match a pattern with `*`."""
     return {key: one for key, one in objects.items() if key[0] == kind and fnmatchcase(key[2], name)}
 
 
 class History:
-    """The changes of a cluster from now on.
+    """The recorded changes of a cluster, from now on.
 
     Args:
-        cluster: as the learner finds it.
+        cluster: the cluster as the learner finds it.
 
     Attributes:
         first: the objects as they are now.
-        changes: what follows.
+        changes: the changes since then.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -99,11 +98,11 @@ class History:
             self.changes.append(ObjectChange(seconds, event.type, event.object, len(self._journal)))
 
     def stop(self) -> None:
-        """Note no more."""
+        """Stop recording."""
         self._stop()
 
     def moments(self) -> Iterator[Moment]:
-        """The state at the start, then the state after each change. One mapping is used again and again."""
+        """Yield the state at the start, then the state after each change; one mapping is updated and reused."""
         objects = dict(self.first)
         yield Moment(0.0, objects, None, self.first)
         for change in self.changes:
@@ -114,9 +113,9 @@ class History:
             yield Moment(change.seconds, objects, change, self.first)
 
     def named_its_node(self, pod: Pod) -> str:
-        """Return the write that created a pod with its node's name, so that no scheduler placed it; "" = none.
+        """Return the write that created a pod with spec.nodeName, so that no scheduler placed it; "" = none.
 
-        A pod of the setup has none: the first change of it that is seen here is no creation.
+        A pod of the setup has none: its creation is not recorded.
         """
         uid = pod.metadata.uid
         made = next((c for c in self.changes if c.type == "ADDED" and c.object.metadata.uid == uid), None)
@@ -127,7 +126,7 @@ class History:
 
 
 def as_time(moment: Any) -> datetime:
-    """A time of a status, which is kept as text where it stands in plain data."""
+    """Return a time of a status, which may be ISO text in plain data."""
     if isinstance(moment, datetime):
         return moment
     return datetime.fromisoformat(str(moment).replace("Z", "+00:00"))

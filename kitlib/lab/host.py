@@ -1,4 +1,4 @@
-"""The machine under a lesson's real nodes while CPU is measured: a busy one is noticed, and said beside the figures."""
+"""Detects other load on the machine of real nodes during a CPU measurement, and reports it beside the figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _worst: WeakKeyDictionary[Any, HostLoad] = WeakKeyDictionary()
 
 
 def begin(node: Any) -> None:
-    """Count what the machine does from now on, unless that has begun."""
+    """Start to count the machine's CPU time; a second call has no effect."""
     if node not in _meters and hasattr(node, "host_time"):  # a hollow node has no kernel that could be asked
         _meters[node] = HostMeter([node])
 
@@ -42,7 +42,7 @@ def remind(cluster: Any) -> None:
 
 
 def worst(cluster: Any) -> HostLoad | None:
-    """Return the most disturbed measurement on a cluster; where none was, what the machine did since the last look."""
+    """Return the most disturbed measurement on a cluster, else the machine's load since the last call."""
     if cluster is None:
         return None
     if cluster in _worst:

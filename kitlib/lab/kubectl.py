@@ -1,4 +1,4 @@
-"""kubectl in a notebook: the lesson's cluster answers it, in JupyterLab's terminal, after `!`, and as `%kubectl`.
+"""kubectl in a notebook: requests to the lesson's cluster from JupyterLab's terminal, after `!`, and by `%kubectl`.
 
 `kitlib lab` names a kubeconfig for terminals and kernels; whichever lesson made a cluster last writes it. A cell has
 the cluster to itself while it runs; requests of clients are answered between cells, and while a cell waits in
@@ -36,22 +36,22 @@ _hooked: list[Any] = []
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables by which terminals and kernels find the lesson's cluster."""
+    """Return the variables by which terminals and kernels find the lesson's cluster."""
     path = str(folder / FILE)
     return {VARIABLE: path, "KUBECONFIG": path}
 
 
 def is_wanted(variables: Mapping[str, str] = os.environ) -> bool:
-    """Whether a lesson's cluster is to be served here."""
+    """Return whether a lesson's cluster is to be served here."""
     return bool(variables.get(VARIABLE))
 
 
 class Served:
-    """A lesson's cluster, served until it is closed.
+    """A lesson's cluster, served until `close`.
 
     Args:
-        cluster: of the lesson.
-        path: of the kubeconfig.
+        cluster: the lesson's cluster.
+        path: path of the kubeconfig to write.
     """
 
     def __init__(self, cluster: Any, path: Path) -> None:
@@ -75,7 +75,7 @@ class Served:
 
 
 def serve(cluster: Any) -> Served | None:
-    """Serve a lesson's cluster where that is wanted and can be; None where not."""
+    """Serve a lesson's cluster if it is wanted and has an API server; else return None."""
     if not is_wanted() or not hasattr(cluster, "api"):
         return None
     try:
@@ -85,7 +85,7 @@ def serve(cluster: Any) -> Served | None:
 
 
 def hook(served: Served) -> None:
-    """Have cells, and what widgets do, use the cluster alone; a cell that waits for kubectl lets it in."""
+    """Give cells and widget callbacks exclusive use of the cluster; a cell that waits for kubectl releases it."""
     with suppress(ImportError):
         from IPython.core.getipython import get_ipython
 
@@ -96,6 +96,8 @@ def hook(served: Served) -> None:
         if len(_hooked) > 1 or getattr(shell, "kitlib_kubectl", False):
             return
         shell.kitlib_kubectl = True
+        # A stack, since cells can run cells (%run); each end releases what its begin acquired, without the clusters
+        # that the cell itself has made.
         held: list[list[Served]] = []
 
         def begin(*_: object) -> None:
@@ -124,7 +126,7 @@ def hook(served: Served) -> None:
 
 @contextmanager
 def _released() -> Iterator[None]:
-    """Let clients in while this cell waits for one of them."""
+    """Admit clients while this cell waits for one of them."""
     freed = []
     for one in _hooked:
         with suppress(RuntimeError):  # this thread does not hold it
@@ -138,12 +140,12 @@ def _released() -> Iterator[None]:
 
 
 def kubectl(line: str, cell: str | None = None) -> Any:
-    """Run kubectl on the lesson's cluster; a table becomes a frame, anything else is printed.
+    """Run kubectl on the lesson's cluster; a table is returned as a frame, other output is printed.
 
     `%kubectl get pods -A` in a line; `%%kubectl apply -f -` sends the rest of the cell as its input.
 
     Raises:
-        KitError: where there is no kubectl; the message says how to get one. Also with what kubectl refuses.
+        KitError: kubectl is not installed (the message says how to get it), or it reports an error.
     """
     program = shutil.which("kubectl")
     if program is None:
@@ -162,7 +164,7 @@ def kubectl(line: str, cell: str | None = None) -> Any:
 
 
 def frame(text: str) -> Any:
-    """kubectl's table as a data frame; several tables (`get all`) as a list of them."""
+    """Return kubectl's table as a data frame; several tables (`get all`) as a list of them."""
     import pandas as pd
 
     tables = [part for part in text.split("\n\n") if part.strip()]
@@ -171,7 +173,7 @@ def frame(text: str) -> Any:
 
 
 def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a table whose columns begin below their names."""
+    """Return the header and the rows of a table whose columns are aligned with their names."""
     header, *lines = text.rstrip("\n").splitlines()
     found = list(_COLUMN.finditer(header))
     starts = [one.start() for one in found]

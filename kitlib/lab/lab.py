@@ -1,4 +1,4 @@
-"""A lab in a notebook: the cluster to work on, checks, hints, predictions, and the bar of what is reached.
+"""A lab in a notebook: its cluster, checks, hints, predictions, and the progress bar.
 
 lab = Lab("01-make-it-guaranteed")
 lab.cluster.apply(...)
@@ -42,27 +42,27 @@ _KERNELS = {"docker": "on real nodes", "simulated": "on the simulated kernel"}
 
 
 class Lab:
-    """One lab, from its folder.
+    """A lab, read from its folder.
 
     Args:
         name: the folder's name among the course's labs, or a path.
-        nodes: "docker" does the lab on real nodes, where it can be done there and time is what the clock shows;
-            "kubernetes" does, too, and its nodes are pods of the cluster that the kubeconfig names; "" takes
-            KITLIB_NODES. Everything else is the simulated kernel, on which two minutes pass in no time.
-        seed: of the variant: names, numbers, victims; None = the room's (`kitlib room --seed`), else that of
+        nodes: "docker" uses real nodes, if the lab supports them; time is real there. "kubernetes" does too, and its
+            nodes are pods of the cluster in the kubeconfig. "" takes KITLIB_NODES. Other values mean the simulated
+            kernel, whose time passes at once.
+        seed: seed of the variant (names, numbers, victims); None = the room's (`kitlib room --seed`), else
             KITLIB_LAB_SEED, else the learner's own.
-        progress: where results are kept.
+        progress: the file in which results are kept.
 
     Attributes:
         cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one.
         kernel: "docker" or "simulated".
-        why: why this one.
-        seed: see above.
-        variant: the names and numbers that it gives.
+        why: the reason for this kernel.
+        seed: seed of the variant.
+        variant: values of the variant.
 
     Raises:
-        KitError: there is no such lab, it is closed for the room, its files do not fit, or real nodes were asked for
-            and cannot be made.
+        KitError: the lab does not exist, is closed for the room, has invalid files, or real nodes were requested and
+            cannot be started.
     """
 
     def __init__(
@@ -102,11 +102,11 @@ class Lab:
 
     @property
     def title(self) -> str:
-        """What the learner does."""
+        """The learner's goal."""
         return self._folder.definition.title
 
     def reset(self) -> Any:
-        """A new cluster with the lab's setup; what was done before is gone, what was reached is kept."""
+        """Replace the cluster with a new one that has the lab's setup; the points are kept."""
         if self.kernel == "docker":
             self._tally.add(self._real)
         self.cluster.close()
@@ -125,18 +125,18 @@ class Lab:
         return made
 
     def predict(self, key: str) -> Prediction:
-        """The question of that key, to be answered before the check. Raises: KitError."""
+        """Return the question with that key, to be answered before the check. Raises: KitError."""
         if key not in self._predictions:
             raise KitError(f"no prediction {key!r} in this lab; valid values: {', '.join(self._predictions)}")
         return self._predictions[key]
 
     def check(self, *tasks: str) -> Graded:
-        """Check the tasks (all, if none is named) on a replay of what was done to `cluster`; results are kept.
+        """Check the tasks (default: all) on a replay of the actions on `cluster`, and keep the results.
 
-        On real nodes the nodes themselves are checked, and then the replay: both must hold.
+        On real nodes, the nodes themselves are checked too; both must pass.
 
         Raises:
-            KitError: a task that there is not, a grader that could not run, or the lab is closed for the room.
+            KitError: a task does not exist, the grader could not run, or the lab is closed for the room.
         """
         room.current().require_open(self._folder.name)
         for key in tasks:
@@ -168,7 +168,7 @@ class Lab:
         return str(tally)
 
     def _not_real(self) -> str:
-        """Return why a lab with requested real nodes does not run on them; "" = none were requested."""
+        """Return why the lab does not run on the requested real nodes; "" = none were requested."""
         return f"Not on real nodes: {self.why}." if self._asked_real and self.kernel != "docker" else ""
 
     @property
@@ -177,7 +177,7 @@ class Lab:
         return score(self._progress, self.name, self._folder.definition)
 
     def _following(self) -> str:
-        """The next lab's number and title; "" = there is none."""
+        """Return path and title of the next lab; "" = none."""
         names = sorted(path.parent.name for path in self._folder.path.parent.glob("*/lab.toml"))
         after = [name for name in names if name > self.name]
         if not after:
@@ -186,10 +186,10 @@ class Lab:
         return f"labs/{after[0]}/lab.ipynb, {title}"
 
     def reveal(self, key: str) -> Reveal:
-        """What was observed of a prediction, next to the answer that was given; it waits for one.
+        """Return the observed answer to a prediction beside the learner's; it is shown once the learner has answered.
 
         Raises:
-            KitError: it cannot be observed yet.
+            KitError: the answer cannot be observed yet.
         """
         prediction = self.predict(key)
         _, found = self._grade(tuple(t.key for t in self._tasks()[:1]))
@@ -199,7 +199,7 @@ class Lab:
         return Reveal(prediction, _answer(found.observed[key]), why)
 
     def _grade(self, tasks: tuple[str, ...]) -> tuple[list[dict[str, Any]], Grade]:
-        """What was done, and the grade that it gets."""
+        """Return the journal and its grade."""
         if self.kernel != "docker":
             journal, _ = self.done()
             return journal, grade_apart(self._folder, journal, tasks)
@@ -209,7 +209,7 @@ class Lab:
         return journal, both(live, grade_apart(self._folder, journal, tasks, ground))
 
     def done(self) -> tuple[list[dict[str, Any]], Ground]:
-        """What was done to the cluster so far, as a replay takes it, and on what."""
+        """Return the journal of the actions so far, in the form that a replay takes, and the conditions for it."""
         if self.kernel != "docker":
             return list(self.cluster.journal), self._ground
         return timed(self._real.journal, self._began, self._began + monotonic() - self._since), self._ground
@@ -217,7 +217,7 @@ class Lab:
     # ---- changing
 
     def manifest(self) -> str:
-        """The manifests that this lab is about, as it set them up, to be edited and given to `lab.replace`."""
+        """Return the setup's manifests that the learner edits, for `lab.replace`."""
         wanted = self._folder.definition.edit
         documents = self._folder.setup(self._ground).split("\n---\n")
         found = {}
@@ -230,11 +230,11 @@ class Lab:
         """Apply manifests; pods of the same names are deleted first, since most of a pod's fields cannot change.
 
         Args:
-            manifests: YAML.
-            seconds: that pass afterwards, so that scheduler and kubelet do their part.
+            manifests: the manifests, YAML.
+            seconds: seconds that pass afterwards, so that scheduler and kubelet can react.
 
         Raises:
-            KitError: the manifests cannot be applied; then the pods are what they were before, made again.
+            KitError: the manifests cannot be applied; the previous pods are created again.
         """
         before = []
         for made in load(manifests):
@@ -255,7 +255,7 @@ class Lab:
         self.cluster.advance(seconds)
 
     def edit(self) -> Any:
-        """An editor with the manifests, and buttons: apply, let time pass, check, a hint for each task."""
+        """Return an editor with the manifests, and buttons: apply, let time pass, check, a hint for each task."""
         from kitlib.lab.workbench import workbench
 
         return workbench(self)
@@ -263,31 +263,31 @@ class Lab:
     # ---- looking
 
     def _subject(self) -> str:
-        """The name of the pod that this lab is about."""
+        """Return the name of the first pod that the learner edits; "" = none."""
         names = [name.split() for name in self._folder.definition.edit]
         return next((name for kind, name in names if kind == "Pod"), "")
 
     def show(self, kind: str = "", name: str = "", namespace: str = "default") -> None:
-        """Print an object's manifest as it stands on the cluster, status included; "" = what the lab is about."""
+        """Print an object's manifest with its status; "" = the object that the learner edits."""
         wanted = [(kind, name)] if kind else [tuple(one.split()) for one in self._folder.definition.edit]
         print("---\n".join(to_yaml(self.cluster.get(kind, name, namespace)) for kind, name in wanted))
 
     def pods(self) -> Table:
-        """All pods as a table."""
+        """Return all pods as a table."""
         return pods_table(self.cluster)
 
     def tree(self, node: str = "") -> Any:
-        """The cgroup tree of a node (of the first, if none is named), read back from its files."""
+        """Return the cgroup tree of a node (default: the first), read from its files."""
         from kitlib.views import tree_view
 
         return tree_view(self._node(node).tree())
 
     def explain(self, pod: str = "", namespace: str = "default") -> Any:
-        """What the scheduler would decide about a pod now: every plugin's verdict on every node, and the message."""
+        """Return the scheduler's decision about a pod now: every plugin's verdict on every node, and the message."""
         return self.cluster.explain(pod or self._subject(), namespace)
 
     def events(self, reason: str = "") -> Any:
-        """The cluster's events as a frame, all or those of one reason."""
+        """Return the cluster's events as a frame, optionally only those with a reason."""
         from kitlib.views import events_frame
 
         return events_frame(self.cluster, reason)
@@ -297,7 +297,7 @@ class Lab:
         print("\n".join(map(str, self._node(node).kernel_log())))
 
     def explain_oom(self, node: str = "") -> Any:
-        """Every process of a node as the OOM killer ranks it now, the first to be killed on top."""
+        """Return every process of a node in the order in which the OOM killer would select them now."""
         from kitlib.views import oom_frame
 
         return oom_frame(self._node(node))
@@ -306,14 +306,14 @@ class Lab:
         return self.cluster.node(name or self.cluster.list("Node")[0].metadata.name)
 
     def certificate(self, name: str) -> Certificate | str:
-        """A page with what was reached, once every task is solved; an instructor confirms and signs it."""
+        """Return a page with the result once every task is solved; an instructor confirms and signs it."""
         reached = self.score
         if reached.best + reached.cost < reached.of:
             return f"Not yet: {reached.best:g} of {reached.of:g} points. lab.check() says what is missing."
         return Certificate(unsigned(name, self.name, reached.of, self.seed))
 
     def call_for_help(self, wanted: bool = True) -> str:
-        """Ask the trainer to come, or say that it is no longer needed; the trainer's page shows it and your cluster."""
+        """Call the trainer, or withdraw the call; the trainer's page shows it together with this cluster."""
         journal, ground = self.done()
         self._progress.record(
             "help", self.name, "", 0, 0, wanted=wanted, journal=journal, ground=msgspec.to_builtins(ground)
@@ -323,7 +323,7 @@ class Lab:
     # ---- hints
 
     def hint(self, task: str) -> str:
-        """The next hint of a task, from vague to plain; after the last one the last again. Taken hints are counted."""
+        """Return the next hint of a task, from vague to plain, and count it; after the last hint, repeat that."""
         hints = self._folder.definition.task(task).hints
         if not hints:
             return "There is no hint for this task: run lab.check() and read what was found."
@@ -333,12 +333,12 @@ class Lab:
         return f"Hint {number + 1} of {len(hints)}: {hints[number]}"
 
     def price_of_a_hint(self) -> str:
-        """What a hint costs, in words."""
+        """Return the cost of a hint in words."""
         cost = hint_cost(self._folder.definition)
         return f"{cost:g} points" if cost else "free"
 
     def task_keys(self) -> tuple[str, ...]:
-        """The tasks by key, as `check` and `hint` take them."""
+        """Return the keys of the tasks, for `check` and `hint`."""
         return tuple(task.key for task in self._tasks())
 
     def _tasks(self) -> tuple[Any, ...]:
@@ -389,13 +389,13 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _marked(text: str) -> str:
-    """A paragraph as HTML: what stands between backquotes is code, between double asterisks bold."""
+    """Return a paragraph as HTML: text between backquotes as code, between double asterisks bold."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
     return re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", text)
 
 
 def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:
-    """Which kernel a lab is done on, and why."""
+    """Return the kernel on which a lab is done, and the reason."""
     asked = wish or os.environ.get("KITLIB_NODES") or "simulated"
     if asked not in ("auto", "docker", "simulated", real_nodes.KUBERNETES):
         raise KitError(f"nodes {asked!r}: choose one of auto, docker, kubernetes, simulated")

@@ -1,7 +1,7 @@
 """`kitlib lab`: a folder with the course, opened on its start page in JupyterLab, Notebook 7 or Voilà.
 
-The notebooks come with the package. They are copied into a folder of the learner's, once: a file that the learner has
-changed is never overwritten by a newer one, the new one is put beside it as `NAME.new.ipynb`.
+The package contains the notebooks. They are copied into the learner's folder. A file that the learner has changed is
+never overwritten: a newer version is written beside it as `NAME.new.ipynb`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class App:
 
     Attributes:
         title: its name.
-        module: run with `python -m`.
-        page: option that says what it opens first.
-        at: where it has notebooks.
-        install: what brings it.
-        package: that must be installed; "" = the module itself.
+        module: module that is run with `python -m`.
+        page: option that sets the first page.
+        at: prefix of a notebook's path in the program's addresses.
+        install: package that installs the program.
+        package: module that must be installed; "" = `module` itself.
     """
 
     title: str
@@ -74,13 +74,13 @@ _LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "solution"}
 
 @dataclass
 class Copied:
-    """What `make_course_folder` did.
+    """The result of `make_course_folder`.
 
     Attributes:
         folder: the course folder.
-        added: files that are new there.
-        updated: files brought to the package's version, because the learner had not touched them.
-        kept: files that the learner has changed; the package's version stands beside each as `NAME.new.EXT`.
+        added: new files.
+        updated: files that were replaced by the package's version, because the learner had not changed them.
+        kept: files that the learner has changed; the package's version is beside each as `NAME.new.EXT`.
     """
 
     folder: Path
@@ -90,10 +90,10 @@ class Copied:
 
 
 def course_source(kind: str) -> Path:
-    """Where the package keeps `notebooks` or `labs`: inside the wheel, or beside the package in a checkout.
+    """Return the package's folder `notebooks` or `labs`: inside the wheel, or beside the package in a checkout.
 
     Raises:
-        KitError: neither is there.
+        KitError: neither exists.
     """
     package = Path(__file__).resolve().parents[1]
     for place in (package / f"_{kind}", package.parent / kind):
@@ -103,7 +103,7 @@ def course_source(kind: str) -> Path:
 
 
 def make_course_folder(folder: str | Path) -> Copied:
-    """Copy the course into `folder`, keeping whatever the learner has changed there.
+    """Copy the course into `folder` and keep the files that the learner has changed there.
 
     Raises:
         KitError: the folder cannot be written.
@@ -162,14 +162,14 @@ def _digest(file: Path) -> str:
 
 
 def first_notebook(folder: Path) -> Path | None:
-    """The notebook that is opened: the first by name."""
+    """Return the notebook that is opened, the first by name; None without notebooks."""
     return next(iter(sorted((folder / "notebooks").glob("*.ipynb"))), None)
 
 
 def jupyter_command(
     folder: Path, app: str = "lab", *, browser: bool = True, port: int | None = None, first: Path | None = None
 ) -> list[str]:
-    """The command line that opens JupyterLab, or another of `APPS`, in `folder` on `first`, or its start page."""
+    """Return the command line that opens JupyterLab, or another of `APPS`, in `folder` on `first` or its start page."""
     program = APPS[app]
     command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}"]
     command += [f"--{name}.log_level=ERROR" for name in sorted({"LabApp", "ServerApp", program.page.partition(".")[0]})]
@@ -186,7 +186,7 @@ def jupyter_command(
 
 
 def jupyter_environment(environment: Mapping[str, str], nodes: str = "auto") -> dict[str, str]:
-    """The environment of the server: the kit's settings and its extension, before those that are there."""
+    """Return the server's environment: the kit's settings and its extension precede the existing ones."""
 
     def before(name: str, folder: Path) -> str:
         return os.pathsep.join(filter(None, (str(folder), environment.get(name, ""))))
@@ -200,10 +200,10 @@ def jupyter_environment(environment: Mapping[str, str], nodes: str = "auto") -> 
 
 
 def shared_notebook(folder: Path, link: str) -> Path:
-    """A notebook in the course folder that opens the scenario of a shared link.
+    """Write a notebook into the course folder that opens the scenario of a shared link, and return its path.
 
     Raises:
-        KitError: the link is none; the folder cannot be written.
+        KitError: the link is invalid, or the folder cannot be written.
     """
     from kitlib.lab.share import line_of, state_in
 
@@ -231,15 +231,15 @@ def launch(
     port: int | None = None,
     link: str = "",
 ) -> None:
-    """Make the course folder and become JupyterLab, Notebook 7 or Voilà (code hidden); does not return.
+    """Create the course folder and replace this process by JupyterLab, Notebook 7 or Voilà; does not return.
 
     Args:
         folder: the learner's course folder.
         app: one of `APPS`.
-        nodes: "auto", "docker", "kubernetes" or "simulated": which kernel the notebooks use; read by `Lesson`.
-        browser: open one.
-        port: of the server; None = Jupyter's own choice.
-        link: of a shared scenario, opened instead of the start page.
+        nodes: "auto", "docker", "kubernetes" or "simulated": the kernel that `Lesson` uses in the notebooks.
+        browser: whether to open a browser.
+        port: the server's port; None = Jupyter's own choice.
+        link: a shared scenario to open instead of the start page; "" = none.
 
     Raises:
         KitError: the program is not installed, or the folder cannot be written.

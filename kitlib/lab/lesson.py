@@ -1,4 +1,4 @@
-"""What a notebook of the course begins with: which kernel it runs on and why, clusters, and predictions that are kept.
+"""The first cell of each notebook: the kernel it runs on and why, clusters, and predictions that are kept.
 
     lesson = Lesson("01")
     cluster = lesson.cluster()
@@ -43,7 +43,7 @@ _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def choose_kernel(wish: str = "") -> tuple[str, str]:
-    """Real nodes where an engine answers, the simulated kernel elsewhere.
+    """Choose real nodes if an engine answers, else the simulated kernel.
 
     Args:
         wish: "docker", "kubernetes", "simulated" or "auto"; "" takes KITLIB_NODES, else "auto".
@@ -52,7 +52,7 @@ def choose_kernel(wish: str = "") -> tuple[str, str]:
         ("docker" or "simulated", why); nodes that are pods are real ones too, and so "docker" in a course's words.
 
     Raises:
-        KitError: a wish that is none of these.
+        KitError: `wish` is not one of these values.
     """
     asked = wish or os.environ.get("KITLIB_NODES") or "auto"
     if asked not in KERNELS:
@@ -72,20 +72,20 @@ def choose_kernel(wish: str = "") -> tuple[str, str]:
 
 
 class Lesson:
-    """One notebook of the course.
+    """A notebook of the course.
 
     Args:
         name: the notebook's number and name; predictions are kept under it.
         nodes: "auto", "docker", "kubernetes" or "simulated"; "" takes KITLIB_NODES.
-        because: why the notebook itself chooses `nodes`; "" = a choice made by hand.
-        progress: where predictions are kept.
+        because: the reason for the notebook's own choice of `nodes`; "" = the reader's choice.
+        progress: the file in which predictions are kept.
         answers: "after" a guess, or "shown" at once, for a trainer; "" takes KITLIB_ANSWERS.
 
     Attributes:
         kernel: "docker" or "simulated".
-        why: why this one.
-        as_pods: whether its real nodes are pods of a Kubernetes cluster.
-        print: prints when the questions that wait now have their guesses.
+        why: the reason for this kernel.
+        as_pods: whether real nodes are pods of a Kubernetes cluster.
+        print: prints once the open questions have their guesses.
     """
 
     def __init__(
@@ -108,17 +108,17 @@ class Lesson:
         self.print = self._gate.print
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
-        """A cluster on this lesson's kernel; the one that was made before is closed.
+        """Make a cluster on this lesson's kernel, after closing the previous one.
 
-        Where real nodes were not asked for by hand and cannot be made, the notebook goes on with the simulated kernel,
-        and says so. What else is different from what was asked for (the cluster's notes) is shown too.
+        If real nodes cannot be made and were not requested explicitly, the notebook continues with the simulated
+        kernel and says so. Other differences from the request (the cluster's notes) are shown too.
 
         Args:
-            nodes: how many, or a list of node settings.
-            settings: as for `Cluster.simulated`, `Cluster.docker` and `Cluster.kubernetes`.
+            nodes: number of nodes, or a list of node settings.
+            settings: settings of `Cluster.simulated`, `Cluster.docker` or `Cluster.kubernetes`.
 
         Raises:
-            KitError: nodes were asked for that cannot be made.
+            KitError: nodes were requested explicitly that cannot be made.
         """
         self._close_main()
         self._close_stages(only_real=True)
@@ -128,16 +128,13 @@ class Lesson:
         return self._cluster
 
     def stage(self, nodes: Any = 1, **settings: Any) -> Any:
-        """Make a cluster for the widget that opens the notebook, on this lesson's kernel.
+        """Make a cluster for the widget that opens the notebook; the arguments are those of `cluster`.
 
-        A real one ends when the lesson's own cluster begins: the two would share the machine, and what is measured on
-        one would be disturbed by the other.
-
-        Args:
-            nodes, settings: the arguments of `cluster`.
+        A real one ends when the lesson's own cluster begins: both would share the machine and disturb each other's
+        measurements.
 
         Raises:
-            KitError: nodes were asked for that cannot be made.
+            KitError: nodes were requested explicitly that cannot be made.
         """
         made = self._made(nodes, settings)
         self._stages.append(made)
@@ -145,11 +142,12 @@ class Lesson:
         return made
 
     def simulated(self, because: str, nodes: Any = 1, **settings: Any) -> Any:
-        """Make a simulated cluster, whatever this lesson's kernel; a lesson on real nodes says so, and why.
+        """Make a simulated cluster on any kernel; a lesson on real nodes shows the reason.
 
         Args:
-            because: why it cannot be a real one: "both cgroup versions are compared".
-            nodes, settings: the arguments of `Cluster.simulated`.
+            because: reason for the message, such as "both cgroup versions are compared".
+            nodes: number of nodes, or a list of node settings.
+            settings: settings of `Cluster.simulated`.
         """
         from kitlib.cluster import Cluster
 
@@ -191,14 +189,14 @@ class Lesson:
             _show(self)
 
     def wait(self, happened: Callable[[], Any], at_most: float = 60.0) -> Any:
-        """Let time pass until something has happened: a busy machine takes longer than an idle one.
+        """Let time pass until a condition holds: a busy machine takes longer than an idle one.
 
         Args:
-            happened: called again and again, until it returns something true.
+            happened: the condition; evaluated every 0.5 s until it is true.
             at_most: seconds of the cluster's time; three times as long on real nodes, whose machine may be busy.
 
         Returns:
-            What it returned last; something false where it did not happen in time.
+            The last value of the condition, which is false after a timeout.
         """
         left = at_most * (3 if self.kernel == "docker" else 1)
         while not (found := happened()) and left > 0:
@@ -207,7 +205,7 @@ class Lesson:
         return found
 
     def processors(self, wished: int) -> int:
-        """How many of the processors wished for a node here can have: a real one has no more than the machine."""
+        """Return how many of the requested processors a node can have here: a real node is limited by the machine."""
         if self.kernel != "docker" or self.as_pods:
             return wished
         from kitlib.cluster import engine_processors
@@ -216,7 +214,7 @@ class Lesson:
 
     @property
     def cgroup_version(self) -> int:
-        """The cgroup version of this lesson's nodes, known before any node: that of the engine's machine, or 2."""
+        """The cgroup version of this lesson's nodes, before any node exists: that of the engine's machine, or 2."""
         if self.kernel != "docker" or self.as_pods:
             return 2
         from kitlib.cluster import engine_cgroup_version
@@ -224,7 +222,7 @@ class Lesson:
         return engine_cgroup_version() or 2
 
     def has_systemd(self) -> bool:
-        """Whether a node with the systemd driver is a real one with a systemd in it: nothing need be built for it."""
+        """Return whether a node with the systemd driver is a real one with systemd in it, without building an image."""
         if self.kernel != "docker" or self.as_pods:
             return False
         from kitlib.cluster import engine_has_systemd
@@ -232,7 +230,7 @@ class Lesson:
         return engine_has_systemd()
 
     def warm_up(self) -> WarmUp:
-        """A few questions of earlier notebooks, with fresh numbers."""
+        """Return a few questions of earlier notebooks, with new numbers."""
         from kitlib.lab.repetition import WarmUp
 
         return WarmUp(int(self.name.partition("-")[0]), self._progress)
@@ -246,14 +244,17 @@ class Lesson:
         unit: str = "",
         tolerance: float = 0.0,
     ) -> Prediction:
-        """A question to answer before the next cell runs; shown with buttons or a field.
+        """Return a question to answer before the next cell runs, with buttons or a field.
 
         Args:
-            key: of the question in the notebook's content, or a new one.
-            question, choices, unit, tolerance: of a new one.
+            key: key in the notebook's content, or of a new question.
+            question: sentence of a new question.
+            choices: its answers; None = a number.
+            unit: unit of the number.
+            tolerance: allowed relative error of the number.
 
         Raises:
-            KitError: there is no such question and no text for one.
+            KitError: the key is unknown and `question` is empty.
         """
         known = self._content.questions.get(key)
         if known is None and not question:
@@ -274,13 +275,13 @@ class Lesson:
         return made
 
     def reveal(self, key: str, observed: Any, why: str = "", **facts: Any) -> Reveal:
-        """What was observed beside what was predicted; waits for an answer or for "I don't know".
+        """Return the observation beside the prediction, shown once there is an answer or an "I don't know".
 
         Args:
-            key: of the question.
-            observed: what was measured or computed; the question says which of its choices that is.
+            key: key of the question.
+            observed: the measured or computed value, which the question maps to one of its choices.
             why: the reason, for a question that is not in the notebook's content.
-            facts: what the reason mentions.
+            facts: values that the reason mentions.
 
         Raises:
             KitError: the question was not asked.
@@ -305,18 +306,18 @@ class Lesson:
         show: Callable[[T], Any] | None = None,
         **facts: Any,
     ) -> ExperimentRun[T]:
-        """Run something now, and show its result, what shows it and the reason once the question has a guess.
+        """Run a function now, and show its result and the reason once the question has a guess.
 
             experiment = lesson.experiment("pool", run, show=table)
             experiment.value  # what run() returned, for later cells
 
         Args:
-            key: the question, or all those that the result answers.
+            key: key of the question, or of all questions that the result answers.
             run: called at once.
-            observed: turns the result into what was observed; of several questions, by key. None = the result itself.
-            show: turns the result into an object that contains the answer, or a list of them: a table, a chart, a
-                widget, a text; called at once.
-            facts: what the reason mentions; a function is called with the result.
+            observed: maps the result to the observation; for several questions, by key. None = the result itself.
+            show: maps the result to an object that contains the answer (table, chart, widget, text), or a list; called
+                at once.
+            facts: values that the reason mentions; a function is called with the result.
 
         Raises:
             KitError: a question was not asked, or several questions have no `observed` each.
@@ -335,14 +336,14 @@ class Lesson:
         return ExperimentRun(reveals, value, shown if isinstance(shown, list | tuple) else [shown])
 
     def check(self, key: str, answer: Any = ...) -> Judgement:
-        """Judge an exercise: right, or a hint by what went wrong, and a solution after two tries; results are kept.
+        """Judge an exercise and keep the result: right, or a hint for the mistake; a solution after two tries.
 
         Args:
-            key: of the exercise.
-            answer: a value, a manifest or a cluster, as the exercise asks; `...` = none yet.
+            key: key of the exercise.
+            answer: a value, a manifest or a cluster, depending on the exercise; `...` = none yet.
 
         Raises:
-            KitError: there is no such exercise.
+            KitError: the exercise does not exist.
         """
         if key not in self._content.exercises:
             raise self._missing("exercise", key, self._content.exercises)
@@ -356,11 +357,11 @@ class Lesson:
         return KitError(f"no {what} {key!r} in notebook {self.name}; valid values: {', '.join(known) or 'none'}")
 
     def score(self) -> tuple[float, float]:
-        """Return (right answers, answered questions)."""
+        """Return the numbers of right answers and of answered questions."""
         return self._progress.score(self.name, ("prediction",))
 
     def done(self) -> Summary:
-        """What was reached in this notebook, and where to go from here; the cluster stays open."""
+        """Return a summary of this notebook's results and the next step; the cluster remains open."""
         solved = self._progress.score(self.name, ("check",))[0]
         exercises = (solved, float(len(self._content.exercises)))
         tally = self._tally.with_open(self._open_clusters())
@@ -379,7 +380,7 @@ class Lesson:
         return [*self._stages, *([self._cluster] if self._cluster is not None else [])]
 
     def close(self) -> None:
-        """End the clusters that this lesson has open; they end by themselves with the notebook's kernel."""
+        """Close this lesson's open clusters; otherwise they end with the notebook's kernel."""
         self._close_main()
         self._close_stages()
 
@@ -426,7 +427,7 @@ def _sentence(note: str) -> str:
 
 
 def _show(lesson: Lesson) -> None:
-    """The lesson's box once more, in a notebook."""
+    """Display the lesson's box again, in a notebook."""
     try:
         from IPython.core.getipython import get_ipython
         from IPython.display import display
@@ -437,7 +438,7 @@ def _show(lesson: Lesson) -> None:
 
 
 def open_clusters() -> list[Any]:
-    """The clusters of this process's lessons that are not closed."""
+    """Return the clusters of this process's lessons that are not closed."""
     return [cluster for cluster in _open if not cluster.closed]
 
 

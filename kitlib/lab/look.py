@@ -1,4 +1,4 @@
-"""A look at a learner's cluster: the journal of the newest check or call for help, replayed here, as text."""
+"""Shows a learner's cluster as text, from a replay of the journal of the newest check or call for help."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EVENTS = 12
 
 @dataclass(frozen=True)
 class LearnerMoment:
-    """What a learner had done when an entry was made.
+    """The state of a learner's work when an entry was written.
 
     Attributes:
-        lab: its name.
-        journal: what was done to the cluster.
-        ground: what it was done on.
+        lab: the lab's name.
+        journal: the learner's actions, in order.
+        ground: the conditions under which the lab was done.
         seconds: unix time by the learner's clock.
     """
 
@@ -39,7 +39,7 @@ class LearnerMoment:
 
 
 def newest(file: Path) -> LearnerMoment:
-    """Return the newest moment of a progress file of which there is a journal.
+    """Return the newest moment of a progress file that has a journal.
 
     Raises:
         KitError: the file cannot be read, or has none.
@@ -60,7 +60,7 @@ def _journal(entry: Submitted) -> list[dict[str, Any]] | None:
 
 
 def shown(folder: LabFolder, journal: Sequence[dict[str, Any]], ground: Ground) -> str:
-    """Return the cluster after a journal as text: pods, the lab's subject as `kubectl describe` shows it, events.
+    """Return the cluster after a journal as text: pods, the lab's subject as in `kubectl describe`, events.
 
     Raises:
         KitError: the journal is too long or cannot be replayed.

@@ -1,4 +1,4 @@
-"""Short ways to write the manifests of the course: `pod("a", cpu="500m", memory="128Mi")` is one line, not twenty."""
+"""Functions that return the manifests of the course: `pod("a", cpu="500m", memory="128Mi")`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ WORKLOAD = "kitlib.dev/workload"
 def resources(
     cpu: str = "", memory: str = "", *, cpu_limit: str = "", memory_limit: str = "", **more: str
 ) -> dict[str, dict[str, str]]:
-    """The `resources` of a container.
+    """Return the `resources` of a container.
 
     Args:
-        cpu, memory: requests; "" = none.
-        cpu_limit, memory_limit: limits; "" = none.
-        more: other resources, requested and limited alike; underscores stand for dashes.
+        cpu: CPU request, a quantity; "" = none.
+        memory: memory request, a quantity; "" = none.
+        cpu_limit: CPU limit, a quantity; "" = none.
+        memory_limit: memory limit, a quantity; "" = none.
+        more: other resources, requested and limited alike; underscores in their names become dashes.
     """
     extra = {name.replace("_", "-"): amount for name, amount in more.items()}
     requests = {"cpu": cpu, "memory": memory, **extra}
@@ -30,7 +32,7 @@ def resources(
 def container(
     name: str = "main", *, command: Sequence[str] | str = ("sleep", "infinity"), image: str = "busybox", **amounts: str
 ) -> Manifest:
-    """A container; `amounts` as for `resources`, a command in one string is a shell's."""
+    """Return a container; `amounts` as for `resources`, a command in one string is run by a shell."""
     words = ["sh", "-c", command] if isinstance(command, str) else list(command)
     return {"name": name, "image": image, "command": words, "resources": resources(**amounts)}
 
@@ -53,18 +55,21 @@ def pod(
     restart: str = "",
     **spec: Any,
 ) -> Manifest:
-    """A pod with one container `main`, unless `containers` are given.
+    """Return a pod with one container `main`, unless `containers` are given.
 
     Args:
-        name: of the pod.
-        cpu, memory: requests.
-        cpu_limit, memory_limit: limits.
-        guaranteed: limits equal the requests.
-        busy: threads that always have work; 0 = the container runs `command`.
-        uses: what the container does, in the kit's workload language: "8s memory=60Mi; memory=200Mi".
-        command: of the container; one string is a shell's.
-        containers, init: containers and init containers; see `container`.
-        labels: of the pod.
+        name: the pod's name.
+        cpu: CPU request, a quantity; "" = none.
+        memory: memory request, a quantity; "" = none.
+        cpu_limit: CPU limit, a quantity; "" = none.
+        memory_limit: memory limit, a quantity; "" = none.
+        guaranteed: whether the limits equal the requests.
+        busy: number of threads that are always busy; 0 = the container runs `command`.
+        uses: the container's workload in the kit's workload language: "8s memory=60Mi; memory=200Mi".
+        command: the container's command; one string is run by a shell.
+        containers: containers instead of `main`; see `container`.
+        init: init containers; see `container`.
+        labels: the pod's labels.
         priority_class: name of its PriorityClass.
         restart: restart policy; "" = Always.
         spec: further fields of the pod's spec, in the API's spelling.
@@ -90,10 +95,11 @@ def pod(
 
 
 def deployment(name: str, replicas: int, template: Manifest, **more: Any) -> Manifest:
-    """A Deployment of pods like `template`, selected by its labels (`app=<name>` where it has none).
+    """Return a Deployment of pods like `template`, selected by its labels (default: `app=<name>`).
 
     Args:
-        name, replicas: of the Deployment.
+        name: the Deployment's name.
+        replicas: the desired number of pods.
         template: a pod's manifest.
         more: further fields of the Deployment's spec, in the API's spelling.
     """
@@ -105,17 +111,17 @@ def deployment(name: str, replicas: int, template: Manifest, **more: Any) -> Man
 
 
 def priority_class(name: str, value: int, **fields: Any) -> Manifest:
-    """A PriorityClass."""
+    """Return a PriorityClass."""
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
     return head | {"value": value, **fields}
 
 
 def disruption_budget(name: str, app: str = "", **spec: Any) -> Manifest:
-    """A PodDisruptionBudget of the pods `app=<app>` (the budget's name, unless another is given).
+    """Return a PodDisruptionBudget of the pods `app=<app>` (default: the budget's name).
 
     Args:
-        name: of the budget.
-        app: value of the label `app`.
+        name: the budget's name.
+        app: value of the label `app`; "" = `name`.
         spec: `minAvailable`, `maxUnavailable` and others, in the API's spelling.
     """
     head = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}}
@@ -123,7 +129,7 @@ def disruption_budget(name: str, app: str = "", **spec: Any) -> Manifest:
 
 
 def horizontal_autoscaler(deployment: str, target: int, *, least: int = 1, most: int = 10) -> Manifest:
-    """A HorizontalPodAutoscaler of a Deployment: CPU in percent of what its pods request."""
+    """Return a HorizontalPodAutoscaler of a Deployment: target CPU in percent of the pods' requests."""
     head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": deployment}}
     of = {"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}
     cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
@@ -132,19 +138,19 @@ def horizontal_autoscaler(deployment: str, target: int, *, least: int = 1, most:
 
 
 def limit_range(name: str, **limits: Mapping[str, str]) -> Manifest:
-    """A LimitRange of containers: `default`, `defaultRequest`, `min`, `max`, `maxLimitRequestRatio`, by resource."""
+    """Return a LimitRange of containers: `default`, `defaultRequest`, `min`, `max`, `maxLimitRequestRatio`."""
     head = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}}
     item = {"type": "Container", **{field: dict(amounts) for field, amounts in limits.items()}}
     return head | {"spec": {"limits": [item]}}
 
 
 def quota(name: str, hard: Mapping[str, str], **spec: Any) -> Manifest:
-    """A ResourceQuota."""
+    """Return a ResourceQuota."""
     head = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}}
     return head | {"spec": {"hard": dict(hard), **spec}}
 
 
 def spread(key: str, *, max_skew: int = 1, soft: bool = False, **fields: Any) -> Manifest:
-    """A topology spread constraint over the label `key`; `fields` in the API's spelling."""
+    """Return a topology spread constraint over the label `key`; `fields` in the API's spelling."""
     then = "ScheduleAnyway" if soft else "DoNotSchedule"
     return {"maxSkew": max_skew, "topologyKey": key, "whenUnsatisfiable": then, **fields}

@@ -1,4 +1,4 @@
-"""The misconception behind each question: a wrong answer that people give, and what they believe. For trainers."""
+"""The misconception behind each question, for trainers: a common wrong answer and the belief behind it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _all() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def behind(place: str, key: str) -> dict[str, str]:
-    """Return wrong answer -> misconception of a question; empty where none is written down.
+    """Return wrong answer -> misconception of a question; empty if none is recorded.
 
     Args:
         place: a notebook's number, as "04", or a lab's, as "lab 04".
@@ -25,5 +25,5 @@ def behind(place: str, key: str) -> dict[str, str]:
 
 
 def notebooks() -> list[str]:
-    """Return the numbers of the notebooks whose questions are written down, in order."""
+    """Return the numbers of the notebooks that have misconceptions, in order."""
     return [place for place in _all() if not place.startswith("lab ")]

@@ -1,9 +1,8 @@
 """Labs as nbgrader assignments: each task becomes a locked cell that checks the cluster and gives its points.
 
-The cell replays on a fresh cluster, in a process of its own, what the learner did to `lab.cluster`, and its value is
-the number of points, so nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, and a cell
-there can change anything in it: to be sure, let `kitlib lab-report --recheck` replay the journals on your own
-machine.
+The cell replays the learner's actions on a fresh cluster in a separate process. Its value is the number of points, so
+nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, where a cell can change everything: for
+reliable grades, replay the journals on your own machine with `kitlib lab-report --recheck`.
 
 Source: nbgrader's documentation, "Creating and grading assignments"; metadata of schema version 3.
 """
@@ -30,11 +29,11 @@ c.ClearSolutions.enforce_metadata = False
 
 
 def points(name: str, task: str, lab: Any) -> float:
-    """What a task of a lab is worth as it stands, for the cell that nbgrader runs; says what was found.
+    """Return a task's points for the cell that nbgrader runs, and print the result.
 
     Args:
-        name: of the lab.
-        task: its key.
+        name: the lab's name.
+        task: the task's key.
         lab: the notebook's `Lab`.
 
     Returns:
@@ -55,17 +54,17 @@ def points(name: str, task: str, lab: Any) -> float:
 
 
 def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
-    """Write `source/LAB/LAB.ipynb` for each lab, and nbgrader_config.py where there is none.
+    """Write `source/LAB/LAB.ipynb` for each lab, and nbgrader_config.py unless it exists.
 
     Args:
-        folder: of the nbgrader course; made where it is not there.
-        labs: names; () = all.
+        folder: folder of the nbgrader course, created if missing.
+        labs: names of labs; () = all.
 
     Returns:
-        The labs that were written.
+        Names of the written labs.
 
     Raises:
-        KitError: there is no such lab, or the folder cannot be written.
+        KitError: a lab does not exist, or the folder cannot be written.
     """
     source, target = course_source("labs"), Path(folder).expanduser()
     there = sorted(path.parent.name for path in source.glob("*/lab.toml"))
@@ -88,9 +87,10 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
 
 
 def assignment(folder: LabFolder) -> dict[str, Any]:
-    """A lab's notebook with a graded cell for each task at its end; all learners get one variant.
+    """Return a lab's notebook with a graded cell for each task at its end.
 
-    It is the variant of KITLIB_LAB_SEED, else the first: the notebook is run again on the grader's machine.
+    All learners get one variant, KITLIB_LAB_SEED or the first, since the notebook is run again on the grader's
+    machine.
 
     Raises:
         KitError: the lab has no notebook.

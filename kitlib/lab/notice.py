@@ -1,4 +1,4 @@
-"""A line beside a cell's own output: a measurement was disturbed, or something in a real lesson is simulated."""
+"""A line beside a cell's output: a measurement was disturbed, or a part of a real lesson is simulated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 
 
 class Notice:
-    """A sentence, as a quiet line of a notebook or of a terminal."""
+    """A sentence, as an unobtrusive line of a notebook or a terminal."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -23,11 +23,11 @@ _shown: tuple[int, str] | None = None
 
 
 def notice(text: str, kind: str = "") -> None:
-    """Show a sentence at once: in the running cell, else on standard output.
+    """Show a sentence at once, in the running cell or on standard output.
 
     Args:
-        text: the text of the notice.
-        kind: a cell shows one notice of a kind, however often it measures; "" = all.
+        text: the sentence.
+        kind: a cell shows one notice of each kind, however often it measures; "" = no limit.
     """
     global _shown
     try:

@@ -1,6 +1,7 @@
 """The reference pages: Markdown in the package, copied into the learner's folder, rendered for the site.
 
-Links to notebooks and labs lead to those beside the pages; what a wheel does not carry is named without a link.
+Links to notebooks and labs lead to those beside the pages. Files that a wheel does not contain are named without a
+link.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _STYLE = (
 
 
 def pages() -> dict[str, str]:
-    """Name -> Markdown of every page, with links that are right in a folder `docs` beside `notebooks` and `labs`."""
+    """Return name -> Markdown of every page, with links for a folder `docs` beside `notebooks` and `labs`."""
     return {path.stem: _linked(path.read_text(encoding="utf-8")) for path in sorted(DOCS.glob("*.md"))}
 
 
@@ -37,16 +38,15 @@ def _linked(text: str) -> str:
 
 
 def title_of(text: str) -> str:
-    """The page's heading."""
     return text.partition("\n")[0].removeprefix("# ").strip()
 
 
 def rendered(text: str, notebook: str = "../lab/index.html?path=") -> str:
-    """A page as HTML; links to notebooks open them in the site.
+    """Return a page as HTML, with links that open notebooks in the site.
 
     Args:
-        text: Markdown, as from `pages`.
-        notebook: what stands before a notebook's path in its address.
+        text: Markdown, from `pages`.
+        notebook: address prefix of a notebook's path.
     """
     from markdown_it import MarkdownIt
 

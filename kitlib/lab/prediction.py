@@ -1,8 +1,8 @@
 """Predict, then look: a question is answered before the kernel answers it, and the answer is kept and scored.
 
-The first answer counts. A number is right within a tolerance; a choice is right when it is the one observed. An answer
-that is given after the observed value was shown does not count. `reveal` waits for an answer or for "I don't know";
-`observe` shows the observed value at once.
+The first answer counts. A number is right within a tolerance; a choice is right if it was observed. An answer given
+after the observed value was shown does not count. `reveal` waits for an answer or for "I don't know"; `observe` shows
+the observed value at once.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Answer = str | int | float | None
 
 @dataclass(frozen=True)
 class Verdict:
-    """A prediction next to what was observed.
+    """A prediction beside the observation.
 
     Attributes:
-        question: what was asked.
-        predicted: the learner's answer; None where none was given.
-        observed: what was measured or computed.
-        right: whether they agree.
-        why: one or two sentences: the rule behind the observed value.
-        formula: the full formula, folded.
+        question: the question's text.
+        predicted: the learner's answer; None without an answer.
+        observed: the measured or computed value.
+        right: whether the answer agrees with the observation.
+        why: the rule behind the observed value, one or two sentences.
+        formula: the full formula, shown folded.
     """
 
     question: str
@@ -56,12 +56,12 @@ class Verdict:
 
 
 def _shown(answer: Answer) -> Answer:
-    """A whole number without a decimal point."""
+    """Return a whole number without a decimal point, other answers unchanged."""
     return int(answer) if isinstance(answer, float) and answer.is_integer() else answer
 
 
 class Prediction:
-    """One question, its answer, and after `observe` its verdict.
+    """A question, its answer, and after `observe` its verdict.
 
     Args:
         lab: the notebook's or lab's name.
@@ -69,9 +69,9 @@ class Prediction:
         question: the sentence the learner reads.
         choices: the answers to pick from; None asks for a number.
         unit: unit of the number, shown behind the field.
-        tolerance: how far off a number may be, as a part of the observed value (0.05 = 5%).
-        progress: where the answer is kept.
-        written: whether the sentence and the choices stand in the notebook above it too; they are not shown twice then.
+        tolerance: allowed relative error of a number, a fraction of the observed value (0.05 = 5%).
+        progress: the file in which the answer is kept.
+        written: whether the notebook contains the sentence and the choices too, so that they are not shown twice.
     """
 
     def __init__(
@@ -102,11 +102,11 @@ class Prediction:
         return self.given is not None or self.gave_up
 
     def when_answered(self, call: Callable[[], None]) -> None:
-        """Call this whenever an answer is given."""
+        """Call a function whenever an answer is given."""
         self._when_answered.append(call)
 
     def give_up(self) -> None:
-        """The learner does not know: the observed value may be shown."""
+        """Note that the learner does not know the answer: the observed value may be shown."""
         self.gave_up = self.given is None
         self._tell()
 
@@ -115,7 +115,7 @@ class Prediction:
             call()
 
     def answer(self, value: Answer) -> None:
-        """Give (or, before the observation, change) the answer.
+        """Set the answer, or change it before the observation.
 
         Raises:
             ValueError: the answer is not one of the choices, or not a number.
@@ -131,11 +131,11 @@ class Prediction:
         self._tell()
 
     def reveal(self, observed: Answer, why: str = "", formula: str = "") -> Reveal:
-        """What was observed, shown as soon as there is an answer or an "I don't know"."""
+        """Return the observation, shown as soon as there is an answer or an "I don't know"."""
         return Reveal(self, observed, why, formula)
 
     def observe(self, observed: Answer, why: str = "", formula: str = "") -> Verdict:
-        """Compare with what was observed, record the score (first time only counts) and return the verdict."""
+        """Compare the answer with the observation, record the score the first time, and return the verdict."""
         right = self.given is not None and self._agrees(observed)
         self.progress.record(
             "prediction",
@@ -156,7 +156,7 @@ class Prediction:
         return math.isclose(float(self.given or 0), float(observed or 0), rel_tol=self.tolerance, abs_tol=1e-9)
 
     def widget(self) -> Any:
-        """The question with radio buttons or a number field, and a button for those who do not know."""
+        """Return the question with radio buttons or a number field, and an "I don't know" button."""
         return question_box(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
@@ -169,10 +169,10 @@ class Prediction:
 
 
 class Reveal:
-    """What was observed of a question.
+    """The observed answer to a question.
 
-    Shown at once where the question has been answered, else as soon as it is, or when the learner gives up. Until then
-    nothing of the answer is in the notebook.
+    It is shown as soon as the question has been answered or the learner gives up. Until then nothing of the answer is
+    in the notebook.
 
     Attributes:
         prediction: the question with its guess.
@@ -190,7 +190,7 @@ class Reveal:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The prediction next to what was observed; None while there is no answer."""
+        """The prediction beside the observation; None while there is no answer."""
         return self._verdict
 
     def _show(self) -> None:
@@ -216,7 +216,7 @@ class Reveal:
 
 
 def text_widget(inside: str) -> Any:
-    """Return HTML as a part of a widget."""
+    """Return HTML as a widget."""
     import ipywidgets as ipw
 
     return ipw.HTML(inside)
@@ -233,11 +233,11 @@ def unknown_button(prediction: Prediction) -> Any:
 
 
 def question_box(prediction: Prediction, told: Reveal | None = None) -> Any:
-    """The question with radio buttons or a number field; a group that screen readers call by the question.
+    """Return the question with radio buttons or a number field, as a group that screen readers announce by it.
 
     Args:
         prediction: the question.
-        told: its answer, where it shall appear below the question as soon as there is a guess.
+        told: the question's answer, displayed below it as soon as there is a guess; None = it is shown elsewhere.
     """
     import ipywidgets as ipw
 

@@ -1,13 +1,14 @@
-"""What a learner has done, kept in one local JSON Lines file: an entry a prediction, a check, a hint taken.
-On a hub, also which lab or notebook was opened, by which account, and calls for help.
+"""A learner's activity in one local JSON Lines file: an entry for each prediction, check and hint.
 
-Entries are only ever appended, so a killed kernel loses at most the line it was writing; a half-written last line is
-ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
-is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data folder.
+On a hub, entries also record which account opened a lab or notebook, and calls for help.
 
-`ProgressEntry` is the schema of a line, and each line has its format: 0.1 wrote none. What does not fit it is no entry;
-a line of a newer format is left alone, with one warning. Files of other learners are read by `kitlib.lab.submissions`,
-which trusts nothing in them.
+Entries are only appended, so a killed kernel loses at most the line it was writing; an incomplete last line is ignored
+on reading. If the disk is full, entries are kept in memory until the next write, and the learner can continue. The
+file is `progress.jsonl` in the folder KITLIB_PROGRESS, else in the user's data folder.
+
+`ProgressEntry` is the schema of a line, and each line has its format (0.1 wrote none). Lines that do not match are
+ignored; lines of a newer format cause one warning. `kitlib.lab.submissions` reads the files of other learners, and
+trusts nothing in them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Points = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
 class ProgressEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing that happened.
+    """One line of a progress file.
 
     Attributes:
         kind: "prediction", "check", "hint", "open" or "help".
@@ -45,8 +46,8 @@ class ProgressEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         points: points earned by this entry.
         of: points that could be earned.
         seconds: unix time.
-        details: what was answered, found, expected; the evidence of a check.
-        format: of the line; 0 = written by kitlib 0.1.
+        details: the answer, the found and expected state, the evidence of a check.
+        format: format of the line; 0 = written by kitlib 0.1.
     """
 
     kind: Kind
@@ -66,7 +67,7 @@ class Progress:
     """The learner's file of entries.
 
     Args:
-        folder: where the file stands; made when the first entry is written.
+        folder: folder of the file, created when the first entry is written.
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
@@ -74,7 +75,7 @@ class Progress:
         self._unsaved: list[ProgressEntry] = []
 
     def record(self, kind: Kind, lab: str, task: str, points: float, of: float, **details: Any) -> ProgressEntry:
-        """Append an entry and return it; where it cannot be written, that is a warning."""
+        """Append an entry and return it; an entry that cannot be written causes a warning."""
         entry = ProgressEntry(kind, lab, task, points, of, round(time.time(), 3), details, FORMAT)
         self._unsaved.append(entry)
         try:
@@ -87,12 +88,12 @@ class Progress:
         return entry
 
     def opened(self, lab: str) -> None:
-        """Note on a hub that a lab or notebook was opened, and by which account: a trainer sees where people are."""
+        """Record on a hub which account opened a lab or notebook, so that a trainer sees where people are."""
         if account := os.environ.get(ACCOUNT):
             self.record("open", lab, "", 0, 0, owner=account)
 
     def entries(self, lab: str | None = None) -> Iterator[ProgressEntry]:
-        """All entries in the order they were made, or those of one lab."""
+        """Yield all entries in order, or those of one lab."""
         for entry in (*self._saved(), *self._unsaved):
             if lab is None or entry.lab == lab:
                 yield entry
@@ -114,9 +115,9 @@ class Progress:
             warnings.warn(f"{newer}; what it wrote there is kept and not counted", stacklevel=3)
 
     def score(self, lab: str, kinds: Sequence[str] = ("check", "prediction")) -> tuple[float, float]:
-        """(points, possible points) of a lab: the best check of each task, the first answer of each prediction.
+        """Return (points, possible points) of a lab: the best check of each task, the first answer to each prediction.
 
-        An answer that was given after the observed value had been shown does not count.
+        An answer given after the observed value was shown does not count.
         """
         best: dict[tuple[str, str], ProgressEntry] = {}
         for entry in self.entries(lab):
@@ -127,23 +128,24 @@ class Progress:
         return sum(e.points for e in best.values()), sum(e.of for e in best.values())
 
     def hints_taken(self, lab: str, task: str) -> int:
-        """How many hints of a task the learner has asked for."""
+        """Return how many hints of a task the learner has taken."""
         return sum(1 for entry in self.entries(lab) if entry.kind == "hint" and entry.task == task)
 
 
 def _counts_more(entry: ProgressEntry, known: ProgressEntry) -> bool:
-    """Whether a later entry of the same task takes the place of the one that counted until now."""
+    """Return whether a later entry of the same task replaces the one that counted until now."""
     return entry.kind == "check" and entry.points > known.points
 
 
 def _append(path: Path, entries: Sequence[ProgressEntry]) -> None:
-    """All of them, or none where the disk is full."""
+    """Write all entries, or none if the disk is full."""
     lines = "".join(
         json.dumps(msgspec.structs.asdict(entry), default=str, ensure_ascii=False) + "\n" for entry in entries
     )
     with path.open("ab+", buffering=0) as file:
         before = file.tell()
         if before and not _ends_with_newline(file):
+            # A killed kernel left an incomplete line; appended to it, the new entry would be unreadable too.
             lines = f"\n{lines}"
         left = memoryview(lines.encode())
         try:
@@ -160,7 +162,7 @@ def _ends_with_newline(file: FileIO) -> bool:
 
 
 def default_folder() -> Path:
-    """KITLIB_PROGRESS, else `kitlib` in XDG_DATA_HOME, else `~/.local/share/kitlib`."""
+    """Return KITLIB_PROGRESS, else `kitlib` in XDG_DATA_HOME, else `~/.local/share/kitlib`."""
     if named := os.environ.get("KITLIB_PROGRESS"):
         return Path(named)
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"

@@ -1,4 +1,4 @@
-"""What notebooks read from nodes, by one name on both cgroup versions: files, quotas, CPU and memory in use."""
+"""Values that notebooks read from nodes, by one name on both cgroup versions: files, quotas, CPU and memory usage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kitlib.lab import host
 
 
 class FileNames(NamedTuple):
-    """How the files of one cgroup version are called."""
+    """The file names of a cgroup version."""
 
     cpu_weight: str
     cpu_quota: str
@@ -30,28 +30,28 @@ _FILES = {
 
 
 def file_names(node: Any) -> FileNames:
-    """The names of the files on a node, or of cgroup version 1 or 2."""
+    """Return the file names of a node, or of cgroup version 1 or 2."""
     return _FILES[node if isinstance(node, int) else node.cgroupfs.version]
 
 
 def pod_cgroup(cluster: Any, name: str, container: str = "") -> Any:
-    """The cgroup of a pod, or of one of its containers, as it is read from the pod's node."""
+    """Return the cgroup of a pod, or of one of its containers, read from the pod's node."""
     found = cluster.pod(name)
     groups = cluster.node(found.spec.node_name).tree().of_pod(found.metadata.uid)
     return next(g for g in groups if (g.container == container if container else g.kind == "pod"))
 
 
 def quota_of(cgroup: Any) -> int | None:
-    """The CPU quota of a cgroup in microseconds of each period; None where it has none."""
+    """Return the CPU quota of a cgroup in microseconds per period; None without a quota."""
     names = _FILES[2 if "cpu.max" in cgroup else 1]
     text = cgroup[names.cpu_quota].value.split()[0]
     return None if text in ("max", "-1") else int(text)
 
 
 def cpu_used(cluster: Any, node: str = "") -> dict[str, float]:
-    """Return the CPUs that each pod of a node uses: what it used since the last look, divided by the time.
+    """Return the average CPUs that each pod of a node has used since the last call.
 
-    If other processes kept the machine under a real node busy meanwhile, a line reports it.
+    If other processes kept the machine of a real node busy meanwhile, a notice says so.
     """
     machine = cluster.node(node or next(iter(cluster.nodes)).name)
     usage = machine.usages()
@@ -60,7 +60,7 @@ def cpu_used(cluster: Any, node: str = "") -> dict[str, float]:
 
 
 def memory_used(cluster: Any, name: str) -> int:
-    """The bytes that a pod's containers use; 0 where none runs."""
+    """Return the bytes that a pod's containers use; 0 if none runs."""
     usage = cluster.node(cluster.pod(name).spec.node_name).usages().get(("default", name), {})
     return int(sum(memory for _, memory in usage.values()))
 
@@ -70,7 +70,7 @@ class MemoryWatch(NamedTuple):
 
     Attributes:
         seconds: 1, 2, ….
-        used: bytes at each of them; None where the container did not run.
+        used: bytes at each of these seconds; None if the container did not run.
         kills: ("second", "killed 137", "end") of each container that the kernel killed, as `usage_chart` marks them.
     """
 
@@ -92,7 +92,7 @@ def watch_memory(cluster: Any, name: str, seconds: int = 10) -> MemoryWatch:
 
 
 def _ends(cluster: Any, name: str) -> int:
-    """How often the OOM killer has ended the pod's container."""
+    """Return how often the OOM killer has ended the pod's container."""
     found = 0
     for status in cluster.pod(name).status.container_statuses:
         last = (status.state.get("terminated") or status.last_state.get("terminated") or {}).get("reason")
@@ -102,7 +102,7 @@ def _ends(cluster: Any, name: str) -> int:
 
 
 def memory_parts(cluster: Any, name: str, container: str = "") -> dict[str, int]:
-    """MiB of a pod's cgroup, or a container's: usage, and what it is made of, by one name on both cgroup versions."""
+    """Return the usage of a pod's or container's cgroup and its parts in MiB, by one name on both cgroup versions."""
     node, path = cluster.node(cluster.pod(name).spec.node_name), pod_cgroup(cluster, name, container).path
     stat = {key: int(value) for key, value in map(str.split, node.read(path, "memory.stat").splitlines())}
     whole = "total_" if "total_rss" in stat else ""
@@ -118,7 +118,7 @@ def memory_parts(cluster: Any, name: str, container: str = "") -> dict[str, int]
 
 
 def swap_parts(cluster: Any, name: str, container: str = "main") -> dict[str, int | None]:
-    """MiB of a container in memory and in swap, how much swap it may use, and its memory.high; None = no bound."""
+    """Return a container's memory, swap, swap limit and memory.high in MiB; None = no limit."""
     node, path = cluster.node(cluster.pod(name).spec.node_name), pod_cgroup(cluster, name, container).path
     memory = _bound(node.read(path, file_names(node).memory_usage))
     if node.cgroupfs.version == 1:  # which counts memory and swap together
@@ -137,14 +137,14 @@ def _bound(text: str) -> int | None:
 
 
 def pressure_of(cluster: Any, name: str, resource: str = "memory", container: str = "main") -> dict[str, float]:
-    """The line `some` of a container's pressure file on cgroup v2: avg10, avg60, avg300 in percent, total in µs."""
+    """Return the line `some` of a container's pressure file (v2): avg10, avg60, avg300 in percent, total in µs."""
     node = cluster.node(cluster.pod(name).spec.node_name)
     line = node.read(pod_cgroup(cluster, name, container).path, f"{resource}.pressure").splitlines()[0]
     return {key: float(value) for key, value in (pair.split("=") for pair in line.split()[1:])}
 
 
 def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]:
-    """The lines of a container's `cpu.stat`; the time it was stopped is `throttled_ms` on both versions."""
+    """Return the counters of a container's `cpu.stat`; the throttled time is `throttled_ms` on both cgroup versions."""
     cgroup = pod_cgroup(cluster, name, container)
     text = cluster.node(cluster.pod(name).spec.node_name).read(cgroup.path, "cpu.stat")
     found = {key: int(value) for key, value in (line.split() for line in text.splitlines())}
@@ -154,16 +154,15 @@ def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]
 
 
 def quota_periods(cluster: Any, names: Sequence[str], count: int = 30) -> dict[str, list[tuple[float, float]]]:
-    """Let `count` CFS periods of 100 ms pass and return what each of them did to the pods' containers.
+    """Let `count` CFS periods of 100 ms pass and return the running and throttled time of the pods in each.
 
     Args:
         cluster: the pods' cluster.
         names: pods with one container each.
-        count: periods.
+        count: number of periods.
 
     Returns:
-        Pod -> (milliseconds that ran, milliseconds that stood throttled) of each period, as `throttling_chart` draws
-        them; both counters of all processors together.
+        Pod -> (running, throttled) milliseconds of each period, summed over all processors, for `throttling_chart`.
     """
 
     def counters(name: str) -> tuple[float, float]:
@@ -186,7 +185,7 @@ def quota_periods(cluster: Any, names: Sequence[str], count: int = 30) -> dict[s
 
 
 def burst_times(cluster: Any, name: str, container: str = "main") -> list[float]:
-    """Seconds that each burst of a container's workload took so far, from when it was due."""
+    """Return the seconds from due time to completion of each burst of a container's workload so far."""
     from kitlib.cluster.nodes.simulated import SimulatedNode
 
     node = cluster.node(cluster.pod(name).spec.node_name)
@@ -196,14 +195,14 @@ def burst_times(cluster: Any, name: str, container: str = "main") -> list[float]
 
 
 def cpu_mask(cpus: str) -> str:
-    """A list of CPUs as /proc/PID/status shows it in `Cpus_allowed`: one bit for each, in hexadecimal words."""
+    """Return a list of CPUs as in `Cpus_allowed` of /proc/PID/status: one bit per CPU, in hexadecimal words."""
     bits = sum(1 << cpu for cpu in parse_cpus(cpus))
     digits = f"{bits:0{max(8, -(-bits.bit_length() // 32) * 8)}x}"
     return ",".join(digits[i : i + 8] for i in range(0, len(digits), 8))
 
 
 def wait_until_running(cluster: Any, *names: str, at_most: float = 120.0) -> bool:
-    """Let time pass until these pods (all, if none is named) run; whether they do."""
+    """Let time pass until these pods (default: all) run, and return whether they do."""
     wanted = names or tuple(p.name for p in cluster.pods())
     for _ in range(round(2 * at_most)):
         if all(cluster.pod(name).status.phase == "Running" for name in wanted):
@@ -237,23 +236,23 @@ def oom_scores(cluster: Any) -> list[dict[str, Any]]:
 
 
 def phases(cluster: Any) -> dict[str, str]:
-    """Pod -> phase, with its reason where it has one."""
+    """Return pod -> phase, with its reason if there is one."""
     said = {p.name: (p.status.phase, p.status.reason) for p in cluster.pods()}
     return {name: f"{phase}: {reason}" if reason else phase for name, (phase, reason) in said.items()}
 
 
 def failed(cluster: Any) -> list[str]:
-    """Names of the pods that have failed."""
+    """Return the names of the failed pods."""
     return [p.name for p in cluster.pods() if p.status.phase == "Failed"]
 
 
 def placed(cluster: Any) -> dict[str, str]:
-    """Pod -> node, or "pending"."""
+    """Return pod -> node, or "pending"."""
     return {p.name: p.spec.node_name or "pending" for p in cluster.pods()}
 
 
 def arrival(cluster: Any, manifest: Any, at_most: int = 60) -> list[dict[str, Any]]:
-    """Apply a pod and look about once a second until its process runs: nominated node, node, pods with processes."""
+    """Apply a pod and record a row about every second until it runs: nominated node, node, pods with processes."""
     from kitlib.cluster.nodes.metrics import process_rows
 
     (made,), began = cluster.apply(manifest), cluster.now()

@@ -1,4 +1,4 @@
-"""Where real nodes run: on this machine's engine, or as pods where a lesson or KITLIB_NODES says `kubernetes`."""
+"""Chooses where real nodes run: on this machine's engine, or as pods if a lesson or KITLIB_NODES says `kubernetes`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ WHY = "real nodes are pods of a Kubernetes cluster, as was asked for"
 
 
 def as_pods(wish: str = "") -> bool:
-    """Whether real nodes are pods. `wish`: of a notebook or a lab; "" takes KITLIB_NODES."""
+    """Return whether real nodes are pods; `wish` is a notebook's or lab's choice, "" takes KITLIB_NODES."""
     return (wish or os.environ.get("KITLIB_NODES")) == KUBERNETES
 
 
 def real_cluster(*, as_pods: bool, **settings: Any) -> Any:
-    """A cluster of real nodes.
+    """Return a cluster of real nodes.
 
     Args:
-        as_pods: of the Kubernetes cluster that the kubeconfig names; else containers of this machine's engine.
-        settings: of `Cluster.docker` or `Cluster.kubernetes`.
+        as_pods: whether the nodes are pods of the Kubernetes cluster in the kubeconfig; else containers of this
+            machine's engine.
+        settings: settings of `Cluster.docker` or `Cluster.kubernetes`.
 
     Raises:
-        KitError: it cannot be made; why.
+        KitError: the cluster cannot be made.
     """
     from kitlib.cluster import Cluster
 

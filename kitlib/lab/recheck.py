@@ -1,8 +1,8 @@
 """Points checked again: each task's best check is replayed on this machine, with this installation's labs.
 
-What a learner's file says is a claim. But each check in it carries the journal of what was done to the cluster: its
-replay on a fresh cluster gives the points that it really earns. One journal is replayed once for all tasks that name
-it, in a process of its own with a bound on time and memory.
+The points in a learner's file are a claim. Each check in it has the journal of the learner's actions, and the replay
+of that journal on a fresh cluster gives the points that count. A journal is replayed once for all its tasks, in a
+separate process with limited time and memory.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Claim:
-    """A task's best check.
+    """A task's best check and the result of its replay.
 
     Attributes:
-        lab, task: which.
+        lab: the lab's name.
+        task: the task's key.
         claimed: points in the file.
         confirmed: points of the replay.
-        why: what the replay found; "" = the same.
+        why: the result of the replay, if it differs; "" = confirmed.
     """
 
     lab: str

@@ -1,7 +1,7 @@
-"""What an instructor should look at in a room's files: whose file it is, and work that two learners share.
+"""Remarks for an instructor on a room's files: foreign accounts, and work that two learners share.
 
-A remark is no verdict. Two learners who work together have equal journals; with a variant fixed for the whole room,
-short solutions may be equal by chance.
+A remark is not a verdict. Learners who work together have equal journals; if the whole room has one variant, short
+solutions may be equal by chance.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class SharedFile:
-    """What is compared of one learner's file.
+    """The parts of a learner's file that are compared.
 
     Attributes:
-        owners: the hub's accounts that the file names.
-        journals: "LAB TASK" -> digest of variant and journal of what earned points.
-        collected: whether the hub's list has this file; None = a hub did not collect the folder.
+        owners: the hub's accounts in the file.
+        journals: "LAB TASK" -> digest of the variant and the journal that earned points.
+        collected: whether the hub's list contains this file; None = a hub did not collect the folder.
         unchanged: whether the file has the digest in that list.
     """
 
@@ -35,7 +35,7 @@ def remarks(room: Mapping[str, SharedFile]) -> dict[str, tuple[str, ...]]:
     """Return the remarks on each learner's file.
 
     Args:
-        room: the learner's name, of the file or folder -> the work.
+        room: the learner's name, from the file or folder -> the work.
     """
     doers: dict[tuple[str, str], list[str]] = defaultdict(list)
     for learner, work in room.items():
@@ -62,7 +62,7 @@ def _of_file(learner: str, work: SharedFile, has_owners: bool) -> list[str]:
 
 
 def _shared(learner: str, work: SharedFile, doers: Mapping[tuple[str, str], list[str]]) -> list[str]:
-    """Return a remark for each group of learners with whom this one shares work, with the labs and tasks."""
+    """Return a remark for each group of learners who share work with this one, with the labs and tasks."""
     tasks: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for task, digest in (work.journals or {}).items():
         others = tuple(other for other in doers[task, digest] if other != learner)

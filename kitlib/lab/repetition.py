@@ -1,7 +1,7 @@
 """Spaced repetition: each notebook begins with a few questions of earlier ones, with fresh numbers.
 
-A drill is a question whose numbers are drawn from a seed and whose answer the kit's pure functions compute. What was
-answered wrongly comes first, then what has not been asked for the longest time.
+A drill is a question whose numbers are drawn from a seed and whose answer the kit's pure functions compute. Topics
+answered wrongly come first, then those that have not been asked for the longest time.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ LAB = "repetition"
 
 
 def topics_before(notebook: int, progress: Progress, count: int = 3) -> list[Topic]:
-    """The topics to ask again at the start of a notebook.
+    """Return the topics to repeat at the start of a notebook, the most urgent first.
 
     Args:
-        notebook: its number; topics of earlier ones are asked.
-        progress: what was answered so far.
-        count: how many at most.
+        notebook: the notebook's number; topics of earlier ones are repeated.
+        progress: the learner's earlier answers.
+        count: maximum number of topics.
     """
     last: dict[str, tuple[int, float]] = {}
     for place, entry in enumerate(progress.entries(LAB)):
@@ -44,8 +44,8 @@ class WarmUp:
 
     Args:
         notebook: number of the notebook that begins.
-        progress: where answers are kept.
-        seed: draws the numbers; the same seed asks the same.
+        progress: the file in which answers are kept.
+        seed: the seed of the numbers; equal seeds give equal questions.
     """
 
     def __init__(self, notebook: int, progress: Progress, seed: int | str | None = None) -> None:

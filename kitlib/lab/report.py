@@ -1,12 +1,11 @@
 """The instructor's table: one row a learner, one column a lab, from the learners' progress files.
 
-Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the folder that was collected. What counts in it decides
-`kitlib.lab.submissions`: the best check of each task of the course, bounded by what the task is worth. Without a replay
-these are the learners' claims; with one, a point counts that the replay confirms. Predictions give no points. Hints
-cost what the instructor says here (`hint_cost` of lab.toml, KITLIB_HINT_COST), and the total is less by that. A file
-that cannot be taken has a row without points and its reason; the table is made of the others. Each file is a point of
-a sweep: a whole room is graded in several processes, and a file at which a process ends is one bad row. Remarks name
-files and work that an instructor should look at (`kitlib.lab.remarks`).
+Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the collected folder. `kitlib.lab.submissions` takes
+the best check of each task of the course, limited to the task's points. Without a replay these are the learners'
+claims; with one, only confirmed points count. Predictions give no points. The cost of hints (`hint_cost` of lab.toml,
+KITLIB_HINT_COST) is subtracted from the total. A file that is refused has a row without points and the reason; the
+other rows are not affected. Each file is a point of a sweep: a room is graded in several processes, and a file that
+ends its process is one bad row. Remarks name files and work that an instructor should check (`kitlib.lab.remarks`).
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff2
 
 @dataclass(frozen=True)
 class LearnerRow:
-    """What one learner reached.
+    """The results of a learner.
 
     Attributes:
-        learner: the file's or folder's name.
+        learner: name of the file or folder.
         labs: lab -> (points, possible points so far).
         hints: lab -> hints taken.
         cost: lab -> points that these hints cost.
-        seeds: lab -> the seeds of the variants that were checked.
+        seeds: lab -> the seeds of the checked variants.
         minutes: lab -> minutes between the first and the last entry.
         changed_checks: labs whose check file differed from the package's when a task was graded.
-        not_confirmed: claims that a replay did not confirm, in words; None = nothing was replayed.
-        problems: what was refused of the file, or why none of it could be taken, in words.
-        name: in the roster of the hub that collected the file; "" = none.
-        tries: lab -> checks of its tasks.
+        not_confirmed: claims that a replay did not confirm, as text; None = no replay.
+        problems: refused parts of the file, or the reason why all of it was refused, as text.
+        name: name in the roster of the hub that collected the file; "" = none.
+        tries: lab -> number of checks of its tasks.
         predictions: lab or notebook -> question -> whether the first answer was right.
-        owners: the hub's accounts that the file names.
-        journals: what earned points, "LAB TASK" -> digest of variant and journal.
-        remarks: what an instructor should look at: another account's file, the same work as another's.
+        owners: the hub's accounts in the file.
+        journals: "LAB TASK" -> digest of the variant and the journal that earned points.
+        remarks: remarks for the instructor: another account's file, the same work as another's.
     """
 
     learner: str
@@ -76,7 +75,7 @@ class LearnerRow:
 
     @property
     def points(self) -> float:
-        """All points together, of each lab less what its hints cost, but never below 0."""
+        """The sum of all labs' points, each minus the cost of its hints, but at least 0."""
         return sum(max(points - self.cost.get(lab, 0.0), 0.0) for lab, (points, _) in self.labs.items())
 
 
@@ -88,18 +87,18 @@ def read_learners(
     progress: Callable[[SweepProgress], Any] | bool = False,
     key: Path | None = None,
 ) -> list[LearnerRow]:
-    """One row for every progress file in `folder`, by name.
+    """Return one row for every progress file in `folder`, by name.
 
     Args:
-        folder: where the files are.
-        recheck: replay each task's best check here, with this installation's labs, and count what comes out.
-        workers: processes that read and replay files; None = as many as there are processors and work for them, none
-            without a replay; 0 = this process.
-        progress: as of `study.sweep`.
-        key: the public key of the hub that collected the files; None = no signature is checked.
+        folder: the folder with the files.
+        recheck: whether to replay each task's best check with this installation's labs, and to count its result.
+        workers: processes that read and replay files; None = one per processor and file at most, none without a
+            replay; 0 = this process.
+        progress: as for `study.sweep`.
+        key: the public key of the hub that collected the files; None = the signature is not checked.
 
     Raises:
-        KitError: the folder is not there, holds no progress file, or was not signed by this key.
+        KitError: the folder does not exist, holds no progress file, or was not signed by this key.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -156,12 +155,12 @@ def _file_digest(path: Path) -> str:
 
 
 def names_are_good_faith(rows: Iterable[LearnerRow]) -> bool:
-    """Return whether no file of the room names an account: the names are then what their senders wrote."""
+    """Return whether no file of the room names an account, so that the learners chose the names themselves."""
     return not any(row.owners for row in rows)
 
 
 def _learner_row(learner: str, row: SweepRow, recheck: bool) -> LearnerRow:
-    """A learner's row; a file at which a process ended, or its code failed, is a bad one."""
+    """Return a learner's row; if the process ended or its code failed, a row without points."""
     if not row.error:
         return convert({**row.values["found"], "learner": learner}, LearnerRow)
     problem = submissions.shortened(f"bad file: {row.error}")
@@ -169,11 +168,11 @@ def _learner_row(learner: str, row: SweepRow, recheck: bool) -> LearnerRow:
 
 
 def graded(path: str, recheck: bool) -> dict[str, Any]:
-    """What one learner's file is worth, as data: a sweep's scenario.
+    """Return the results of a learner's file as data; the scenario of the sweep.
 
     Args:
-        path: of the progress file, its bytes quoted as in a URL.
-        recheck: replay what it claims.
+        path: path of the progress file, its bytes quoted as in a URL.
+        recheck: whether to replay the claims.
     """
     return {"found": msgspec.to_builtins(_row("", Path(os.fsdecode(unquote_to_bytes(path))), recheck))}
 
@@ -220,21 +219,21 @@ def _by_lab(predictions: Mapping[tuple[str, str], bool]) -> dict[str, dict[str, 
 
 
 def _digest(entry: submissions.Submitted) -> str:
-    """Return a digest of variant and journal; "" = the entry has no journal."""
+    """Return a digest of variant and journal; "" if the entry has no journal."""
     journal = bytes(entry.details.journal)
     return hashlib.sha256(b"%d %s" % (entry.details.ground.seed, journal)).hexdigest() if journal else ""
 
 
 def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
-    """Every lab that a learner has begun, by name."""
+    """Return the names of all labs that a learner has begun, sorted."""
     return sorted({lab for row in rows for lab in row.labs})
 
 
 def to_csv(rows: list[LearnerRow]) -> str:
-    """The table as CSV: a row for each learner, columns for each lab, then the predictions of labs and notebooks.
+    """Return the table as CSV: a row for each learner, columns for each lab, then predictions of labs and notebooks.
 
-    Further columns say what a replay did not confirm, where there was one, what was refused of a file, and what an
-    instructor should look at. No cell is a formula to a spreadsheet.
+    Further columns have the claims that a replay did not confirm, the refused parts of files, and remarks for the
+    instructor. Spreadsheets read no cell as a formula.
     """
     labs, out, replayed = labs_of(rows), io.StringIO(), any(row.not_confirmed is not None for row in rows)
     asked = sorted({place for row in rows for place in row.predictions})
@@ -270,7 +269,7 @@ _LAB_COLUMNS = ("points", "of", "hints", "hint cost", "variant", "tries", "minut
 
 
 def to_json(rows: list[LearnerRow]) -> str:
-    """Return the table as JSON: a list of learners with everything that the table knows, each prediction by itself."""
+    """Return the table as JSON: a list of learners with all their data, including each prediction."""
     data = [{**msgspec.to_builtins(row), "total": row.points} for row in rows]
     for one in data:
         del one["journals"]  # digests, compared already
@@ -278,12 +277,12 @@ def to_json(rows: list[LearnerRow]) -> str:
 
 
 def _text(value: str) -> str:
-    """A text that a spreadsheet does not take for a formula: an apostrophe in front is not shown."""
+    """Return a text that spreadsheets do not read as a formula: they do not show an apostrophe in front."""
     return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value
 
 
 def to_html(rows: list[LearnerRow]) -> str:
-    """The table as a page of its own: a bar a cell, hints and minutes as small print, changed checks marked."""
+    """Return the table as a page: a bar in each cell, hints and minutes as small print, changed checks marked."""
     labs = labs_of(rows)
     head = "".join(f'<th scope="col">{html.escape(lab)}</th>' for lab in labs)
     body = "".join(
@@ -343,7 +342,7 @@ def _cell(row: LearnerRow, lab: str) -> str:
 
 
 def _seeds(row: LearnerRow, lab: str) -> str:
-    """The variants that a learner checked; "" where nothing was checked."""
+    """Return the seeds of the variants that a learner checked; "" if there are none."""
     return " ".join(map(str, row.seeds.get(lab, ())))
 
 

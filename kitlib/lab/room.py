@@ -1,12 +1,12 @@
-"""What an instructor decides for a whole room: which labs are open, and which variant everybody gets.
+"""An instructor's decisions for a whole room: the open labs, and the variant for all learners.
 
-The decisions stand in one file, `room.json`, which learners' servers see but cannot write (KITLIB_ROOM names it there).
-It is read whenever a lab is opened or checked, so a lab that is opened at the front of the room is open everywhere at
-once. Without such a file every lab is open, and variants are the learners' own.
+The decisions are in one file, `room.json`, which learners' servers can read but not write (KITLIB_ROOM is its path
+there). It is read whenever a lab is opened or checked, so a decision takes effect at once. Without such a file every
+lab is open, and each learner has their own variants.
 
     {"format": 1, "open": ["01-make-it-guaranteed"], "seeds": {"01-make-it-guaranteed": 7}}
 
-A file without a format is one of kitlib 0.1, or was written by hand.
+A file without a format was written by kitlib 0.1 or by hand.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMAT = 1
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The file."""
+    """The schema of the file."""
 
     format: int = 0
     open: list[str] | None = None
@@ -44,37 +44,37 @@ class RoomDecisions:
 
     Attributes:
         open: labs that may be worked on; None = all.
-        seeds: lab -> the variant that everybody gets; a lab that is not named has the learner's own.
+        seeds: lab -> seed of the variant for all learners; for other labs learners have their own.
     """
 
     open: tuple[str, ...] | None = None
     seeds: Mapping[str, int] = field(default_factory=dict)
 
     def require_open(self, lab: str) -> None:
-        """Refuse a lab that is closed.
+        """Raise an error if a lab is closed.
 
         Raises:
-            KitError: it is.
+            KitError: the lab is closed.
         """
         if self.open is not None and lab not in self.open:
             raise KitError(f"lab {lab} is closed: your instructor opens it for the room; what you reached is kept")
 
     def opened(self, labs: Iterable[str]) -> RoomDecisions:
-        """The room with these labs open too; where all were open, only these are from now on."""
+        """Return the decisions with these labs open too; if all labs were open, only these remain open."""
         return RoomDecisions(tuple(sorted({*(self.open or ()), *labs})), self.seeds)
 
     def closed(self, labs: Iterable[str], course: Iterable[str]) -> RoomDecisions:
-        """The room without these labs.
+        """Return the decisions with these labs closed.
 
         Args:
-            labs: that are closed.
-            course: all labs that there are.
+            labs: the labs to close.
+            course: all labs of the course.
         """
         before = tuple(course) if self.open is None else self.open
         return RoomDecisions(tuple(sorted(set(before) - set(labs))), self.seeds)
 
     def seeded(self, seeds: Mapping[str, int | None]) -> RoomDecisions:
-        """The room with other variants; None gives the learners their own again."""
+        """Return the decisions with other variants; None lets learners have their own again."""
         kept = {lab: seed for lab, seed in {**self.seeds, **seeds}.items() if seed is not None}
         return RoomDecisions(self.open, {lab: check_seed(seed, f"seed of {lab}") for lab, seed in sorted(kept.items())})
 
@@ -106,10 +106,10 @@ def file_of(learners: str | Path) -> Path:
 
 
 def read(file: str | Path) -> RoomDecisions:
-    """A room's file; one that is not there decides nothing.
+    """Read a room's file; a missing file means no decisions.
 
     Raises:
-        KitError: it cannot be read, or is not such a file.
+        KitError: the file cannot be read, or is invalid.
     """
     place = Path(file)
     try:
@@ -128,10 +128,10 @@ def read(file: str | Path) -> RoomDecisions:
 
 
 def write(file: str | Path, room: RoomDecisions) -> None:
-    """Write a room's file whole: learners read the old one or the new one.
+    """Replace a room's file atomically: learners read either the old or the new one.
 
     Raises:
-        KitError: it cannot be written.
+        KitError: the file cannot be written.
     """
     place = Path(file)
     stored = _Stored(FORMAT, None if room.open is None else list(room.open), dict(room.seeds))

@@ -1,8 +1,8 @@
-"""An instructor's view over all learners while they work: who is at which lab or notebook, who is stuck, who is absent.
+"""An instructor's view of all learners at work: current lab or notebook, who is stuck, who is absent.
 
-Read from the progress files on shared storage, as `kitlib lab-report` reads them: nothing of a learner's folder is
-trusted. A learner is stuck where hints do not help: the more of a task's hints are taken without its being solved, the
-higher the row stands. Files that have not changed are not read again.
+The view is read from the progress files on shared storage like `kitlib lab-report`: nothing of a learner's folder is
+trusted. A learner is stuck if hints do not help: rows are sorted by the number of hints taken for an unsolved task.
+Unchanged files are not read again.
 
 Times are those of the machine that stores the files. A learner's clock may be wrong: the newest entry was made when the
 file was last written, and the other entries as long before it as they say.
@@ -35,19 +35,22 @@ ORDER = (HELP, STUCK, HINTED, QUIETLY, WORKS, READS, DONE, ABSENT)
 
 @dataclass(frozen=True)
 class Seat:
-    """One learner now.
+    """The state of a learner.
 
     Attributes:
-        learner: the folder's or file's name.
+        learner: name of the folder or file.
         state: one of `ORDER`.
-        lab, task: where the learner is, a lab or a notebook; "" = nowhere yet.
-        solved, tasks: of that lab.
-        hints, hints_there: taken of that task, and how many it has.
-        tries: checks of that task without success so far.
+        lab: current lab or notebook; "" = none yet.
+        task: current task; "" = none.
+        solved: solved tasks of that lab.
+        tasks: all tasks of that lab.
+        hints: hints taken for that task.
+        hints_there: hints that the task has.
+        tries: failed checks of that task so far.
         idle: seconds since the last entry.
-        why: in words.
-        name: in the roster; "" = none.
-        waits: seconds since the learner called for help or got stuck; 0 = neither.
+        why: the reason for the state, as text.
+        name: name in the roster; "" = none.
+        waits: seconds since the learner called for help or became stuck; 0 = neither.
     """
 
     learner: str
@@ -69,11 +72,11 @@ class RoomView:
     """The learners of a folder.
 
     Args:
-        folder: with NAME.jsonl or NAME/progress.jsonl, as for `kitlib lab-report`.
-        people: the roster, account -> name; None = the people are those with a file.
+        folder: folder with NAME.jsonl or NAME/progress.jsonl, as for `kitlib lab-report`.
+        people: the roster, account -> name; None = everyone who has a file.
 
     Raises:
-        KitError: it is no folder.
+        KitError: `folder` is not a folder.
     """
 
     def __init__(self, folder: str | Path, people: Mapping[str, str] | None = None) -> None:
@@ -83,11 +86,11 @@ class RoomView:
         self._known: dict[Path, tuple[tuple[int, int], Sequence[Submitted] | str]] = {}
 
     def seats(self, now: float | None = None, answered: Mapping[str, float] | None = None) -> list[Seat]:
-        """Every learner, those who need help first.
+        """Return every learner's state, those who need help first.
 
         Args:
             now: unix time; None = the machine's.
-            answered: learner -> unix time at which the trainer came; an earlier call for help is over.
+            answered: learner -> unix time of the trainer's last visit, which ends earlier calls for help.
         """
         at = time.time() if now is None else now
         found = self.files()
@@ -103,7 +106,7 @@ class RoomView:
         return {submissions.shortened(name): path for name, path in sorted(found)}
 
     def predictions(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """Return (lab or notebook, question) -> (right, answered) of the whole room, by everybody's first answer."""
+        """Return (lab or notebook, question) -> (right, answered) of the whole room, by everyone's first answer."""
         counts: dict[tuple[str, str], tuple[int, int]] = {}
         for path in self.files().values():
             entries = self._entries(path)
@@ -141,14 +144,14 @@ class RoomView:
 
 
 def seat(learner: str, entries: Sequence[Submitted], now: float, ahead: float = 0.0, answered: float = 0.0) -> Seat:
-    """Where a learner is, of what was done, oldest first.
+    """Return a learner's state from the entries of the progress file.
 
     Args:
-        learner: the name.
-        entries: of the progress file.
+        learner: the learner's name.
+        entries: entries of the progress file, oldest first.
         now: unix time.
         ahead: seconds by which the learner's clock is ahead of `now`'s.
-        answered: unix time at which the trainer came last.
+        answered: unix time of the trainer's last visit.
     """
     if not entries:
         return Seat(learner, QUIETLY, why="has run nothing")
@@ -189,9 +192,9 @@ def _in_lab(learner: str, lab: Definition, here: Sequence[Submitted], now: float
 
 
 def _task(lab: Definition, entries: Sequence[Submitted], solved: set[str]) -> str:
-    """The unsolved task for which the last hint was taken, else the first that is not solved.
+    """Return the unsolved task for which the last hint was taken, else the first unsolved one.
 
-    A check without a name checks all tasks, so it does not say at which one a learner is.
+    A check without a name checks all tasks, so it does not show the task at which a learner works.
     """
     keys = [task.key for task in lab.tasks if task.key not in solved]
     hinted = [entry.task for entry in entries if entry.kind == "hint" and entry.task in keys]
@@ -199,12 +202,12 @@ def _task(lab: Definition, entries: Sequence[Submitted], solved: set[str]) -> st
 
 
 def _state(hints: Collection[float], there: int, failed: Sequence[float], idle: float) -> tuple[str, str, float]:
-    """Return the state, the reason, and since when the learner is stuck (0 = is not).
+    """Return the state, the reason, and the unix time since which the learner has been stuck (0 = not stuck).
 
     Args:
-        hints: when each hint of the task was taken first, unix time.
-        there: hints of the task.
-        failed: when each check without success was made, unix time, oldest first.
+        hints: unix times at which each hint of the task was taken first.
+        there: number of hints of the task.
+        failed: unix times of the failed checks, oldest first.
         idle: seconds since the last entry.
     """
     if hints and len(hints) >= there:
@@ -223,7 +226,7 @@ def _quiet(idle: float) -> str:
 
 
 def to_text(seats: Sequence[Seat], room: RoomDecisions | None = None) -> str:
-    """The room as text: a line for each lab, then a line for each learner."""
+    """Return the room as text: a line for each lab, then a line for each learner."""
     lines = [*_summary(seats, room or RoomDecisions()), ""]
     width = max([len(_shown(seat)) for seat in seats] + [7])
     lines.append(f"{'LEARNER':{width}}  STATE   LAB                           SOLVED  HINTS  CHECKS  IDLE  WHY")
@@ -259,12 +262,12 @@ def _summary(seats: Sequence[Seat], room: RoomDecisions) -> list[str]:
 
 
 def to_html(seats: Sequence[Seat], room: RoomDecisions | None = None, every: int = 15) -> str:
-    """A page for the front of the room that reads itself again.
+    """Return a page for the front of the room that reloads itself.
 
     Args:
-        seats: of `RoomView.seats`.
-        room: which labs are open.
-        every: seconds after which a browser reads the page again.
+        seats: the learners, from `RoomView.seats`.
+        room: the open labs; None = all.
+        every: seconds between two reloads.
     """
     head = "".join(f"<li>{html.escape(line)}</li>" for line in _summary(seats, room or RoomDecisions()))
     rows = "".join(

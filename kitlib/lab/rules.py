@@ -1,9 +1,8 @@
-"""A lab's rules: what must not be done, and what must never happen.
+"""A lab's rules: forbidden actions, and states that must never occur.
 
-What stays as it is needs no rule: a lab opens what may change (`[opens]`, see `kitlib.lab.guard`), and that is judged
-here as one rule more. The others are declared in lab.toml, and judged over everything that happened since the learner
-began (`History`) and everything that the learner did (the journal). A broken rule takes the points of the tasks that
-it guards, and is named.
+A lab lists the objects and fields that may change (`[opens]`, see `kitlib.lab.guard`); this list is judged as one more
+rule. The other rules are declared in lab.toml, and judged over all changes since the learner began (`History`) and all
+of the learner's actions (the journal). A broken rule is named and takes the points of the tasks that it guards.
 
     [[rules]]
     key = "hands"
@@ -32,14 +31,15 @@ from kitlib.lab.history import History
 
 
 class RuleSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One rule of lab.toml; the module's docstring shows the kinds.
+    """A rule of lab.toml; the module's docstring shows the kinds.
 
     Attributes:
-        key, title: its name, and the sentence that the learner reads.
-        hint: the next step after it was broken.
-        forbidden: actions of the journal, with a kind and a name's pattern where the action has them.
-        never: check.py says what must never be.
-        tasks: keys of the tasks that it guards; () = all.
+        key: the rule's name.
+        title: the sentence that the learner reads.
+        hint: the next step after the rule was broken.
+        forbidden: actions of the journal, with kind and name pattern if the action has them.
+        never: whether a function of check.py detects a violation.
+        tasks: keys of the tasks that the rule guards; () = all.
     """
 
     key: str
@@ -50,7 +50,7 @@ class RuleSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     tasks: tuple[str, ...] = ()
 
     def guards(self, task: str) -> bool:
-        """Whether a task gives no point where this rule is broken."""
+        """Return whether a task gives no points if this rule is broken."""
         return not self.tasks or task in self.tasks
 
 
@@ -58,8 +58,11 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a rule was kept.
 
     Attributes:
-        rule, title, hint, tasks: of the rule.
-        found: what broke it; "" where it was kept.
+        rule: the rule's key.
+        title: the rule's sentence.
+        hint: the rule's hint.
+        tasks: keys of the guarded tasks; () = all.
+        found: the violation; "" = the rule was kept.
     """
 
     rule: str
@@ -74,7 +77,7 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
         return not self.found
 
     def guards(self, task: str) -> bool:
-        """Whether a task gives no point where this rule is broken."""
+        """Return whether a task gives no points if this rule is broken."""
         return not self.tasks or task in self.tasks
 
     def __str__(self) -> str:
@@ -91,11 +94,11 @@ def judge(
     """Judge every rule.
 
     Args:
-        rules: of the lab.
-        history: since the learner began.
-        journal: what the learner did.
+        rules: rules of the lab.
+        history: changes since the learner began.
+        journal: the learner's actions.
         never: the functions of check.py, by the rule's key.
-        opens: of the lab; None = no object is compared with the setup.
+        opens: objects and fields that may change; None = no object is compared with the setup.
     """
     done = list(journal)
     judged = [
@@ -123,7 +126,7 @@ def _broken(
 
 
 def _done(what: str, journal: list[Mapping[str, Any]]) -> str:
-    """The first entry of the journal that is the action; "" = none."""
+    """Return the first entry of the journal that matches the action; "" = none."""
     action, kind, name = [*what.split(), "*", "*"][:3]
     for entry in journal:
         if entry["action"] != action:
@@ -135,14 +138,14 @@ def _done(what: str, journal: list[Mapping[str, Any]]) -> str:
 
 
 def _objects(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Kind and name of what an entry of the journal is about."""
+    """Return kind and name of the objects of a journal entry."""
     if "objects" in entry:
         return [(str(one.get("kind")), str((one.get("metadata") or {}).get("name"))) for one in entry["objects"]]
     return [(str(entry.get("kind", "") or "Pod"), str(entry.get("name", entry.get("pod", ""))))]
 
 
 def _kind(name: str) -> str:
-    """The kind that `po`, `pods` or `Pod` names."""
+    """Return the kind for `po`, `pods` or `Pod`."""
     try:
         return resource(name).kind
     except KitError:

@@ -1,7 +1,7 @@
 """A learner's score in a lab: the best and the last check apart, predictions apart from both.
 
-Points are for tasks. A wrong prediction costs none; a hint costs what the instructor says (`hint_cost` of lab.toml, or
-KITLIB_HINT_COST for all labs), which is nothing unless they say so.
+Tasks give points. A wrong prediction costs none. A hint costs `hint_cost` of lab.toml, or KITLIB_HINT_COST for all
+labs; the default is 0.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kitlib.lab.progress import Progress
 
 @dataclass(frozen=True)
 class Score:
-    """What was reached in a lab.
+    """A learner's result in a lab.
 
     Attributes:
-        best: points of each task's best check, less what hints cost.
+        best: points of each task's best check, minus the cost of hints.
         last: points of each task's last check.
         of: points of all tasks.
-        hints: taken.
-        cost: points that they cost together.
-        predicted: (right, answered).
+        hints: number of hints taken.
+        cost: points that the hints cost.
+        predicted: numbers of right and of answered predictions.
     """
 
     best: float
@@ -42,7 +42,7 @@ class Score:
 
 
 def hint_cost(definition: Definition) -> float:
-    """Points that one hint costs. Raises: KitError, where KITLIB_HINT_COST is no number."""
+    """Return the points that one hint costs. Raises: KitError, if KITLIB_HINT_COST is not a number."""
     given = os.environ.get("KITLIB_HINT_COST")
     if not given:
         return definition.hint_cost
@@ -56,7 +56,6 @@ def hint_cost(definition: Definition) -> float:
 
 
 def score(progress: Progress, lab: str, definition: Definition) -> Score:
-    """A learner's score in one lab."""
     best: dict[str, float] = {}
     last: dict[str, float] = {}
     answered: dict[str, bool] = {}

@@ -1,8 +1,7 @@
 """The parts that `kitlib lab` adds to its Jupyter server: a line with the address, the first notebook, encryption.
 
-It is loaded through a configuration file that only `kitlib lab` (and Binder) point Jupyter to, so that other servers in
-the same environment stay as they are. Extensions made for JupyterLite alone are left out of the page: JupyterLab cannot
-load the modules that they share.
+Only `kitlib lab` and Binder configure Jupyter to load it, so other servers in the same environment are not affected.
+Extensions for JupyterLite alone are removed from the page: JupyterLab cannot load the modules that they share.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ START_OPTION = "kitlibStart"
 
 
 def _load_jupyter_server_extension(serverapp: Any) -> None:
-    """Called by Jupyter Server at its start."""
+    """Apply the settings; Jupyter Server calls this at its start."""
     settings = serverapp.web_app.settings
     settings["page_config_hook"] = page_config
     settings[CONNECTIONS] = without_delay(settings[CONNECTIONS])
@@ -30,13 +29,13 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
 
 
 def encrypt(kernels: Any) -> None:
-    """Encrypt what kernels and the server say to each other, unless the user has chosen otherwise.
+    """Encrypt the messages between kernels and server, unless the user has chosen otherwise.
 
     Without it, each kernel of ipykernel 7.4 writes a warning into the terminal: other users of the machine could read
-    code and output. Versions of jupyter_client that know no encryption are left as they are.
+    code and output. Versions of jupyter_client without encryption are not changed.
 
     Args:
-        kernels: the server's MultiKernelManager; kernels that it starts from now on are concerned.
+        kernels: the server's MultiKernelManager; kernels that it starts from now on are encrypted.
 
     Source: jupyter_client KernelManager.transport_encryption.
     """
@@ -51,17 +50,17 @@ def encrypt(kernels: Any) -> None:
 
 
 async def _start_jupyter_server_extension(serverapp: Any) -> None:
-    """Called when the server answers."""
+    """Print the address; Jupyter Server calls this when it answers requests."""
     print(f"kitlib: open {serverapp.local_url} (Ctrl-C ends it)", flush=True)
 
 
 def page_config(_handler: Any, config: dict[str, Any]) -> dict[str, Any]:
-    """The page's options, without extensions made for JupyterLite alone."""
+    """Return the page's options, without extensions for JupyterLite alone."""
     extensions = config.get("federated_extensions", [])
     kept = [one for one in extensions if not str(one.get("name", "")).startswith(FOR_LITE_ONLY)]
     return {**config, "federated_extensions": kept, START_OPTION: START}
 
 
 def _says_something(record: logging.LogRecord) -> bool:
-    """Jupyter's own banner of addresses is said in one line instead."""
+    """Return whether a log record is to be shown; the kit prints one line instead of Jupyter's banner of addresses."""
     return "To access the server" not in str(record.msg)

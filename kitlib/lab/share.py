@@ -1,7 +1,7 @@
-"""A scenario as a link of its own, and as one line of code: a cluster, or a widget with what was done in it.
+"""A cluster, or a widget with its inputs, as a link and as one line of code.
 
-The state stands in the link's fragment, which no browser sends to a server. `kitlib lab LINK` and the browser site open
-it. What a link may hold is checked by `kitlib.cluster.shared` and `kitlib.widgets.shared`.
+The state is in the link's fragment, which browsers do not send to a server. `kitlib lab LINK` and the browser site
+open it. `kitlib.cluster.shared` and `kitlib.widgets.shared` validate the content of links.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ __all__ = ["code", "line_of", "link", "opened", "state_in", "state_of"]
 
 
 def link(cluster: Any, site: str = "") -> str:
-    """A link that opens the cluster again, by a site's address or `kitlib lab`. Raises: KitError, as `state_of`."""
+    """Return a link that opens the cluster again, at a site or by `kitlib lab`. Raises: KitError, as `state_of`."""
     return f"{site.partition('#')[0]}#{MARK}{state_of(cluster)}"
 
 
 def code(cluster: Any) -> str:
-    """One line of Python that opens the cluster again. Raises: KitError, as `state_of`."""
+    """Return a line of Python that opens the cluster again. Raises: KitError, as `state_of`."""
     return line_of(state_of(cluster))
 
 
 def opened(text: str) -> Any:
-    """The cluster or the widget that a link or a state describes: made again, and everything done again.
+    """Return the cluster or widget that a link or a state describes, after repeating all recorded actions.
 
     Raises:
-        KitError: the link is none, or holds what a scenario cannot have; nothing is made then.
+        KitError: the link is invalid; nothing is created then.
     """
     document = unpacked(state_in(text))
     check_format(document, FORMAT, "share", "version")

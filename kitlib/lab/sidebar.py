@@ -1,6 +1,6 @@
-"""What the side bar of JupyterLab shows: the clusters that a notebook has, and the learner's progress.
+"""The content of JupyterLab's side bar: the clusters of a notebook and the learner's progress.
 
-The extension asks the notebook's own kernel for `state()`: the same bar works with a server and in a browser alone.
+The extension evaluates `state()` in the notebook's kernel, so the bar works with a server and in a browser alone.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _seen: dict[str, Any] = {}
 
 
 def state() -> str:
-    """The state as hexadecimal digits of JSON: what arrives as a Python literal needs no escapes then."""
+    """Return the state as hexadecimal digits of JSON, which need no escapes in a Python literal."""
     return json.dumps(current(), ensure_ascii=False).encode().hex()
 
 
 def current() -> dict[str, Any]:
-    """Which kernel answers and why, the clusters of this notebook, the progress."""
+    """Return the kernel and its reason, the clusters of this notebook, and the progress."""
     found = clusters()
     kernel, why = _kernel(next(iter(found.values()), None))
     return {
@@ -38,7 +38,7 @@ def current() -> dict[str, Any]:
 
 
 def clusters() -> dict[str, Any]:
-    """Name -> open cluster: those that stand in a variable of the notebook, then those of its lesson."""
+    """Return name -> open cluster: those in variables of the notebook, then those of its lesson."""
     found: dict[str, Any] = {}
     for name, value in _variables().items():
         if not name.startswith("_") and _is_cluster(value) and all(value is not one for one in found.values()):

@@ -1,4 +1,4 @@
-"""Ed25519 keys in PEM files: an instructor's for certificates, a hub's for what it collects (RFC 8032)."""
+"""Ed25519 keys in PEM files: an instructor's for certificates, a hub's for collected files (RFC 8032)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kitlib.lab.files import write_whole
 
 
 def make_key(path: str | Path) -> tuple[Path, Path]:
-    """Write a new private key, readable by its owner only, and its public half beside it (`.pub`).
+    """Write a new private key, readable only by its owner, and its public key beside it (`.pub`).
 
     Raises:
         KitError: the file exists, or cannot be written.
@@ -54,7 +54,7 @@ def private_key(file: str | Path) -> Any:
 
 
 def is_signed(data: bytes, signature: bytes, key: str | Path) -> bool:
-    """Return whether the private half of a public key signed these bytes.
+    """Return whether these bytes were signed with the private key that belongs to a public key.
 
     Raises:
         KitError: the file cannot be read, or holds another kind of key.

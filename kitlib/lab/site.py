@@ -1,11 +1,11 @@
 """`kitlib site`: the course as a static JupyterLite site. Python runs in the reader's browser, the server has files.
 
-The site opens on the start page. The notebooks name the kernel that JupyterLite has; the kit's extension loads the kit
-from a wheel inside the site before their first cell, with a progress bar, and says plainly where Python cannot be had.
-The reference pages stand under `docs/`, pages about the public interface under `api/`. The widgets' packages are in the
-site too; numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its servers, or from the site
-itself if a distribution is given. Where numpy cannot be had, all that needs no scheduler works. There are no processes
-in a browser: labs are checked in the notebook's own process there, so their points are for the learner alone.
+The site opens on the start page. The notebooks use JupyterLite's kernel; the kit's extension loads the kit from a
+wheel inside the site before their first cell, with a progress bar, and shows an error if Python cannot be loaded. The
+reference pages are under `docs/`, pages about the public interface under `api/`. The widgets' packages are in the site
+too; numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its servers, or from the site itself
+if a distribution is given. Without numpy, everything except the scheduler works. A browser has no processes: labs are
+checked in the notebook's own process there, so their points are for the learner alone.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ KERNEL = {"kernelspec": {"display_name": "Python (Pyodide)", "language": "python
 
 @dataclass(frozen=True)
 class Site:
-    """What was built.
+    """The site that was built.
 
     Attributes:
-        folder: to be put on any web server.
-        notebooks: how many are in it.
-        api_pages: how many pages about modules are in its folder `api`.
-        bytes: all files together.
+        folder: the folder to put on a web server.
+        notebooks: number of notebooks.
+        api_pages: number of pages about modules in its folder `api`.
+        bytes: total size of the files in bytes.
     """
 
     folder: Path
@@ -59,11 +59,12 @@ class Site:
 
 
 def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site:
-    """Build the site; `folder` is made new.
+    """Build the site in a new `folder`.
 
     Args:
-        folder: must not be there, or be a site that this function built.
-        pyodide: a Pyodide distribution (.tar.bz2) to put in, so that readers need no other server.
+        folder: a path that does not exist, or a site that this function built.
+        pyodide: a Pyodide distribution (.tar.bz2) to include, so that readers need no other server; None = not
+            included.
 
     Raises:
         KitError: JupyterLite is not installed, `folder` holds something else, or the build fails.
@@ -123,19 +124,19 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
 
 
 def python_from(site: Path) -> str:
-    """Return the host that readers' browsers load Python from; "" where a built site has it itself."""
+    """Return the host from which readers' browsers load Python; "" if the site includes it."""
     read = json.loads((site / "jupyter-lite.json").read_text(encoding="utf-8"))
     plugins = read["jupyter-config-data"].get("litePluginSettings", {})
     return urlsplit(str(plugins.get(KERNEL_PLUGIN, {}).get("pyodideUrl", ""))).netloc
 
 
 def for_the_browser(notebook: dict[str, Any]) -> dict[str, Any]:
-    """The same notebook for JupyterLite's kernel."""
+    """Return a copy of the notebook for JupyterLite's kernel."""
     return {**notebook, "metadata": {**notebook.get("metadata", {}), **KERNEL}}
 
 
 def _settings(work: Path) -> None:
-    """What the page is told: which notebook starts by itself, from where Python comes, the kit's settings."""
+    """Write the page's settings: the start notebook, the location of Python, the kit's overrides."""
     from jupyterlite_pyodide_kernel import constants
 
     kernel = {"pyodideUrl": f"{constants.PYODIDE_CDN_URL}/pyodide.mjs"}
@@ -152,7 +153,7 @@ def _settings(work: Path) -> None:
 
 
 def _front(site: Path) -> None:
-    """The site's first page leads to the start page and keeps the address's fragment; the reference pages as HTML."""
+    """Write the first page, which opens the start page and keeps the fragment, and the reference pages as HTML."""
     target = f"lab/index.html?path=notebooks/{START}"
     (site / "index.html").write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>kitlib</title>'

@@ -1,6 +1,6 @@
-"""A web server for previews of a built site: files of one folder, compressed, for this machine alone.
+"""A web server for previews of a built site: the files of one folder, compressed, on the loopback interface.
 
-`python -m http.server` sends WebAssembly and scripts as they are, three times the bytes that a public server sends.
+`python -m http.server` sends WebAssembly and scripts uncompressed, three times the bytes of a public server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "applicat
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Answers with the files of a folder; those that gain by it are compressed once, and kept."""
+    """Serves the files of a folder; compressible ones are compressed once and cached."""
 
     protocol_version = "HTTP/1.1"
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, **TYPES}
@@ -41,7 +41,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             super().do_HEAD()
 
     def _compressed(self) -> bytes | None:
-        """Send the headers of a compressed answer and return its body; None where the file goes as it is."""
+        """Send the headers of a compressed response and return its body; None if the file is sent uncompressed."""
         path = Path(self.translate_path(self.path))
         if path.is_dir() and self.path.partition("?")[0].endswith("/"):
             path = path / "index.html"

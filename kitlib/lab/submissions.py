@@ -1,10 +1,10 @@
-"""Reads what learners sent: their progress files, which may be forged for points.
+"""Reads the progress files that learners submitted, which may be forged for points.
 
-Nothing of a learner's folder is imported, run, or opened by a path that stands in it. A file is opened only if it is a
-regular one of bounded size; each line must fit a schema; labs and tasks are those of this installation's course, by
-their exact names; a task is worth what the course says. What does not fit counts for nothing and is named.
+Nothing of a learner's folder is imported or run, and no path in it is opened. A file is opened only if it is a regular
+one of bounded size; each line must match a schema; labs and tasks are those of this installation's course, by their
+exact names; the course determines a task's points. Other content is ignored and reported.
 
-Predictions are the learner's own word and cannot be replayed: they give no points here.
+Predictions cannot be replayed, so they give no points here.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _SHOWN = 80
 
 
 class Details(msgspec.Struct, frozen=True):
-    """What the table needs of an entry's details; the rest is not looked at.
+    """The fields of an entry's details that the table needs; others are ignored.
 
     Attributes:
-        journal: what was done to the cluster, as JSON; not decoded before it is replayed.
-        ground: what it was done on.
-        check_changed: whether the learner's copy of the checks had been edited.
-        number: of a hint, from 1.
-        owner: the hub's account that opened the lab or notebook; "" = none was noted.
-        wanted: of a call for help: whether it is needed, or no longer.
+        journal: the learner's actions as JSON; decoded only for a replay.
+        ground: the conditions under which the lab was done.
+        check_changed: whether the learner's copy of the checks was edited.
+        number: number of a hint, from 1.
+        owner: the hub's account that opened the lab or notebook; "" = not recorded.
+        wanted: whether a call for help is made (true) or withdrawn (false).
         predicted: the answer to a prediction, as JSON.
     """
 
@@ -79,17 +79,17 @@ class Submitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Submission:
-    """What of a learner's file can be taken.
+    """The accepted content of a learner's file.
 
     Attributes:
         checks: (lab, task) -> the check that claims most.
-        hints: lab -> hints taken; one that was shown again counts once, as in the learner's own score.
-        seeds: lab -> the variants that were checked, by their seeds.
+        hints: lab -> number of hints taken; repeated hints count once, as in the learner's own score.
+        seeds: lab -> seeds of the checked variants.
         seconds: lab -> (first, last) unix time.
-        changed_checks: labs whose checks had been edited, as the file says itself.
-        problems: what was refused, in words.
+        changed_checks: labs with edited checks, according to the file itself.
+        problems: refused parts, as text.
         owners: the hub's accounts that opened a lab or notebook.
-        tries: lab -> checks of its tasks.
+        tries: lab -> number of checks of its tasks.
         predictions: (lab or notebook, question) -> whether the first answer was right.
     """
 
@@ -106,7 +106,7 @@ class Submission:
 
 @lru_cache(maxsize=1)
 def course_labs() -> Mapping[str, Definition]:
-    """The labs of this installation by name: nothing else can earn points."""
+    """Return the labs of this installation by name; other labs cannot earn points."""
     return {
         path.parent.name: LabFolder.read(path.parent).definition
         for path in sorted(course_source("labs").glob("*/lab.toml"))
@@ -115,7 +115,7 @@ def course_labs() -> Mapping[str, Definition]:
 
 @lru_cache(maxsize=1)
 def course_notebooks() -> frozenset[str]:
-    """The names of this installation's notebooks: their predictions stand in the same file."""
+    """Return the names of this installation's notebooks, whose predictions are in the same file."""
     try:
         return frozenset(path.stem for path in course_source("notebooks").glob("*.ipynb"))
     except KitError:
@@ -123,22 +123,22 @@ def course_notebooks() -> frozenset[str]:
 
 
 def shortened(text: str) -> str:
-    """A text of a learner's on one line, of bounded length, without control characters."""
+    """Return a learner's text on one line, of bounded length, without control characters."""
     clean = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "?", text)
     return clean if len(clean) <= _SHOWN else f"{clean[:_SHOWN]}… ({len(text)} characters)"
 
 
 def entries(path: Path) -> list[Submitted]:
-    """The lines of a learner's file that fit, in the order in which they were written.
+    """Return the valid lines of a learner's file, in file order.
 
     Raises:
-        KitError: the file as a whole cannot be taken.
+        KitError: the file as a whole is refused.
     """
     return _entries(path)[0]
 
 
 def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
-    """Lines that fit, and what is wrong with the others."""
+    """Return the valid lines, and the problems of the others."""
     reads, unfinished = decoder(Submitted), ""
     lines, found, problems = content(path).split(b"\n"), list[Submitted](), list[str]()
     if len(lines) > MAX_ENTRIES:
@@ -159,10 +159,10 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
 
 
 def read(path: Path) -> Submission:
-    """What a learner's file claims.
+    """Return the claims of a learner's file.
 
     Raises:
-        KitError: the file as a whole cannot be taken.
+        KitError: the file as a whole is refused.
     """
     found, problems = _entries(path)
     checks: dict[tuple[str, str], Submitted] = {}
@@ -207,10 +207,10 @@ def read(path: Path) -> Submission:
 
 
 def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
-    """A line that may count.
+    """Decode and validate a line.
 
     Raises:
-        KitError: it does not fit the schema, or names what the course does not have.
+        KitError: the line does not match the schema, or names a lab or task that the course does not have.
     """
     if len(line) > MAX_LINE:
         raise KitError(f"{len(line)} bytes; at most {MAX_LINE} are read")
@@ -238,11 +238,14 @@ def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
 
 
 def content(path: Path) -> bytes:
-    """A regular file's bytes: no link is followed, and nothing is waited for.
+    """Return a regular file's bytes, without following links and without blocking.
 
     Raises:
-        KitError: it is none, or too large.
+        KitError: the file is not a regular one, or too large.
     """
+    # O_NONBLOCK: opening a FIFO would wait for a writer. O_NOFOLLOW covers the last component only and does not exist
+    # on Windows, hence the check of both components. fstat reads the opened file, which cannot be exchanged
+    # afterwards.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         if path.is_symlink() or (path.name == "progress.jsonl" and path.parent.is_symlink()):

@@ -1,4 +1,4 @@
-"""What was reached in a notebook, as its last cell shows it."""
+"""A learner's results in a notebook, shown by its last cell."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Summary:
     """Predictions and exercises of one notebook.
 
     Attributes:
-        predictions: (right, answered).
-        exercises: (solved, all).
+        predictions: numbers of right and of answered predictions.
+        exercises: numbers of solved and of all exercises.
         open: whether the notebook's cluster is open.
-        tally: the real part of it, as one line; "" = nothing to say.
+        tally: the real part of the notebook, as one line; "" = no line.
     """
 
     predictions: tuple[float, float]

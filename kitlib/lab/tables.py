@@ -1,4 +1,4 @@
-"""Tables for notebooks: text stands left, figures right, container ids have twelve digits."""
+"""Tables for notebooks: text is aligned left, figures right, container IDs are shortened to twelve digits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ID = re.compile(r"([0-9a-f]{12})[0-9a-f]{20,52}")
 
 
 def short(text: object) -> str:
-    """The text with container ids as engines abbreviate them, to twelve digits."""
+    """Return the text with container IDs shortened to twelve digits, as engines do."""
     return _ID.sub(r"\1…", str(text))
 
 
@@ -23,12 +23,12 @@ _BREAK = "word-break:normal;overflow-wrap:break-word"
 
 
 class Table:
-    """Rows under a header, shown as aligned text or as an HTML table, in which figures stand right.
+    """Rows under a header, as aligned text or as an HTML table; figures are aligned right.
 
     Args:
         rows: mappings (their keys are the header), a mapping of two columns, or a data frame.
-        columns: the header, in this order; empty = as the rows have it; names may be "" and may repeat. A column
-            `refused` (what the host of a real node did not grant, and why) is always shown where it is not empty.
+        columns: the header, in this order; empty = from the rows; names may be "" and may repeat. A column `refused`
+            (settings that the host of a real node refused, and why) is always shown if it is not empty.
     """
 
     def __init__(self, rows: Any, columns: Sequence[str] = ()) -> None:
@@ -53,7 +53,7 @@ class Table:
         return [[_text(row.get(key)) for key in _keys(self.columns)] for row in self.rows]
 
     def _right(self) -> list[bool]:
-        """Whether a column holds nothing but numbers and amounts, so that its figures can be compared by eye."""
+        """Return for each column whether it has only numbers and amounts, so that it is aligned right."""
         found = []
         for i, key in enumerate(_keys(self.columns)):
             cells = [(row.get(key), text[i]) for row, text in zip(self.rows, self._texts(), strict=True) if text[i]]
@@ -85,7 +85,7 @@ class Table:
 
 
 class Text:
-    """Lines of text as a view: shown as they are, in the notebook's font for code.
+    """Lines of text as a view, shown unchanged in the notebook's font for code.
 
     Args:
         text: the lines.
@@ -104,12 +104,12 @@ class Text:
 
 
 def table(rows: Any, *columns: str) -> Table:
-    """A table for a notebook; see `Table`."""
+    """Return a table for a notebook; see `Table`."""
     return Table(rows, columns)
 
 
 def _keys(names: Sequence[str]) -> list[str]:
-    """A key for each column, also where two have one name."""
+    """Return a unique key for each column, since columns may have equal names."""
     return [name if name not in names[:i] else f"{name}#{i}" for i, name in enumerate(names)]
 
 
@@ -140,7 +140,7 @@ GAP = "-"
 
 
 def in_binary_units(amount: int) -> str:
-    """Return bytes as Kubernetes writes them: 7516192768 is 7Gi; in MiB, rounded, where no unit divides them."""
+    """Return bytes as Kubernetes writes them: 7516192768 is 7Gi; rounded to MiB if no unit divides them."""
     for power, unit in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
         if amount and amount % 2**power == 0:
             return f"{amount >> power}{unit}"
@@ -148,7 +148,7 @@ def in_binary_units(amount: int) -> str:
 
 
 def pods_table(cluster: Any) -> Table:
-    """Return one row a pod, with memory in binary units and "-" for what a pod does not have."""
+    """Return one row per pod, with memory in binary units and "-" for missing values."""
     from kitlib.views import pods_frame
 
     frame = pods_frame(cluster)

@@ -1,4 +1,4 @@
-"""The real part of a lesson or a lab: pods, files and kills of real nodes beside what was simulated and predicted.
+"""The real part of a lesson or a lab: pods, files and kills of real nodes, beside simulations and predictions.
 
 real: 6 pods, 214 files read, 1 kill; simulated: 2 clusters; 3 predictions compared
 """
@@ -20,12 +20,12 @@ class Tally:
     """The activity of the clusters of one lesson or lab.
 
     Attributes:
-        pods: pods with a container that started on a real node.
-        files: cgroup files that were read from real nodes.
-        kills: processes that the kernel killed on real nodes for want of memory.
-        clusters: real ones.
-        simulated: simulated ones.
-        predictions: predictions that were compared with observed values.
+        pods: number of pods with a container that started on a real node.
+        files: number of cgroup files that were read from real nodes.
+        kills: number of processes that the OOM killer killed on real nodes.
+        clusters: number of real clusters.
+        simulated: number of simulated clusters.
+        predictions: number of predictions that were compared with observed values.
     """
 
     pods: int = 0
@@ -40,7 +40,7 @@ class Tally:
         self._count(cluster)
 
     def with_open(self, clusters: Iterable[Any]) -> Tally:
-        """Return the same with clusters that go on: a copy, so that they can be counted again when they end."""
+        """Return a copy that includes open clusters, which are counted again when they end."""
         copy = replace(self)
         for cluster in clusters:
             copy._count(cluster)

@@ -4,8 +4,8 @@ A lab's `variant.py` has one function, `variant(choose)`, which returns the valu
 picks one of its options. Seed 0 picks the first option everywhere. The values stand for `$name` in lab.toml, the
 setup and the answers, and checks read them from `facts.variant`.
 
-The seed is what KITLIB_LAB_SEED says (an instructor fixes it so), else a number that is drawn once for each learner and
-kept beside the progress file.
+The seed is KITLIB_LAB_SEED, which an instructor can set, else a number that is drawn once for each learner and kept
+beside the progress file.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Choose = Callable[..., Any]
 
 
 def values_of(function: Callable[[Choose], Mapping[str, Any]] | None, lab: str, seed: int) -> SimpleNamespace:
-    """The values of a variant.
+    """Return the values of a variant.
 
     Args:
-        function: `variant` of the lab's variant.py; None = the lab has only one.
-        lab: its name: the same seed draws independently for each lab.
-        seed: 0 takes each first option.
+        function: `variant` of the lab's variant.py; None = the lab has one variant.
+        lab: the lab's name; the same seed draws independently for each lab.
+        seed: seed of the draw; 0 takes each first option.
     """
     if function is None:
         return SimpleNamespace()
@@ -46,10 +46,10 @@ def values_of(function: Callable[[Choose], Mapping[str, Any]] | None, lab: str, 
 
 
 def fill(text: str, values: SimpleNamespace, where: str = "") -> str:
-    """A text with `$name` replaced.
+    """Return a text with `$name` replaced by the variant's values.
 
     Raises:
-        KitError: it names a value that the variant does not have.
+        KitError: the text uses a name that the variant does not have.
     """
     try:
         return Template(text).substitute(vars(values))
@@ -58,7 +58,7 @@ def fill(text: str, values: SimpleNamespace, where: str = "") -> str:
 
 
 def fill_all(data: Any, values: SimpleNamespace, where: str = "") -> Any:
-    """Plain data with every text filled; a text that is one `$name` alone becomes the value itself."""
+    """Return plain data with every text filled; a text that consists of one `$name` becomes the value itself."""
     if isinstance(data, dict):
         return {fill(key, values, where): fill_all(one, values, where) for key, one in data.items()}
     if isinstance(data, list):
@@ -71,10 +71,10 @@ def fill_all(data: Any, values: SimpleNamespace, where: str = "") -> Any:
 
 
 def check_seed(seed: Any, name: str = "seed") -> int:
-    """A seed as a number.
+    """Return a seed as a number.
 
     Raises:
-        KitError: it is none.
+        KitError: the seed is not a whole number from 0 to `MAX_SEED`.
     """
     try:
         found = int(str(seed))
@@ -86,10 +86,10 @@ def check_seed(seed: Any, name: str = "seed") -> int:
 
 
 def learners_seed(folder: Path) -> int:
-    """The seed of the labs for the learner whose progress is kept in `folder`.
+    """Return the seed of the labs for the learner whose progress is kept in `folder`.
 
     Raises:
-        KitError: KITLIB_LAB_SEED is no seed.
+        KitError: KITLIB_LAB_SEED is not a valid seed.
     """
     fixed = os.environ.get("KITLIB_LAB_SEED")
     if fixed:

@@ -1,7 +1,7 @@
-"""What the kernel says reaches the page at once.
+"""Sends the kernel's messages to the page without TCP delays.
 
-A slider's answer is several short messages. TCP holds the second back until the first is acknowledged (Nagle's
-algorithm), and a browser acknowledges up to 40 ms later; Jupyter Server leaves that as it is.
+The response to a slider is several short messages. TCP delays the second until the first is acknowledged (Nagle's
+algorithm), and a browser acknowledges up to 40 ms later; Jupyter Server does not disable this.
 
 Source: RFC 896, RFC 1122 section 4.2.3.2 (delayed acknowledgements); tcp(7) TCP_NODELAY.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def without_delay(connection: type[Any]) -> type[Any]:
-    """The server's class of connections between page and kernel, made to send at once.
+    """Return a subclass of the server's connections between page and kernel that sends at once.
 
     Args:
         connection: a `BaseKernelWebsocketConnection` of Jupyter Server.

@@ -1,4 +1,4 @@
-"""A lab's workbench: the manifests to edit, and buttons for what a learner does next. Each hint is a button."""
+"""A lab's workbench: the manifests to edit, and buttons for the learner's next steps; each hint is a button."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAITS = (10, 60, 300)
 
 
 def workbench(lab: Any) -> Any:
-    """The editor of a `Lab` with its buttons, an ipywidgets box."""
+    """Return the editor of a `Lab` with its buttons, an ipywidgets box."""
     import ipywidgets as ipw
 
     from kitlib.widgets._parts.accessibility import Access
@@ -99,7 +99,7 @@ def workbench(lab: Any) -> Any:
 
 
 def _status(lab: Any) -> str:
-    """The pods in one sentence."""
+    """Return the pods' states in one line."""
     pods = lab.cluster.list("Pod")
     shown = [f"{p.metadata.name}: {_state(p)}" for p in pods]
     return "; ".join(shown)

@@ -1,9 +1,9 @@
-"""Questions and exercises of the course's notebooks, one module per notebook: what a saved notebook must not show.
+"""Questions and exercises of the course's notebooks, one module per notebook; a saved notebook must not show them.
 
 Imported by `Lesson`, and by the trainer's page for its votes. Face: `content`.
 
-A notebook names a question or an exercise by its key. Reasons, expected answers, hints and solutions stand here, so
-that neither the saved file nor its rendering on GitHub gives an answer away.
+A notebook refers to a question or an exercise by its key. Reasons, expected answers, hints and solutions are here, so
+that neither the saved file nor its rendering on GitHub reveals an answer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Content:
     """Questions and exercises of one notebook, by key.
 
     Attributes:
-        questions: those that the notebook asks.
-        exercises: those at its end.
-        written: keys of the questions whose text stands in the notebook's file too.
+        questions: the questions that the notebook asks.
+        exercises: the exercises at its end.
+        written: keys of the questions whose text is in the notebook's file too.
     """
 
     questions: dict[str, Question] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Content:
 
 
 def content(notebook: str) -> Content:
-    """What belongs to a notebook, by the number that its name begins with; empty where there is nothing."""
+    """Return the content of a notebook by the number at the start of its name; empty if there is none."""
     name = f"kitlib.lab.lessons.n{notebook.partition('-')[0]}"
     if importlib.util.find_spec(name) is None:
         return Content()
@@ -45,7 +45,7 @@ def content(notebook: str) -> Content:
 
 
 def _written(notebook: str) -> frozenset[str]:
-    """Read the keys from the notebook's file; a kernel begins in its folder. A learner's older copy has none."""
+    """Read the keys from the notebook's file in the kernel's working directory; a learner's older copy has none."""
     try:
         cells = json.loads(Path(f"{notebook}.ipynb").read_text("utf-8"))["cells"]
         return frozenset(key for cell in cells if (key := cell["metadata"].get("kitlib", {}).get("question")))

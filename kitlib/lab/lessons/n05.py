@@ -21,7 +21,7 @@ def _adjustment(request: str, capacity: int) -> int:
 
 
 def _overtakes() -> float:
-    """MiB from which a BestEffort pod has more points than thrifty: 1000‰ + x = 999‰ + 220 MiB."""
+    """Return the MiB above which a BestEffort pod has more points than thrifty: 1000‰ + x = 999‰ + 220 MiB."""
     return 220 - (1000 - _adjustment("1Mi", MACHINE)) * LIMIT / 1000 / MIB
 
 

@@ -11,7 +11,7 @@ TIMES = (SOON, TEN, MINUTE, NEVER)
 
 
 def _in_words(seconds: float | None) -> str:
-    """Which of the times; a second more for the looks, which are some time apart."""
+    """Return the choice for a duration; one second is added, since the observations are some time apart."""
     if seconds is None:
         return NEVER
     return next((words for bound, words in ((2, SOON), (10, TEN), (60, MINUTE)) if seconds <= bound + 1), NEVER)

@@ -20,7 +20,7 @@ AFFINITY, TAINTS, LATER = (
 
 @cache
 def _differ(old: str, new: str) -> int:
-    """How many stories are decided differently under two releases."""
+    """Return the number of stories that two releases decide differently."""
     names = [name.partition("-")[2] for name in stories()]
     return sum(decided(story(name).decide(old)) != decided(story(name).decide(new)) for name in names)
 

@@ -10,7 +10,7 @@ LESS, TOLERATE, SELECTOR = "request less CPU", "tolerate the taint", "give up th
 
 
 def _own_way(changes: list[str]) -> str:
-    """The change that touches nobody else's node: a smaller request of one's own."""
+    """Return the change that does not affect other users' nodes: a smaller request of the pod itself."""
     return LESS if any("cpu" in change for change in changes) else TOLERATE
 
 

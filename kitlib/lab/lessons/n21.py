@@ -127,7 +127,7 @@ QUESTIONS = [
 
 
 def _budget(answer: Any, _: Any) -> str:
-    """The budget is tried on a cluster: what may be evicted, and how many are left."""
+    """Judge a budget by trying it on a cluster: exactly one eviction may be allowed."""
     made = from_dict(dict(answer), PodDisruptionBudget)
     if not LabelSelectorMatcher(made.spec.selector).matches({"app": "web"}):
         return "Its selector selects none of web's pods (app: web): such a budget protects nobody."
@@ -142,7 +142,7 @@ def _budget(answer: Any, _: Any) -> str:
 
 
 def _constraint(answer: Any, _: Any) -> str:
-    """The constraint is put to the autoscaler's question, and to the scheduler's."""
+    """Judge a constraint with the autoscaler's removal check and the scheduler's selector matching."""
     rule = dict(answer)
     if rule.get("whenUnsatisfiable") != "DoNotSchedule":
         return "It must stay hard: DoNotSchedule."

@@ -137,7 +137,7 @@ def _limit_range(answer: Any, _: Any) -> str:
 
 
 def _policy(answer: Any, _: Any) -> str:
-    """The pod is resized on a cluster, and its restarts are counted."""
+    """Judge a pod by resizing it on a cluster and counting its restarts."""
     manifest = dict(answer)
     with Cluster.simulated([{"name": "n1", "cpus": 4, "memory": "4Gi"}]) as cluster:
         (made,) = cluster.apply(manifest)

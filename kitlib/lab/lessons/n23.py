@@ -100,7 +100,7 @@ def _cluster() -> Any:
 
 
 def _claim(answer: Any, _: Any) -> str:
-    """The claim is allocated three times over: each time it must be the large device."""
+    """Judge a claim by its allocation on a cluster, which must be the large device."""
     with _cluster() as cluster:
         try:
             (made,) = cluster.apply(dict(answer))
@@ -119,7 +119,7 @@ def _claim(answer: Any, _: Any) -> str:
 
 
 def _list(answer: Any, _: Any) -> str:
-    """Two pods come: the first takes the pair, the second the large one."""
+    """Judge a claim with two pods: the first must get the pair, the second the large device."""
     with _cluster() as cluster:
         try:
             (made,) = cluster.apply(dict(answer))

@@ -16,7 +16,7 @@ NONE_OR_ONE, ABOUT_HALF = "none or one", "about half of them"
 
 @lru_cache(maxsize=3)
 def _found(name: str, **only: Any) -> Results:
-    """An example's rows, of these values of its parameters only: a judge reads no others."""
+    """Run an example restricted to these values of its parameters; a judge reads no other rows."""
     whole = example(name)
     grid = {**dict(whole.grid), **{parameter: [value] for parameter, value in only.items()}}
     return Sweep(whole.scenario, grid, whole.metric, seeds=whole.seeds).run(workers=0)

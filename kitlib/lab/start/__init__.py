@@ -11,13 +11,13 @@ __all__ = ["start"]
 
 
 def start(nodes: str = "") -> Any:
-    """The start page as a widget.
+    """Return the start page as a widget.
 
     Args:
         nodes: "auto", "docker", "kubernetes" or "simulated"; "" takes KITLIB_NODES.
 
     Raises:
-        KitError: the widgets' packages are not installed, or `nodes` is none of these.
+        KitError: the widgets' packages are not installed, or `nodes` is not one of these values.
     """
     try:
         from kitlib.lab.start.page import make_page

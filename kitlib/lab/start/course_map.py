@@ -1,4 +1,4 @@
-"""The map of the course: every notebook and lab with its question, its minutes and what the learner has done in it."""
+"""The map of the course: every notebook and lab with its question, its minutes and the learner's progress."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FIRST_PATH = ("notebook 01", "notebook 05", "lab 04", "notebook 17")
 
 @dataclass(frozen=True)
 class Group:
-    """A part of the course that is worked through in one go.
+    """A part of the course that is worked through as a unit.
 
     Attributes:
         title: heading on the start page.
-        before: what a learner knows before it.
-        notebooks: numbers, in order; a lab belongs to the group that has all notebooks which it comes after.
+        before: knowledge that the group requires.
+        notebooks: numbers, in order; a lab belongs to the group that contains all notebooks it comes after.
     """
 
     title: str
@@ -53,18 +53,18 @@ TOGETHER = Group("All of it together", "the node and the scheduler", ())
 
 @dataclass(frozen=True)
 class Card:
-    """One notebook or lab.
+    """A notebook or lab.
 
     Attributes:
         kind: "notebook" or "lab".
         number: "01".
-        name: as its progress is kept.
-        title: from its heading.
-        question: what it asks, or what happened.
-        minutes: how long it takes.
-        path: of the notebook, from the course folder.
+        name: key of its progress.
+        title: title in its heading.
+        question: its question, or the incident of a lab.
+        minutes: duration in minutes.
+        path: path of the notebook from the course folder.
         done: right predictions of a notebook, points of a lab.
-        of: as many as there are.
+        of: possible number of them.
         state: "new", "begun" or "done"; a notebook is done when all its questions are answered.
         stars: difficulty of a lab, 1 to 3; 0 for a notebook.
         after: numbers of the notebooks that come before a lab.
@@ -84,12 +84,12 @@ class Card:
     after: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """For the page: plain values."""
+        """Return the card as plain values for the page."""
         return {**asdict(self), "after": list(self.after)}
 
 
 def course_map(progress: Progress) -> list[Card]:
-    """The notebooks in order, then the labs."""
+    """Return the cards of the notebooks in order, then those of the labs."""
     scores: dict[str, tuple[float, float]] = {}
     for name in {entry.lab for entry in progress.entries()}:
         scores[name] = progress.score(name)
@@ -100,7 +100,7 @@ def course_map(progress: Progress) -> list[Card]:
 
 
 def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
-    """Return each group with its notebooks, then its labs; the easiest lab comes first.
+    """Return each group with its notebooks, then its labs, the easiest lab first.
 
     Raises:
         StopIteration: a notebook is in no group.
@@ -114,13 +114,13 @@ def grouped(cards: Sequence[Card]) -> list[tuple[Group, list[Card]]]:
 
 
 def first_path(cards: Sequence[Card]) -> list[Card]:
-    """Return the cards of the path of ninety minutes, in order; the start page is not among them."""
+    """Return the cards of the ninety-minute path in order, without the start page."""
     by_name = {f"{card.kind} {card.number}": card for card in cards}
     return [by_name[name] for name in FIRST_PATH]
 
 
 def continue_with(cards: Sequence[Card], progress: Progress) -> Card | None:
-    """Where to go on: what was begun last and is not done, else the first that is new; None when all are done."""
+    """Return the most recently used card that is not done, else the first new one; None if all are done."""
     by_name = {card.name: card for card in cards}
     last = ""
     for entry in progress.entries():

@@ -1,8 +1,8 @@
-"""The start page before Python is there: its first scene, drawn by the page's own script, with the guess kept.
+"""The first scene of the start page, drawn by the page's own script while Python loads; it keeps the guess.
 
-In the browser-only room Python takes half a minute to load. The page that JupyterLab is loaded into holds the scene's
-data and the start page's script, so that there is something to look at and to guess within a second; the real page
-takes the guess over when it comes, and the still one goes away.
+Without a server, Python takes half a minute to load in the browser. JupyterLab's page contains the scene's data and
+the start page's script, so that the scene is visible within a second. The real page takes over the guess and replaces
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KERNEL_PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
 
 
 def first_scene() -> dict[str, Any]:
-    """Return what the start page shows before a kernel answers, for a reader who has no progress."""
+    """Return the data of the start page for a reader without progress, used before a kernel answers."""
     with tempfile.TemporaryDirectory() as nothing:
         progress = Progress(nothing)
         kernel = {"real": False, "title": "Simulated kernel", "how": HOW["simulated"], "get": ""}
@@ -33,7 +33,7 @@ def first_scene() -> dict[str, Any]:
 
 
 def first_page() -> str:
-    """Return the HTML that shows it: the kit's style, a layer over JupyterLab, and the script that fills it."""
+    """Return the HTML of the first scene: the kit's style, a layer over JupyterLab, and the script that fills it."""
     source = script("start.js", STYLE=text("start.css")) + script("first.js", STATE=first_scene(), START=START)
     return (
         f"<style>{style()}{text('first.css')}</style>"
@@ -43,10 +43,10 @@ def first_page() -> str:
 
 
 def early(site: Path) -> str:
-    """Return the HTML that asks at once for what Python's start needs and JupyterLab asks for only later.
+    """Return the HTML that requests at once the files that Python's start needs and JupyterLab requests only later.
 
-    The site's settings name the place of Pyodide, and may be edited after the site was built, so that the page reads
-    them; the kit's wheel is in the site.
+    The page reads the location of Pyodide from the site's settings, since these may be edited after the build; the
+    kit's wheel is in the site.
     """
     found = sorted((site / "pypi").glob("kitlib-*.whl"))
     hashes = [
@@ -57,7 +57,7 @@ def early(site: Path) -> str:
 
 
 def put_first_scene(site: Path) -> None:
-    """Write the scene and the early requests into the page of JupyterLab."""
+    """Write the scene and the early requests into JupyterLab's page."""
     page = site / "lab" / "index.html"
     head, mark, tail = page.read_text(encoding="utf-8").replace("<head>", f"<head>{early(site)}", 1).rpartition(_MARK)
     page.write_text(f"{head}{first_page()}{mark}{tail}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The start page's actions: prepare a node, take the guess, run, measure a limit, bring the map up to date."""
+"""The start page's actions: prepare a node, keep the guess, run, measure a limit, update the map."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOW_REAL_BROWSER = "For a real kernel install kitlib where Docker or Podman runs
 
 
 def scene_of(progress: Progress) -> dict[str, Any]:
-    """What the first scenes show, and the lesson that explains them step by step."""
+    """Return the data of the first scenes, and the lesson that explains them step by step."""
     pods = [{"name": p.name, "qos": p.qos, "requests": p.requests, "uses": p.uses} for p in kill.PODS]
     card = next(one for one in course_map(progress) if one.name == SCENES_LESSON)
     return {
@@ -44,7 +44,7 @@ def scene_of(progress: Progress) -> dict[str, Any]:
 
 
 def course_of(progress: Progress) -> dict[str, Any]:
-    """The course's cards with what was reached, by group, the path of ninety minutes, and the one to go on with."""
+    """Return the course's cards with their progress, by group, the path of ninety minutes, and the next card."""
     cards = course_map(progress)
     on = continue_with(cards, progress)
     groups = [
@@ -60,7 +60,7 @@ def course_of(progress: Progress) -> dict[str, Any]:
 
 
 class _Scenes:
-    """What the page's buttons do."""
+    """The actions of the page's buttons."""
 
     def __init__(self, nodes: str) -> None:
         self._lesson = Lesson(LESSON, nodes)
@@ -81,7 +81,7 @@ class _Scenes:
         )
 
     def _kernel(self) -> dict[str, Any]:
-        """Which kernel answers, and how to get a real one."""
+        """Return the kernel that answers, and how to get a real one."""
         lesson = self._lesson
         title = "Real kernel" if lesson.kernel == "docker" else "Simulated kernel"
         browser = sys.platform == "emscripten"
@@ -90,13 +90,13 @@ class _Scenes:
         return {"real": lesson.kernel == "docker", "title": title, "how": how, "get": real}
 
     def hello(self) -> None:
-        """The page is there: prepare the node while its reader reads."""
+        """Prepare the node while the reader reads; the page calls this when it is shown."""
         if self._cluster is None:
             self._cluster = self._lesson.cluster([dict(kill.NODE)])
             self.page.kernel = self._kernel()
 
     def guess(self, value: Any) -> None:
-        """The learner's guess; before the run it may be changed."""
+        """Set the learner's guess, which may change before the run."""
         made = Prediction(
             LESSON, "who", kill.QUESTION, choices=[pod.name for pod in kill.PODS], progress=self._progress
         )
@@ -104,7 +104,7 @@ class _Scenes:
         self._guess = made
 
     def run(self) -> None:
-        """Let the kernel kill, and say why."""
+        """Start the run in which the kernel kills a process, and show the reason."""
         if self._guess is None:
             raise KitError("Guess first: click the pod that you expect to be killed.")
         self.hello()
@@ -121,15 +121,15 @@ class _Scenes:
         }
 
     def limit(self, value: Any) -> None:
-        """Another CPU limit, in milli-CPU: measured again."""
+        """Set another CPU limit in milli-CPU, and measure again."""
         self.hello()
         self.page.reading = throttle.measure(self._cluster, int(value)).as_data()
 
     def map(self) -> None:
-        """The map again, with what was done since."""
+        """Update the map with the current progress."""
         self.page.course = course_of(self._progress)
 
 
 def make_page(nodes: str = "") -> StartPage:
-    """The page with its actions. Raises: KitError, for nodes that are none."""
+    """Return the page with its actions. Raises: KitError, if `nodes` is invalid."""
     return _Scenes(nodes).page

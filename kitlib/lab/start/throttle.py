@@ -1,4 +1,4 @@
-"""One pod, two busy threads, an idle node: the CPU limit alone decides how long it runs, and how long it stands still.
+"""A pod with two busy threads on an idle node: only the CPU limit decides how long they run and are throttled.
 
 Source: kubelet cm.MilliCPUToQuota; kernel kernel/sched/fair.c (CFS bandwidth: quota, period, throttling).
 """
@@ -23,15 +23,15 @@ SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What a limit did, read from the container's cgroup.
+    """The measured effect of a limit, read from the container's cgroup.
 
     Attributes:
-        limit: milli-CPU.
-        quota: microseconds in each period, as the kubelet wrote it.
-        periods: periods that passed while it was measured.
-        throttled: those in which the container was stopped.
-        used: CPUs, from cpu.stat.
-        processors: of the node.
+        limit: CPU limit, milli-CPU.
+        quota: CFS quota in microseconds per period, as the kubelet wrote it.
+        periods: number of periods during the measurement.
+        throttled: number of periods in which the container was throttled.
+        used: average CPUs, from cpu.stat.
+        processors: number of the node's processors.
     """
 
     limit: int
@@ -43,11 +43,11 @@ class Reading:
 
     @property
     def runs_ms(self) -> float:
-        """Milliseconds of each period in which the threads run; both at once use up the quota."""
+        """Milliseconds of each period in which the threads run; running in parallel, they share the quota."""
         return min(float(PERIOD_MS), self.quota / 1000 / min(THREADS, self.processors))
 
     def sentence(self) -> str:
-        """What it means, with the figures read."""
+        """Return an explanation with the measured values."""
         busy = min(THREADS, self.processors)
         if not self.throttled:
             return (
@@ -62,12 +62,12 @@ class Reading:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """For the page: plain values."""
+        """Return the reading as plain values for the page."""
         return {**asdict(self), "runs_ms": self.runs_ms, "sentence": self.sentence()}
 
 
 def measure(cluster: Any, limit: int) -> Reading:
-    """Give the pod a limit (by an in-place resize, once it runs) and measure a second.
+    """Set the pod's limit (by an in-place resize, once it runs) and measure for one second.
 
     Raises:
         KitError: the pod does not run.
