@@ -1,6 +1,6 @@
-"""A record of the kernel's log that does not grow without end and says where lines are missing.
+"""A bounded record of the kernel's log that reports missing lines.
 
-The kernel's own buffer is a ring: in a storm of OOM kills it overwrites what nobody has read yet.
+The kernel's own buffer is a ring: in a burst of OOM kills it overwrites lines before they are read.
 
 Source: printk's ring buffer (log_buf_len); syslog(2), SYSLOG_ACTION_READ_ALL.
 """
@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator
 from typing import overload
 
 KEPT = 20_000
-"""Lines that are kept: about 400 reports of the OOM killer."""
+"""Maximum number of lines: about 400 reports of the OOM killer."""
 _TRIMMED_AT_ONCE = 1000
 RECORD = "kitlib: "
-"""Begins what the record itself says."""
+"""Prefix of the record's own lines."""
 LOST = RECORD + "the kernel's log overflowed, lines before this one were lost"
 DROPPED = RECORD + "{} older lines are not kept"
 
 
 class KernelLog:
-    """Lines, oldest first.
+    """The lines of the log, oldest first.
 
     Attributes:
-        dropped: lines that were taken out because there were too many.
+        dropped: number of old lines that were removed to stay within the limit.
     """
 
     def __init__(self) -> None:
@@ -31,11 +31,10 @@ class KernelLog:
         self.dropped = 0
 
     def append(self, line: str) -> None:
-        """Add a line."""
         self.extend([line])
 
     def extend(self, lines: Iterable[str]) -> None:
-        """Add lines; the oldest make room."""
+        """Add lines and remove the oldest ones beyond the limit."""
         self._lines.extend(lines)
         if len(self._lines) > KEPT + _TRIMMED_AT_ONCE:
             more = len(self._lines) - KEPT
@@ -56,21 +55,21 @@ class KernelLog:
         return self._lines[place]
 
     def shown(self) -> list[str]:
-        """The lines, behind one that says how many are not kept."""
+        """Return the lines, after a line with the number of removed lines if there are any."""
         return [DROPPED.format(self.dropped), *self._lines] if self.dropped else list(self._lines)
 
 
 class RingReader:
-    """Reads a ring of lines again and again, and finds what is new in it."""
+    """A reader of a ring of lines that finds the new lines at each call."""
 
     def __init__(self) -> None:
         self._last: str | None = None
 
     def new(self, ring: list[str]) -> tuple[list[str], bool]:
-        """What has come since the last call, and whether there was more that has been overwritten.
+        """Return the lines since the last call, and whether older new lines were overwritten before this call.
 
         Args:
-            ring: all lines that the ring holds now, oldest first; each carries its time, so that none is twice there.
+            ring: all current lines of the ring, oldest first; they are distinct, since each contains its time.
         """
         last, self._last = self._last, ring[-1] if ring else self._last
         if last is None:

@@ -1,4 +1,4 @@
-"""A container's output: its last lines with the time at which each came.
+"""A container's output: its last lines with their times.
 
 Source: kubelet kuberuntime logs.ReadLogs; containerd cri/io (a line is cut at 16 KiB).
 """
@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 KEPT = 64 * 1024
-"""Bytes of output that are kept."""
+"""Minimum number of the last bytes of output that are kept, in whole lines."""
 MAX_LINE = 16 * 1024
 
 
@@ -20,9 +20,9 @@ class LogLine(NamedTuple):
     """A line of output.
 
     Attributes:
-        number: counted from 0 since the container began.
-        at: seconds since the epoch.
-        text: with its end, where it has one.
+        number: number of the line since the container's start, from 0.
+        at: time of its first byte, in seconds since the epoch.
+        text: the line with its end of line, if it has one.
     """
 
     number: int
@@ -34,11 +34,11 @@ class Log:
     """The output of one container.
 
     Args:
-        now: seconds since the epoch.
+        now: returns seconds since the epoch.
 
     Attributes:
-        listeners: are called with every piece of output as it comes.
-        over: whether no more will come.
+        listeners: functions that are called with every piece of output as it arrives.
+        over: whether the container has ended.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -50,7 +50,7 @@ class Log:
         self.over = False
 
     def add(self, piece: bytes) -> None:
-        """Take what was written."""
+        """Append output, which may end in the middle of a line."""
         *whole, rest = piece.split(b"\n")
         for part in whole:
             self._end_line(self._rest + part + b"\n")
@@ -63,7 +63,7 @@ class Log:
             listener(piece)
 
     def end(self) -> None:
-        """The container has ended: what has no end of line is a line too."""
+        """Note the container's end; an unfinished last line counts as a line."""
         if self._rest:
             self._end_line(self._rest)
         self.over = True
@@ -81,35 +81,35 @@ class Log:
             self._kept -= len(self._lines.popleft().text)
 
     def text(self) -> bytes:
-        """All that is kept."""
+        """Return all output that is kept."""
         return b"".join(line.text for line in self._lines) + self._rest
 
     def unfinished(self, timestamps: bool) -> bytes:
-        """A last line without its end."""
+        """Return the last line if it has no end yet, else b""."""
         return shown(LogLine(self._count, self._rest_at, self._rest), timestamps) if self._rest else b""
 
     @property
     def count(self) -> int:
-        """How many lines have come."""
+        """The number of lines so far, including removed ones."""
         return self._count
 
     def lines(self, first: int = 0, tail: int | None = None, since: float = 0.0) -> list[LogLine]:
-        """The kept lines.
+        """Return the kept lines.
 
         Args:
-            first: number of the first one.
-            tail: how many of the last at most; None = all.
-            since: those that came then or later; seconds since the epoch.
+            first: number of the first line to return.
+            tail: maximum number of lines, counted from the end; None = all.
+            since: minimum time of a line in seconds since the epoch.
         """
         skipped = max(0, first - self._lines[0].number) if self._lines else 0
         found = list(islice(self._lines, skipped, None))
-        if tail is not None:  # of all, before their time is looked at. Source: logs.ReadLogs
+        if tail is not None:  # the tail is taken before `since` filters, as in the kubelet. Source: logs.ReadLogs
             found = found[max(0, len(found) - tail) :]
         return [line for line in found if line.at >= since]
 
 
 def shown(line: LogLine, timestamps: bool) -> bytes:
-    """A line as `kubectl logs` prints it, with `--timestamps` after its time."""
+    """Return a line as `kubectl logs` prints it; with `--timestamps` its time comes first."""
     if not timestamps:
         return line.text
     moment = datetime.fromtimestamp(line.at, UTC)

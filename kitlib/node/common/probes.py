@@ -1,9 +1,9 @@
-"""What a container answers to its probes, as declared, and the words of answers that fail.
+"""The declared answers of containers to their probes, and the messages of failing answers.
 
 The annotation `kitlib.dev/readiness.<container>` (`liveness`, `startup`) holds phases that begin with the container's
-start: `20s fail; 30s ok; fail`. The last phase goes on. It may be changed while the container runs, so that
-`kubectl annotate --overwrite pod web kitlib.dev/readiness.web=fail` makes it unready. `timeout` is an answer that comes
-too late.
+start: `20s fail; 30s ok; fail`. The last phase continues without end. The annotation may change while the container
+runs: `kubectl annotate --overwrite pod web kitlib.dev/readiness.web=fail` makes it unready. `timeout` is an answer
+after the probe's timeout.
 
 Source of the texts: pkg/probe (http.DoHTTPProbe, tcp.DoTCPProbe, grpc, exec).
 """
@@ -22,26 +22,31 @@ Declared = Literal["ok", "fail", "timeout"]
 PREFIX = "kitlib.dev/"
 _EXCEEDED = "context deadline exceeded"
 _STATUSES = ("UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN")
-"""Of a service. Source: grpc.health.v1.HealthCheckResponse.ServingStatus."""
+"""Statuses of a service by number. Source: grpc.health.v1.HealthCheckResponse.ServingStatus."""
 _CODES = (
     *("OK", "Canceled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists"),
     *("PermissionDenied", "ResourceExhausted", "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented"),
     *("Internal", "Unavailable", "DataLoss", "Unauthenticated"),
 )
-"""Of a call. Source: google.golang.org/grpc/codes."""
+"""Codes of a call by number. Source: google.golang.org/grpc/codes."""
 _DEADLINE_EXCEEDED, _UNIMPLEMENTED = "4", "12"
 _WORDS: dict[str, Declared] = {"ok": "ok", "fail": "fail", "timeout": "timeout"}
 
 
 class ProbeAnswerError(KitError, ValueError):
-    """Declared answers that cannot be read."""
+    """An error in declared answers."""
 
 
 def answer_at(text: str, seconds: float, where: str = "probe") -> Declared:
-    """The answer so many seconds after the container's start.
+    """Return the declared answer at a time since the container's start.
+
+    Args:
+        text: the annotation's value.
+        seconds: time since the container's start in seconds.
+        where: name of the annotation, for errors.
 
     Raises:
-        ProbeAnswerError: naming the word.
+        ProbeAnswerError: the annotation is invalid; the error names the word.
     """
     found: Declared | None = None
     begins = 0.0
@@ -69,7 +74,14 @@ def answer_at(text: str, seconds: float, where: str = "probe") -> Declared:
 
 
 def declared_answer(pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
-    """What a probe finds by the pod's annotation, so many seconds after the container's start; None = not declared."""
+    """Return a probe's result if the pod's annotation declares it; None = not declared.
+
+    Args:
+        pod: the pod.
+        container: the container of the probe.
+        kind: the probe's type.
+        seconds: time since the container's start in seconds.
+    """
     key = f"{PREFIX}{kind.lower()}.{container.name}"
     declared = pod.metadata.annotations.get(key)
     if declared is None:
@@ -97,7 +109,7 @@ def _failed(pod: Pod, container: Container, probe: Probe) -> Answer:
 
 
 def timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
-    """A probe whose answer came too late."""
+    """Return the result of a probe whose answer came after its timeout."""
     seconds = probe.timeout_seconds or 1
     if probe.http_get is not None:
         text = f'Get "{http_url(pod, container, probe)}": context deadline exceeded'
@@ -112,12 +124,15 @@ def timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
 
 
 def grpc_authority(pod: Pod, probe: Probe) -> str:
-    """What a gRPC probe connects to."""
+    """Return the address that a gRPC probe connects to."""
     return f"{pod.status.pod_ip or '127.0.0.1'}:{probe.grpc.port if probe.grpc is not None else 0}"
 
 
 def grpc_answer(pod: Pod, probe: Probe, said: str) -> Answer:
-    """What an answer means that kitlib.node.real.grpc_probe_process tells. Source: pkg/probe/grpc grpcProber.Probe."""
+    """Return the result of a gRPC probe from a line that `kitlib.node.real.grpc_probe_process` printed.
+
+    Source: pkg/probe/grpc grpcProber.Probe.
+    """
     kind, _, rest = said.partition(" ")
     number, _, text = rest.partition(" ")
     seconds = go_string(probe.timeout_seconds or 1)
@@ -141,7 +156,7 @@ def grpc_answer(pod: Pod, probe: Probe, said: str) -> Answer:
 
 
 def http_url(pod: Pod, container: Container, probe: Probe) -> str:
-    """Where an httpGet probe asks; "" for another probe."""
+    """Return the URL of an httpGet probe; "" for other probes."""
     http = probe.http_get
     if http is None:
         return ""
@@ -151,6 +166,6 @@ def http_url(pod: Pod, container: Container, probe: Probe) -> str:
 
 
 def port_of(container: Container, port: int | str) -> int | str:
-    """A port's number; the name itself where the container has no port of that name."""
+    """Return the number of a port; a name that the container does not define is returned unchanged."""
     named = {one.name: one.container_port for one in container.ports}
     return named.get(port, port) if isinstance(port, str) else port

@@ -1,10 +1,10 @@
-"""The workload language: what a container's process does to CPU, memory and files over time, as declared.
+"""The workload language: the declared CPU, memory and file usage of a container's process over time.
 
-The annotation `kitlib.dev/workload.<container>` holds phases: `10s cpu=0.5 memory=100Mi; cpu=1`. The last phase without
-a duration goes on until the process is killed; `5s; exit=3` ends with that code. A phase may also say cache= (page
-cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the container's own layer, its log and
-the pod's local volumes) and inodes= (files made). Both kernels follow it: the simulated one as its model, the real
-one through a process that does what it says.
+The annotation `kitlib.dev/workload.<container>` holds phases: `10s cpu=0.5 memory=100Mi; cpu=1`. A last phase without a
+duration continues until the process is killed; `5s; exit=3` ends with that code. Further settings of a phase are cache=
+(page cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the container's own layer, its log
+and the pod's local volumes) and inodes= (number of files). Both kernels follow it: the simulated one as its model, the
+real one through a process that uses the declared resources.
 """
 
 from __future__ import annotations
@@ -17,36 +17,35 @@ from kitlib.api.resource import Quantity, QuantityError
 
 ANNOTATION = "kitlib.dev/workload."
 IDLE_MEMORY = 3 * 2**20
-"""Bytes that a small process needs for itself."""
+"""Bytes of memory that a small process uses."""
 FOREVER = math.inf
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
 class WorkloadError(KitError, ValueError):
-    """A declared workload that cannot be read."""
+    """An error in a declared workload."""
 
 
 class Phase(NamedTuple):
     """The resource use of a process during an interval.
 
     Attributes:
-        seconds: how long; infinite = until it is killed.
-        cpus: CPUs that it would use if nobody were in its way (threads that are always busy).
-        memory: bytes that it touches and keeps.
-        cache: bytes of page cache that it fills; they can be given back.
-        pids: how many processes and threads it is, itself included.
-        disk, logs, volume: bytes that it has written to its own layer, its log, and the pod's local volumes.
-        inodes: files that it has made.
-        burst: seconds of CPU time that its threads together need each time; 0 = they are busy all the time.
-        every: seconds from when one burst is due to the next.
-        child: bytes that a second process of the container takes; the first does not notice when it is killed.
-        shm: bytes of files in a tmpfs of the pod (an emptyDir of medium Memory): they stay when the process ends.
-        hot: bytes of its memory that it goes over again and again; the rest may lie in swap without harm.
-        active: bytes of its page cache that it has read more than once.
-        dirty: bytes of its page cache that it has written and that the disk does not have yet, as long as the phase
-            lasts.
-        mapped: bytes of `shm` files that it writes through a mapping: where the tmpfs is full it dies of SIGBUS.
-        tmpfs: bytes of files in each tmpfs, by the volume's name, "" = /dev/shm; `shm` is meant for the first of them.
+        seconds: duration; infinite = until the process is killed.
+        cpus: demand in CPUs: the usage without contention and limits (number of threads that are always busy).
+        memory: anonymous memory in bytes.
+        cache: page cache in bytes, which the kernel can reclaim.
+        pids: number of processes and threads, itself included.
+        disk, logs, volume: bytes written so far to the container's own layer, its log, and the pod's local volumes.
+        inodes: number of files created so far.
+        burst: CPU time of one burst in seconds, all threads together; 0 = the threads are always busy.
+        every: seconds between the starts of two bursts.
+        child: memory in bytes of a second process of the container, whose kill does not end the first one.
+        shm: bytes of files in a tmpfs of the pod (an emptyDir of medium Memory); they outlive the process.
+        hot: bytes of memory that the process accesses repeatedly; swapping out the rest does not slow it down.
+        active: bytes of page cache that were read more than once.
+        dirty: bytes of page cache that are not yet written to the disk, during the whole phase.
+        mapped: bytes of `shm` files that are written through a mapping: a full tmpfs causes SIGBUS.
+        tmpfs: bytes of files in each tmpfs, by volume name, "" = /dev/shm; `shm` belongs to the first one.
     """
 
     seconds: float
@@ -70,18 +69,18 @@ class Phase(NamedTuple):
 
 
 TERMINATED = 128 + 15
-"""Exit code of a process without a handler of SIGTERM, which the signal ends."""
+"""Exit code of a process that SIGTERM ends because it has no handler."""
 
 
 class Workload(NamedTuple):
     """The behaviour of a process.
 
     Attributes:
-        phases: in order.
-        exit_code: with which it then ends.
-        name: that `ps` shows.
-        tidying: seconds from SIGTERM to its end; infinite = it has no handler, and the kernel discards the signal.
-        note: what a user should know about it; "" = nothing.
+        phases: the phases in order.
+        exit_code: exit code after the last phase.
+        name: the process's name in `ps`.
+        tidying: seconds from SIGTERM to the end; infinite = no handler, so the kernel discards the signal of process 1.
+        note: a note for the user; "" = none.
         repeats: the index of the phase that follows the last one; None = the process ends.
         tidy_code: exit code after SIGTERM.
     """
@@ -96,7 +95,7 @@ class Workload(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether it ends by itself."""
+        """Whether the process ends by itself."""
         return self.repeats is None and self.phases[-1].seconds != FOREVER
 
 
@@ -105,14 +104,14 @@ _LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6, "chil
 _LARGEST |= {"active": 2**62, "dirty": 2**62, "mapped": 2**62}
 _BYTES = ("memory", "cache", "active", "dirty", "disk", "logs", "volume", "child", "shm", "mapped", "hot")
 SHORTEST = 0.001
-"""Seconds: bursts come no more often."""
+"""Minimum seconds between the starts of two bursts."""
 
 
 def check_workload(workload: Workload) -> Workload:
-    """A workload whose numbers a kernel can do something with.
+    """Return a workload after checking the range of its numbers.
 
     Raises:
-        WorkloadError: for a number that is negative, not a number, or beyond any machine.
+        WorkloadError: a number is negative, NaN, or too large for any machine, or settings contradict each other.
     """
     for phase in workload.phases:
         if not phase.seconds >= 0 or (phase.seconds > 1e12 and phase.seconds != FOREVER):
@@ -140,7 +139,15 @@ IDLE = Workload((Phase(FOREVER),))
 
 
 def declared_workload(text: str, where: str = "workload") -> Workload:
-    """Read phases: `10s cpu=0.5 memory=100Mi; cpu=1 exit=0`."""
+    """Parse phases: `10s cpu=0.5 memory=100Mi; cpu=1 exit=0`; a phase inherits the values of the one before.
+
+    Args:
+        text: the phases.
+        where: name of the annotation, for errors.
+
+    Raises:
+        WorkloadError: the text is invalid.
+    """
     phases: list[Phase] = []
     exit_code, before = 0, Phase(FOREVER)
     for part in text.split(";"):
@@ -187,7 +194,7 @@ def _count(text: str, least: int) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """`10`, `10s`, `200ms`, `2m`, `infinity`."""
+    """Parse a duration in seconds: `10`, `10s`, `200ms`, `2m`, `infinity`."""
     if text.startswith("inf"):
         return FOREVER
     unit = "ms" if text.endswith("ms") else text[-1:]

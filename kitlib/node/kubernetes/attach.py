@@ -1,4 +1,4 @@
-"""A container's streams over a WebSocket, as the engine's frames: what `Link` reads is the same on Docker and here.
+"""A container's streams over a WebSocket, in the frames of the Docker engine, so that `Link` reads both alike.
 
 Source: apimachinery pkg/util/remotecommand (channels 0 to 4), Docker Engine API ContainerAttach "Stream format".
 """
@@ -15,33 +15,32 @@ from kitlib.node.real.tls import TlsStream
 
 STDIN, STDOUT, STDERR, ERROR = 0, 1, 2, 3
 _PIECE = 32 * 1024
-"""Bytes of one message at most: servers bound what they read at once."""
+"""Maximum bytes of a message: servers limit the size of a read."""
 
 
 MAX_FRAME = 4 << 20
-"""Bytes of a WebSocket frame that are taken; an API server sends what it has read of a stream, some 32 KiB."""
+"""Maximum bytes of a received WebSocket frame; an API server sends frames of about 32 KiB."""
 _MAX_STATUS = 64 * 1024
-"""Bytes that are kept of the Status that ends a stream."""
+"""Maximum bytes that are kept of the Status object that ends a stream."""
 
 
 class _Tls(TlsStream):
-    """As websocket-client uses a socket."""
+    """A TLS stream with the socket methods that websocket-client calls."""
 
     def gettimeout(self) -> None:
-        """It waits by itself."""
+        """Return None: `TlsStream` waits by itself."""
         return None
 
     def settimeout(self, seconds: float | None) -> None:
-        """It waits by itself."""
+        """Ignore the timeout: `TlsStream` waits by itself."""
 
     def send(self, data: bytes) -> int:
-        """Send everything."""
         self.sendall(data)
         return len(data)
 
 
 class AttachStream:
-    """The methods of a socket that `Link` uses, over a WebSocket.
+    """A WebSocket with the socket methods that `Link` calls.
 
     Args:
         connection: a connected `websocket.WebSocket`.
@@ -58,10 +57,10 @@ class AttachStream:
         _bound(connection)
 
     def settimeout(self, seconds: float | None) -> None:
-        """It waits as long as it takes."""
+        """Ignore the timeout: a read waits without limit."""
 
     def recv(self, size: int) -> bytes:
-        """The next frame; b"" at the end."""
+        """Return the next frame of the container's output; b"" at the end of the stream."""
         from websocket import ABNF, WebSocketException
 
         while True:
@@ -72,19 +71,19 @@ class AttachStream:
             if frame.opcode == ABNF.OPCODE_CLOSE:
                 return b""
             if frame.opcode == ABNF.OPCODE_PING:
-                with suppress(WebSocketException, OSError):  # nobody listens; what was sent is still to be read
+                with suppress(WebSocketException, OSError):  # the peer is gone; received frames are still to be read
                     self._connection.pong(frame.data)
             if frame.opcode not in (ABNF.OPCODE_TEXT, ABNF.OPCODE_BINARY, ABNF.OPCODE_CONT) or not frame.data:
                 continue
             body = bytes(frame.data)
-            if frame.opcode != ABNF.OPCODE_CONT:  # what continues a message is of its channel, and handed on at once
+            if frame.opcode != ABNF.OPCODE_CONT:  # only a message's first frame starts with the channel's number
                 self._channel, body = body[0], body[1:]
             found = self._part(body, last=bool(frame.fin))
             if found:
                 return found
 
     def _part(self, body: bytes, *, last: bool) -> bytes:
-        """A piece of a message as the engine's frame; b"" where there is nothing to tell, or not yet."""
+        """Return a part of a message as an engine frame; b"" if there is nothing to pass on yet."""
         channel = self._channel
         if channel == ERROR:
             self._status += body[: _MAX_STATUS - len(self._status)]
@@ -97,10 +96,10 @@ class AttachStream:
         return b""
 
     def sendall(self, data: bytes) -> None:
-        """Send to the container's standard input.
+        """Send data to the container's standard input.
 
         Raises:
-            OSError: where the connection has ended.
+            OSError: the connection has ended.
         """
         from websocket import WebSocketException
 
@@ -111,21 +110,24 @@ class AttachStream:
             raise BrokenPipeError(f"the stream has ended: {error}") from error
 
     def shutdown(self, how: int) -> None:
-        """End the connection, so that a waiting reader ends at once; the container's standard input ends with it."""
+        """Shut the connection down, which ends a waiting reader and the container's standard input."""
         self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Let go."""
+        """Close the socket."""
         with suppress(OSError):
             self._socket.close()
 
 
 def _bound(connection: Any) -> None:
-    """No frame longer than `MAX_FRAME` is read into memory: the connection ends."""
+    """Limit received frames to `MAX_FRAME` bytes; a longer one ends the connection before it is read into memory.
+
+    websocket-client has no setting for it, so its frame buffer is replaced.
+    """
     from websocket import WebSocketProtocolException
 
     standing = connection.frame_buffer
-    kind: Any = type(standing)  # where a frame's length stands once it is read; there is no setting for it
+    kind: Any = type(standing)  # a subclass of the buffer's own class, whose methods differ between releases
 
     class Bounded(kind):
         def recv_length(self) -> None:
@@ -137,7 +139,7 @@ def _bound(connection: Any) -> None:
 
 
 def _reason(body: bytes) -> bytes:
-    """What the Status that ends a stream says; b"" for success."""
+    """Return the message of the Status object that ends a stream; b"" for success."""
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Requests to a Kubernetes API server with the user's own rights: plain data in, plain data out, refusals as values.
+"""Requests to a Kubernetes API server with the user's own rights: plain data in and out, failures as errors.
 
-The configuration (kubeconfig, service account, credential plugins, proxies) is the official client's; its models are
-left out, since they are of one release and most of its import time.
+The official client loads the configuration (kubeconfig, service account, credential plugins, proxies). Its models are
+not used: they belong to one release and take most of its import time.
 
 Source: client-go rest.Config and clientcmd loading order; Kubernetes API concepts "Status", "WebSocket" of attach.
 """
@@ -21,24 +21,24 @@ from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
 
 TIMEOUT = 30
-"""Seconds for one request."""
+"""Timeout of a request in seconds."""
 PROTOCOLS = "v4.channel.k8s.io"
-"""What every release speaks; closing the connection ends the pod's standard input."""
+"""The subprotocol that every release supports; closing the connection ends the pod's standard input."""
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 MISSING = "a Kubernetes cluster is reached through the official client: pip install 'kitlib[live]'"
 
 
 class KubernetesError(KitError):
-    """The cluster refuses a request, or does not answer: why, and what to do."""
+    """The cluster rejects a request or does not answer; the message has the reason and the remedy."""
 
 
 class RequestFailed(KubernetesError):
-    """An answer other than 2xx.
+    """A response with a status other than 2xx, or none.
 
     Attributes:
         code: the HTTP status; 0 = no answer.
-        reason: the Status object's, `Forbidden`.
-        message: the Status object's, in the API server's words.
+        reason: the Status object's reason, such as `Forbidden`.
+        message: the Status object's message.
     """
 
     def __init__(self, code: int, reason: str, message: str) -> None:
@@ -48,11 +48,11 @@ class RequestFailed(KubernetesError):
 
 @guarded("kubeconfig")
 def api_client(kubeconfig: str = "", context: str = "") -> Any:
-    """The official client, configured as kubectl is.
+    """Return the official client, configured as kubectl is.
 
     Args:
         kubeconfig: path of the file; "" = $KUBECONFIG or ~/.kube/config, inside a pod its service account.
-        context: in that file; "" = the current one.
+        context: name of a context of that file; "" = the current one.
 
     Raises:
         KitError: the client is not installed, or no configuration can be read.
@@ -72,7 +72,7 @@ def api_client(kubeconfig: str = "", context: str = "") -> Any:
         except config.ConfigException:
             raise KitError(f"kubeconfig: {error}") from None
     configuration.retries = 1
-    if not configuration.verify_ssl:  # the user's own choice: once is enough, and that is in the kubeconfig
+    if not configuration.verify_ssl:  # the user's choice in the kubeconfig: no warning with every request
         import urllib3
 
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -80,13 +80,13 @@ def api_client(kubeconfig: str = "", context: str = "") -> Any:
 
 
 def _file(kubeconfig: str) -> str | None:
-    """The files to read; the client itself looks at $KUBECONFIG only when it is imported."""
+    """Return the files to read; the client itself reads $KUBECONFIG only when it is imported."""
     return kubeconfig or os.environ.get("KUBECONFIG") or None
 
 
 @guarded("kubeconfig")
 def current_namespace(kubeconfig: str = "", context: str = "") -> str:
-    """The namespace of the context, inside a pod its own, else `default`."""
+    """Return the namespace of the context, else of the pod in which this process runs, else `default`."""
     from kubernetes import config
 
     try:
@@ -98,7 +98,7 @@ def current_namespace(kubeconfig: str = "", context: str = "") -> str:
 
 
 def own_namespace() -> str:
-    """The namespace of the pod in which this process runs; "" outside of a cluster."""
+    """Return the namespace of the pod in which this process runs; "" outside of a cluster."""
     if not os.environ.get("KUBERNETES_SERVICE_HOST"):
         return ""
     try:
@@ -109,12 +109,12 @@ def own_namespace() -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Which cluster, as text, so that another process can reach it too.
+    """A reference to a namespace of a cluster, as text, so that it can be passed to another process.
 
     Attributes:
-        kubeconfig: path; "" = where kubectl looks.
-        context: in it; "" = the current one.
-        namespace: of the node pods; "" = the context's.
+        kubeconfig: path of the kubeconfig; "" = kubectl's default.
+        context: name of a context; "" = the current one.
+        namespace: namespace of the node pods; "" = the context's.
     """
 
     kubeconfig: str = ""
@@ -123,17 +123,17 @@ class Place:
 
 
 class Api:
-    """One namespace of a cluster.
+    """The API of one namespace of a cluster.
 
     Args:
-        place: which.
+        place: the cluster and namespace.
 
     Attributes:
-        host: the API server's address.
-        namespace: in which pods are made.
+        host: the API server's URL.
+        namespace: namespace of the node pods.
 
     Raises:
-        KitError: no client, or no configuration.
+        KitError: the client is not installed, or no configuration can be read.
     """
 
     def __init__(self, place: Place) -> None:
@@ -142,16 +142,23 @@ class Api:
         self.host = str(self._client.configuration.host)
 
     def close(self) -> None:
-        """Give its connections back."""
+        """Close the client's connections."""
         self._client.close()
 
     def request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = TIMEOUT, **query: Any
     ) -> Any:
-        """One request; the answer as plain data, or as text where it is no JSON.
+        """Send a request and return the response's body as plain data, or as text if it is not JSON.
+
+        Args:
+            method: the HTTP method.
+            path: the URL's path.
+            body: the request's body as plain data; None = none.
+            timeout: timeout in seconds.
+            **query: query parameters; empty ones are left out.
 
         Raises:
-            RequestFailed: for any answer but 2xx, and where there is none.
+            RequestFailed: the status is not 2xx, or there is no response.
         """
         from kubernetes.client.exceptions import ApiException
 
@@ -177,15 +184,15 @@ class Api:
             return raw.decode("utf-8", "replace")
 
     def pods(self, name: str = "", subresource: str = "") -> str:
-        """The path of the namespace's pods, of one of them, or of a part of one."""
+        """Return the path of the namespace's pods, of one of them, or of its subresource."""
         path = f"/api/v1/namespaces/{self.namespace}/pods"
         return "/".join(part for part in (path, name, subresource) if part)
 
     def attach(self, name: str, container: str) -> Any:
-        """A connected WebSocket to a container's streams.
+        """Return a connected WebSocket to a container's streams.
 
         Raises:
-            RequestFailed: where the API server does not switch protocols.
+            RequestFailed: the API server does not switch protocols.
         """
         from kubernetes.stream.ws_client import create_websocket
 
@@ -201,13 +208,13 @@ class Api:
             raise RequestFailed(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
 
     def _credentials(self) -> dict[str, str]:
-        """The headers that say who asks; a token that has expired is fetched again by the client."""
+        """Return the authentication headers; the client renews an expired token."""
         settings: Callable[[], Mapping[str, Mapping[str, str]]] = self._client.configuration.auth_settings
         return {one["key"]: one["value"] for one in settings().values() if one.get("value")}
 
 
 def refused(status: int, body: bytes) -> RequestFailed:
-    """The refusal that an answer means; its body is a Status object, or whatever stands between."""
+    """Return the error of a failed response, whose body is a Status object or any text (of a proxy)."""
     try:
         told = msgspec.json.decode(body)
         if isinstance(told, dict) and told.get("kind") == "Status":
@@ -218,7 +225,7 @@ def refused(status: int, body: bytes) -> RequestFailed:
 
 
 def _innermost(error: BaseException) -> str:
-    """The cause in a few words: the layers above only repeat it."""
+    """Return a short text of the error's root cause; the outer errors only repeat it."""
     seen = error
     while (cause := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) and isinstance(
         cause, BaseException

@@ -1,10 +1,10 @@
-"""The pod of a node: the least that can own a cgroup tree, with resources of its own and nothing of the host.
+"""The pod of a node: the minimum of rights that can own a cgroup tree, its own resources, and no access to the host.
 
-    capabilities   those of a node on Docker, and NET_ADMIN to leave the pod's network for one of its own
+    capabilities   those of a node on Docker, and NET_ADMIN to create a network namespace for the node
     resources      limits are the machine that was asked for; requests are small, so that a room fits on few machines
     credentials    none: no service account token, no links to services
-    host           nothing: no paths, no namespaces, a read-only root, two directories in memory
-    its end        at the end of its standard input (`stdinOnce`), at `activeDeadlineSeconds`, with its owner
+    host           no host paths, no host namespaces, a read-only root, two directories in memory
+    end            at the end of its standard input (`stdinOnce`), at `activeDeadlineSeconds`, with its owner
 
 Source: Kubernetes API reference, Pod v1; Pod Security Standards; containerd's CRI plugin gives a container that is not
 privileged a cgroup namespace of its own on cgroup v2.
@@ -27,22 +27,22 @@ CONTAINER = "node"
 COMMAND = ("/usr/bin/python3", "-I", "-S", "-OO", "/opt/kitlib/kitlib/node/real/watchdog.py")
 """The image's entry point."""
 NETWORK = "NET_ADMIN"
-"""Brings up the loopback device of the network that the agent makes for itself."""
+"""The capability that brings up the loopback device of the node's own network namespace."""
 CAPABILITIES = (*NEEDED, *WISHED, NETWORK)
 NODE, OWNER, RUN, OWNED_BY = "kitlib.dev/node", "kitlib.dev/owner", "kitlib.dev/run", "kitlib.dev/owned-by"
-"""Labels: the node's name, a hash of the process that holds it, KITLIB_RUN; and an annotation: that process."""
+"""Labels: the node's name, a hash of the owner's process, KITLIB_RUN. OWNED_BY is an annotation: that process."""
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
 MACHINES = "kitlib.dev/nodes"
 """Label and taint of the machines that an administrator sets aside for node pods, which prefer them."""
 Machines = Literal["preferred", "required"]
 """The strictness of node pods about the machines that are set aside: preferred or required."""
 GRACE = 1
-"""Seconds that a node gets to end: it holds nothing that is worth more."""
+"""Grace period of a node pod in seconds: a node has no data to save."""
 PLACEMENT = (
     *("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "schedulerName", "priorityClassName"),
     *("runtimeClassName", "imagePullSecrets"),
 )
-"""Fields of the specification that a user may set: where a node runs and how its image is fetched, nothing more."""
+"""Fields of the pod's spec that a user may set: only the node's placement and the pull of its image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +50,16 @@ class PodOptions:
     """The common options of node pods.
 
     Attributes:
-        image: that they run.
+        image: name of the image.
         privilege: "least" (the smallest set of capabilities that can own cgroups) or "full" (`privileged: true`).
-        requests: of resources, which the scheduler sets aside; limits are the machine's.
+        requests: resource requests; the limits are the machine's resources.
         deadline: seconds after which Kubernetes ends a node.
-        spec: fields of `PLACEMENT`.
+        spec: values of fields of `PLACEMENT`.
         machines: "preferred": run on the machines that are set aside for node pods where there are any; "required":
             run nowhere else.
 
     Raises:
-        KitError: naming the argument.
+        KitError: an argument is invalid; the message names it.
     """
 
     image: str
@@ -88,12 +88,12 @@ class PodOptions:
 
 @dataclass(frozen=True)
 class PodOwner:
-    """Whose pods they are.
+    """The owner of node pods.
 
     Attributes:
-        process: host, pid namespace and number of the process.
-        run: what KITLIB_RUN says.
-        reference: the pod in which the process runs, as an ownerReference; None = elsewhere, or in another namespace.
+        process: host, pid namespace and process id of the owner.
+        run: value of KITLIB_RUN.
+        reference: ownerReference of the pod in which the process runs; None = no pod, or one of another namespace.
     """
 
     process: str
@@ -102,22 +102,22 @@ class PodOwner:
 
     @property
     def label(self) -> str:
-        """The process as a label's value."""
+        """The process as a label value."""
         return hashlib.sha256(self.process.encode()).hexdigest()[:32]
 
 
 def node_pod(
     pod: str, node: str, machine: MachineInfo, options: PodOptions, owner: PodOwner, *, systemd: bool = False
 ) -> dict[str, Any]:
-    """The manifest of one node.
+    """Return the manifest of a node's pod.
 
     Args:
-        pod: its name.
-        node: the node's name.
-        machine: what it may use.
-        options: of all node pods.
-        owner: whose it is.
-        systemd: whether systemd is process 1 of the node; then the image must have it.
+        pod: name of the pod.
+        node: name of the node.
+        machine: the resources of the node.
+        options: options of all node pods.
+        owner: owner of the pod.
+        systemd: whether systemd is process 1 of the node; the image must contain it.
     """
     memory = machine.memory + OVERHEAD
     words = [
@@ -153,7 +153,7 @@ def node_pod(
 
 
 def control_pod(pod: str, options: PodOptions, owner: PodOwner) -> dict[str, Any]:
-    """The manifest of a control plane: of the nodes' image, with no right at all and nothing to write to."""
+    """Return the manifest of a control plane's pod: the nodes' image, no capabilities, no writable directories."""
     container = {
         "name": CONTAINER,
         "image": options.image,
@@ -218,7 +218,7 @@ def affinity(machines: Machines) -> dict[str, Any]:
 
 
 def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> dict[str, Any]:
-    """Requests are never above the limits: Kubernetes refuses that."""
+    """Return the pod's resources, with requests lowered to the limits: Kubernetes rejects larger ones."""
     bounded = {
         name: limits[name] if name in limits and Quantity(value) > Quantity(limits[name]) else value
         for name, value in requests.items()
@@ -227,11 +227,11 @@ def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> dict[s
 
 
 def pod_name(node: str, unique: str) -> str:
-    """The name of a node's pod, which Kubernetes accepts whatever the node is called."""
+    """Return the name of a node's pod: a valid name for any name of a node."""
     plain = re.sub(r"[^a-z0-9-]+", "-", node.lower()).strip("-")[:40].strip("-")
     return f"kitlib-{plain or 'node'}-{unique}"
 
 
 def label_value(text: str) -> str:
-    """The text as a label's value. Source: apimachinery validation.IsValidLabelValue."""
+    """Return a text as a valid label value. Source: apimachinery validation.IsValidLabelValue."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)[:63].strip("-_.")

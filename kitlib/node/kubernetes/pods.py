@@ -1,8 +1,8 @@
-"""A node's pod: created, waited for, attached to, deleted; and what keeps any of it from being left behind.
+"""The life of a node's pod: creation, start, attachment, deletion, and the removal of orphans.
 
-The node ends with its stream: the container's standard input is closed when the attached connection ends, and the
-watchdog with it. The pod object is then deleted by its owner, by the small process beside it (`reaper`) where the owner
-was killed, by the garbage collector where the owner's own pod goes; a deadline in the pod holds in any case.
+The node ends with its stream: the end of the attached connection closes the container's standard input, at which the
+watchdog exits. The pod object is then deleted by its owner; by the process `reaper` if the owner was killed; by the
+garbage collector if the owner's own pod is deleted. The pod's deadline applies in any case.
 
 Source: kubelet and CRI `stdin`, `stdinOnce`; SelfSubjectAccessReview; garbage collection by ownerReferences.
 """
@@ -31,14 +31,14 @@ RIGHTS = (
     *(("create", "pods"), ("get", "pods"), ("list", "pods"), ("delete", "pods")),
     *(("get", "pods/attach"), ("create", "pods/attach"), ("get", "pods/log")),
 )
-"""Verb and resource: what a user needs in the namespace. Since 1.35 an attach over WebSocket needs `create` too."""
+"""Rights that a user needs in the namespace: (verb, resource). Since 1.35 attach over WebSocket needs `create` too."""
 _FIRST, _SLOWEST = 0.1, 2.0
-"""Seconds between two looks at a pod that starts."""
+"""Minimum and maximum seconds between two reads of a starting pod."""
 GONE_WITHIN = 10.0
 LOOKS_FOR, LOOKS_EVERY = 6.0, 1.0
-"""Seconds for which the pods of an owner that was killed are looked for: a request may still be under way."""
+"""Duration and interval, in seconds, of the search for a killed owner's pods: a creation may still be in progress."""
 LEFT_AFTER = 120.0
-"""Seconds after its end from which any process of the kit may delete a node's pod: its owner has read why it ended."""
+"""Seconds after its end from which any process of the kit may delete a node's pod: its owner has read the reason."""
 
 
 @dataclass
@@ -46,10 +46,10 @@ class NodePod:
     """A pod that runs a node's agent (`kitlib.cluster.nodes.handle.NodeHandle`).
 
     Attributes:
-        api: of the cluster.
-        pod: its name.
-        id: of the container, as the machine's cgroups and kernel log name it.
-        link: the stream.
+        api: API of the cluster.
+        pod: name of the pod.
+        id: id of the container, as in the machine's cgroup paths and kernel log.
+        link: the container's streams.
     """
 
     api: Api
@@ -58,17 +58,17 @@ class NodePod:
     link: Link
 
     def close(self) -> None:
-        """End the node and delete its pod; a cluster that has gone is no reason to complain."""
+        """End the node and delete its pod; an unreachable cluster is not an error."""
         self.link.close()
         delete(self.api, self.pod)
         wait_until_gone(self.api, [self.pod])
 
 
 def check_rights(api: Api) -> None:
-    """Refuse to start where rights are missing; all of them are named at once.
+    """Check all rights that node pods need.
 
     Raises:
-        KubernetesError: naming verbs and resources; or the cluster does not answer.
+        KubernetesError: rights are missing (the message lists all of them), or the cluster does not answer.
     """
     missing = []
     for verb, resource in RIGHTS:
@@ -84,22 +84,22 @@ def check_rights(api: Api) -> None:
         except RequestFailed as error:
             if error.code in (0, 401):
                 raise KubernetesError(f"node pods: {refusals.explained(error, api.namespace)}") from None
-            return  # a cluster that answers no reviews refuses the request itself, and says why
+            return  # without reviews of access the later request itself fails, with the API server's reason
         if not ((said.get("status") or {}).get("allowed")):
             missing.append((verb, resource))
     if missing and ("create", "pods/attach") in missing and ("get", "pods/attach") not in missing:
-        missing.remove(("create", "pods/attach"))  # releases before 1.35 ask for `get` alone
+        missing.remove(("create", "pods/attach"))  # releases before 1.35 check only `get`
     if missing and ("get", "pods/log") in missing:
-        missing.remove(("get", "pods/log"))  # it only makes messages better
+        missing.remove(("get", "pods/log"))  # optional: it only adds the log to messages
     if missing:
         raise refusals.missing_rights(missing, api.namespace)
 
 
 def owner_of(api: Api) -> PodOwner:
-    """This process as the owner of pods; with the pod in which it runs, where that is in the same namespace."""
+    """Return this process as an owner of pods, with an ownerReference if its own pod is in the same namespace."""
     run, reference = os.environ.get("KITLIB_RUN", ""), None
     if own_namespace() == api.namespace:
-        with suppress(RequestFailed):  # it may not be read, or has another name than this host
+        with suppress(RequestFailed):  # the pod cannot be read, or its name is not the host's
             own = api.request("GET", api.pods(os.environ.get("POD_NAME") or platform.node()))
             reference = {"apiVersion": "v1", "kind": "Pod"} | {k: own["metadata"][k] for k in ("name", "uid")}
     return PodOwner(this_process(), run, reference)
@@ -114,18 +114,18 @@ def start(
     timeout: float,
     given_up: threading.Event | None = None,
 ) -> NodePod:
-    """Create a pod, wait until it runs, attach to it; where that fails nothing is left.
+    """Create a pod, wait until it runs, and attach to it; after a failure the pod is deleted.
 
     Args:
-        api: of the cluster.
-        node: its name, for messages.
-        body: the manifest.
-        link: makes the stream's owner of a name and the stream.
-        timeout: seconds until its container must run.
-        given_up: set where nobody wants the node any more.
+        api: API of the cluster.
+        node: name of the node, for messages.
+        body: the pod's manifest.
+        link: returns the owner of a stream, from the node's name and the stream.
+        timeout: maximum seconds until the container runs.
+        given_up: event that is set when the node is no longer needed.
 
     Raises:
-        KubernetesError: naming the rule that keeps it from starting.
+        KubernetesError: the pod cannot start; the message names the rule that prevents it.
     """
     name, held = body["metadata"]["name"], None
     try:
@@ -134,7 +134,7 @@ def start(
         held = link(node, _attach(api, node, name))
         statuses = running["status"]["containerStatuses"]
         return NodePod(api, name, str(statuses[0].get("containerID") or "").rpartition("//")[2] or name, held)
-    except BaseException as error:  # an interrupted cell too
+    except BaseException as error:  # also KeyboardInterrupt: the pod must not be left
         if held is not None:
             held.close()
         delete(api, name)
@@ -144,10 +144,10 @@ def start(
 
 
 def _wait(api: Api, node: str, name: str, timeout: float, given_up: threading.Event) -> dict[str, Any]:
-    """The pod, once its container runs.
+    """Return the pod as soon as its container runs.
 
     Raises:
-        KubernetesError: it will not, or not in time.
+        KubernetesError: the container cannot run, does not run in time, or is no longer needed.
     """
     deadline, pause = time.monotonic() + timeout, _FIRST
     while True:
@@ -169,10 +169,11 @@ def _wait(api: Api, node: str, name: str, timeout: float, given_up: threading.Ev
 
 
 def _attach(api: Api, node: str, name: str) -> AttachStream:
-    """The stream of a pod that runs; one that ends just now says why.
+    """Return the streams of a running pod.
 
     Raises:
-        RequestFailed, KubernetesError: naming the rule, or the container's last words.
+        RequestFailed: the API server rejects the request.
+        KubernetesError: the container has just ended; the message has the end of its log.
     """
     try:
         return AttachStream(api.attach(name, CONTAINER))
@@ -183,7 +184,7 @@ def _attach(api: Api, node: str, name: str) -> AttachStream:
 
 
 def _last_words(api: Api, name: str) -> str:
-    """The end of a container's log; "" where there is none, or it may not be read."""
+    """Return the end of a container's log; "" if it is empty or cannot be read."""
     try:
         return " / ".join(str(api.request("GET", api.pods(name, "log"), tailLines=5)).splitlines())[-400:]
     except RequestFailed:
@@ -191,7 +192,7 @@ def _last_words(api: Api, name: str) -> str:
 
 
 def delete(api: Api, name: str) -> bool:
-    """Delete a pod; False where the cluster does not answer or refuses."""
+    """Delete a pod; return False if the cluster rejects the request or does not answer."""
     try:
         api.request("DELETE", api.pods(name), timeout=GONE_WITHIN, gracePeriodSeconds=manifest.GRACE)
     except RequestFailed as error:
@@ -200,7 +201,7 @@ def delete(api: Api, name: str) -> bool:
 
 
 def wait_until_gone(api: Api, names: Iterable[str], within: float = GONE_WITHIN) -> list[str]:
-    """Wait until pods do not exist any more; those that still do: the kubelet is about to end them."""
+    """Wait until pods do not exist, and return the names of those that still exist after `within` seconds."""
     left, deadline, pause = list(names), time.monotonic() + within, _FIRST
     while left:
         try:
@@ -225,10 +226,10 @@ def _exists(api: Api, name: str) -> bool:
 
 
 def sweep(api: Api) -> list[str]:
-    """Delete node pods that nobody holds any more: of processes of this machine that have gone, or ended for a while.
+    """Delete node pods without an owner: of ended processes of this machine, or ended more than `LEFT_AFTER` ago.
 
     Returns:
-        Their names; nothing where pods may not be listed.
+        The names of the deleted pods; none if pods cannot be listed.
     """
     removed = []
     with suppress(RequestFailed):
@@ -240,7 +241,7 @@ def sweep(api: Api) -> list[str]:
 
 
 def _left(pod: dict[str, Any]) -> bool:
-    """Whether a pod has ended so long ago that its owner must have seen it."""
+    """Return whether a pod ended more than `LEFT_AFTER` seconds ago."""
     from datetime import UTC, datetime
 
     if pod["status"].get("phase") not in ("Succeeded", "Failed"):
@@ -253,17 +254,17 @@ def _left(pod: dict[str, Any]) -> bool:
 
 
 def reap(label: str, kubeconfig: str, context: str, namespace: str) -> None:
-    """Delete the pods of an owner that has gone, until none has come for a while (called by `reaper`).
+    """Delete the pods of an ended owner until no new one has appeared for `LOOKS_FOR` seconds (called by `reaper`).
 
     Args:
-        label: the owner, as its pods' labels name it.
+        label: the owner's label value.
         kubeconfig, context, namespace: the cluster.
     """
     with suppress(KitError):
         api = Api(Place(kubeconfig, context, namespace))
         last = time.monotonic()
         while time.monotonic() < last + LOOKS_FOR:
-            with suppress(RequestFailed):  # the cluster may be about to come back
+            with suppress(RequestFailed):  # the cluster may be unreachable for a moment
                 for pod in api.request("GET", api.pods(), labelSelector=f"{OWNER}={label}")["items"]:
                     if not pod["metadata"].get("deletionTimestamp"):
                         last = time.monotonic()

@@ -1,6 +1,6 @@
-"""Which rule of a cluster keeps a node from starting, in words: what the API server refused, what the kubelet reports.
+"""Explanations of why a cluster does not start a node, from the API server's errors and the kubelet's reports.
 
-Each sentence names the rule, repeats what the cluster said, and says what an administrator must grant.
+Each sentence names the rule, quotes the cluster's message, and says what an administrator must grant.
 
 Source: PodSecurity admission (k8s.io/pod-security-admission), ResourceQuota and LimitRanger admission, RBAC authorizer
 messages; kubelet container state reasons (pkg/kubelet/images/types.go, kuberuntime), pod reasons (evicted, deadline).
@@ -16,17 +16,17 @@ from kitlib.node.kubernetes.client import KubernetesError, RequestFailed
 
 GRANTS = "kitlib workshop --namespace {namespace} prints the manifest that an administrator applies"
 NEVER = ("ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff", "RegistryUnavailable")
-"""Reasons for which an image does not come by waiting; `ErrImagePull` is tried again once by the kubelet."""
+"""Reasons for which waiting for an image is useless; `ErrImagePull` is not one, since the kubelet retries the pull."""
 BROKEN = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", "CrashLoopBackOff")
 
 
 def of_request(error: RequestFailed, node: str, namespace: str) -> KubernetesError:
-    """What a refused request for a node pod means."""
+    """Return the error of a rejected request for a node pod."""
     return KubernetesError(f"node {node}: {explained(error, namespace)}")
 
 
 def explained(error: RequestFailed, namespace: str) -> str:
-    """The rule that refused, what it said, and what to do."""
+    """Return the rule that rejected a request, its message, and the remedy."""
     said, grants = error.message, GRANTS.format(namespace=namespace)
     if error.code == 0:
         return said
@@ -63,7 +63,7 @@ def explained(error: RequestFailed, namespace: str) -> str:
 
 
 def missing_rights(missing: list[tuple[str, str]], namespace: str) -> KubernetesError:
-    """What of the needed rights a user does not have: verb and resource of each."""
+    """Return the error of missing rights, each a verb and a resource."""
     text = ", ".join(f"{verb} {resource}" for verb, resource in missing)
     return KubernetesError(
         f"RBAC: you may not {text} in namespace {namespace}. A Role must grant it: {GRANTS.format(namespace=namespace)}"
@@ -71,7 +71,7 @@ def missing_rights(missing: list[tuple[str, str]], namespace: str) -> Kubernetes
 
 
 def of_pod(pod: Mapping[str, Any]) -> str:
-    """Why a pod will not run, whatever time passes; "" = it may."""
+    """Return why a pod can never run; "" = it may run."""
     status = pod.get("status") or {}
     if pod.get("metadata", {}).get("deletionTimestamp"):
         return "it was deleted while it started"
@@ -93,7 +93,7 @@ def of_pod(pod: Mapping[str, Any]) -> str:
 
 
 def waits_for(pod: Mapping[str, Any]) -> str:
-    """What a pod that does not run yet waits for, as the scheduler and the kubelet say it."""
+    """Return what a pending pod waits for, as reported by the scheduler and the kubelet."""
     status = pod.get("status") or {}
     for one in status.get("conditions") or ():
         if one.get("type") == "PodScheduled" and one.get("status") == "False":
@@ -107,7 +107,7 @@ def waits_for(pod: Mapping[str, Any]) -> str:
 
 
 def is_running(pod: Mapping[str, Any]) -> bool:
-    """Whether its container runs, so that one can attach to it."""
+    """Return whether the pod's container runs, so that attach is possible."""
     return any(name == "running" for _, name in _states(pod.get("status") or {}))
 
 
