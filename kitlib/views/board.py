@@ -1,6 +1,6 @@
-"""A Decision as a board: nodes down, Filter and Score plugins across, in every cell a mark and the words behind it.
+"""A Decision as a board: a row for each node, a column for each Filter and Score plugin, a mark with text in each cell.
 
-With a step of the cycle, only what was known by then is shown.
+For a step of the cycle, the board shows only the results up to this step.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ HELP = (
 
 @dataclass(frozen=True)
 class Board:
-    """A table for eyes, screen readers and keyboards alike.
+    """A table for the screen, screen readers and the keyboard.
 
     Attributes:
-        left_out: nodes that are not among the rows.
+        left_out: number of nodes without a row.
     """
 
     rows: Sequence[str]
@@ -38,18 +38,19 @@ class Board:
 
     @property
     def help(self) -> str:
-        """How to use it, and what is not shown."""
+        """An explanation of the marks, and the number of nodes without a row."""
         if not self.left_out:
             return HELP
         return f"{HELP} {len(self.rows)} nodes are shown, the best and some of every reason; {self.left_out} are not."
 
 
 def decision_board(decision: Decision, known: Sequence[CycleStep] | None = None, most: int = MOST_NODES) -> Board:
-    """The board of a cycle.
+    """Return the board of a scheduling cycle.
 
     Args:
+        decision: the cycle's Decision.
         known: the steps done so far; None = the whole cycle.
-        most: nodes shown.
+        most: maximum number of nodes.
     """
     nodes = shown_nodes(decision, most)
     filters, scored = _columns(decision)
@@ -96,7 +97,7 @@ def _columns(decision: Decision) -> tuple[list[str], list[str]]:
 
 
 def outcome_of(decision: Decision, node: str) -> tuple[str, str]:
-    """One node's fate for a chart of releases: (`rejected`, `passes`, `best` or `victims`, why)."""
+    """Return a node's outcome for a chart of releases: (`rejected`, `passes`, `best` or `victims`, the reason)."""
     if node == decision.nominated:
         gone = ", ".join(pod.key for pod in decision.victims)
         return "victims", f"{gone} must leave; {verdict(decision, node)}"
@@ -106,7 +107,7 @@ def outcome_of(decision: Decision, node: str) -> tuple[str, str]:
 
 
 def candidate_rows(decision: Decision) -> list[dict[str, object]]:
-    """What preemption would cost on each node, the cheapest first."""
+    """Return the victims and the cost of preemption on each node, the cheapest first."""
     if decision.post_filter is None:
         return []
     ordered = sorted(decision.post_filter.candidates.values(), key=lambda one: one.cost)

@@ -1,8 +1,8 @@
-"""The cgroup tree in a notebook: one row a cgroup, one header, values in columns over the whole tree.
+"""The cgroup tree in a notebook: one row per cgroup, one header, values in columns over the whole tree.
 
-A value's bar is the cgroup's share among its siblings: the outline is what is desired, the fill what was observed, so
-that a difference is a gap. A row opens to all its files with their reasons; one that differs is open at first. Nothing
-in it needs a script. What differs is marked with a sign and a word as well.
+A value's bar is the cgroup's share among its siblings: the outline is the desired share, the fill the observed one, so
+a difference is a gap. A row opens to all its files with their reasons; a row with a difference is open initially. The
+tree needs no script. Differences are also marked with a sign and a word.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ for _name, _token in {
 
 
 class CgroupLines(NamedTuple):
-    """One cgroup of the tree.
+    """A cgroup of the tree with its files.
 
     Attributes:
         head: its own row.
         files: the rows of its files, those that differ first.
-        parent: path of the cgroup above it.
+        parent: path of the parent cgroup.
     """
 
     head: CgroupRow
@@ -88,12 +88,12 @@ class CgroupLines(NamedTuple):
         return self.head.differs or any(row.differs for row in self.files)
 
     def file(self, name: str) -> CgroupRow | None:
-        """The row of one file."""
+        """Return the row of a file, or None."""
         return next((row for row in self.files if row.file == name), None)
 
 
 def lines_of(rows: Sequence[CgroupRow]) -> list[CgroupLines]:
-    """The cgroups of a tree in the order in which they are shown, each with its files."""
+    """Return the cgroups of a tree in display order, each with its files."""
     found: dict[str, tuple[CgroupRow, list[CgroupRow]]] = {}
     for row in rows:
         if not row.file:
@@ -115,7 +115,7 @@ def lines_of(rows: Sequence[CgroupRow]) -> list[CgroupLines]:
 
 
 def columns_of(lines: Sequence[CgroupLines]) -> list[str]:
-    """The files that are columns: the main ones, then those that most cgroups have."""
+    """Return the files that become columns: the main ones, then those that most cgroups have."""
     count = Counter(row.file for line in lines for row in line.files)
     main = [file for file in MAIN if file in count]
     rest = sorted((file for file in count if file not in main), key=lambda file: -count[file])
@@ -123,13 +123,13 @@ def columns_of(lines: Sequence[CgroupLines]) -> list[str]:
 
 
 def amount(file: str, value: str | None) -> float | None:
-    """The value as a number to compare siblings by; None = no limit, not there, or no number."""
+    """Return a value as a number that can be compared among siblings; None = no limit, no file, or not a number."""
     first = (value or "").partition(" ")[0]
     return None if first in UNLIMITED or not first.isdigit() else float(first)
 
 
 def shares(lines: Sequence[CgroupLines], file: str, *, observed: bool) -> dict[str, float]:
-    """Cgroup -> its part among its siblings, 0 to 1: of the sum of weights, or of the largest limit."""
+    """Return cgroup -> its share among its siblings, 0 to 1: of the sum of weights, or of the largest limit."""
     values = {}
     for line in lines:
         row = line.file(file)
@@ -145,7 +145,7 @@ def shares(lines: Sequence[CgroupLines], file: str, *, observed: bool) -> dict[s
 
 
 def value_words(line: CgroupLines, file: str, value: str | None) -> str:
-    """A value as it is read: Mi of memory, CPUs of a quota, "max" where there is no limit."""
+    """Return a value in readable units: memory in Mi, a quota in CPUs, "max" for no limit."""
     if value is None:
         return "missing"
     first, _, second = value.partition(" ")
@@ -161,12 +161,12 @@ def value_words(line: CgroupLines, file: str, value: str | None) -> str:
 
 
 def tree_html(title: str, rows: list[CgroupRow], *, compared: bool) -> str:
-    """The rows of a tree as HTML, style included.
+    """Return the rows of a tree as HTML with its style.
 
     Args:
-        title: above the tree.
-        rows: in the order in which they are shown.
-        compared: whether an observed tree stands beside the desired one.
+        title: the heading.
+        rows: the rows in display order.
+        compared: whether there is an observed tree beside the desired one.
     """
     different = sum(row.differs for row in rows)
     said = f"<div>{_sentence(different)}</div>" if compared else ""
@@ -175,7 +175,7 @@ def tree_html(title: str, rows: list[CgroupRow], *, compared: bool) -> str:
 
 
 def tree_body(rows: Sequence[CgroupRow], *, compared: bool, whole: bool = False) -> str:
-    """The header and one row for each cgroup; with `whole` paths by which a page knows its rows again, ids uncut."""
+    """Return header and rows; with `whole`, rows have paths by which a page identifies them, and full container IDs."""
     lines = lines_of(rows)
     columns = columns_of(lines)
     wanted = {file: shares(lines, file, observed=False) for file in columns}
@@ -218,7 +218,7 @@ def _line(line: CgroupLines, cells: Sequence[tuple[str, float, float]], compared
 
 
 def _whole(label: str) -> str:
-    """A pod's name with its namespace."""
+    """Return a pod's name with its namespace."""
     return label if "/" in label else f"default/{label}"
 
 
@@ -238,7 +238,7 @@ def _cell(line: CgroupLines, file: str, wanted: float, seen: float, compared: bo
 
 
 def _files(line: CgroupLines, compared: bool) -> Iterator[str]:
-    """What opens below a row: its path, and every file with its reason."""
+    """Yield the HTML inside a row: the path, and every file with its reason."""
     meaning = f": {line.head.comment}" if line.head.comment else ""
     yield f"<p>{escape(short_id(line.head.path) + meaning)}</p><dl>"
     for row in line.files:
@@ -251,7 +251,7 @@ def _files(line: CgroupLines, compared: bool) -> Iterator[str]:
 
 
 def _why(row: CgroupRow) -> str:
-    """The reason in words; its formula opens on demand, so that a first look is not full of arithmetic."""
+    """Return the reason in words; its formula opens on demand to keep the first view short."""
     words, formula = row.comment, row.formula
     if not formula or not words.endswith(formula):
         return escape(words)

@@ -1,4 +1,4 @@
-"""One line of the cgroup tree, as the terminal and the notebook show it."""
+"""A line of the cgroup tree in the terminal and the notebook."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ MISSING = "missing"
 
 
 class CgroupRow(NamedTuple):
-    """One line of the tree.
+    """A line of the tree.
 
     Attributes:
-        depth: how far below the root.
-        last: for each level, whether it is the last of its siblings.
-        path: of the cgroup.
+        depth: level below the root; the root has 0.
+        last: for each level, whether the ancestor there is the last of its siblings.
+        path: path of the cgroup.
         file: the file's name; "" for the cgroup itself.
-        desired: what the kernel shall show; None = not in the desired tree.
-        observed: what it shows; None = not there. Equal to `desired` where nothing was observed.
+        desired: desired value; None = not in the desired tree.
+        observed: observed value; None = missing. Without an observed tree it equals `desired`.
         comment: meaning and formula, or the cgroup's title.
-        qos: the QoS class that the line belongs to.
-        written: False where the file has the kernel's default.
-        formula: the arithmetic at the end of `comment`, "" where there is none.
-        label: what a reader calls the cgroup, such as a pod's name; "" where only its path names it.
+        qos: QoS class of the line.
+        written: whether the kit writes the file; False = the file has the kernel's default.
+        formula: the arithmetic at the end of `comment`; "" = none.
+        label: readable name of the cgroup, such as a pod's name; "" = only the path names it.
     """
 
     depth: int
@@ -47,12 +47,12 @@ class CgroupRow(NamedTuple):
 
     @property
     def value(self) -> str:
-        """The value; where the two differ, both."""
+        """The desired value; if the observed value differs, both."""
         if not self.differs:
             return self.desired or ""
         return f"{MISSING if self.observed is None else self.observed} (desired {self.desired or 'no such file'})"
 
 
 def short_id(name: str) -> str:
-    """A container's id as engines abbreviate it: its first twelve digits."""
+    """Return a container's ID shortened to twelve digits, as engines do."""
     return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1…", name)

@@ -1,6 +1,6 @@
-"""The cgroup tree in a terminal: directories, files, values, and behind each value what it means and why it is so.
+"""The cgroup tree in a terminal: directories, files and values, each value with its meaning and reason.
 
-With an observed tree beside the desired one every value that differs is marked and both are shown.
+With an observed tree, every value that differs from the desired one is marked, and both are shown.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ COLOURS = {"Guaranteed": "green", "Burstable": "yellow", "BestEffort": "red"}
 
 
 class TreeView:
-    """A cgroup tree to look at; prints itself in a terminal and shows itself in a notebook.
+    """A view of a cgroup tree for the terminal and the notebook.
 
     Args:
-        tree: the desired tree (or any other).
-        observed: what was read back; None = nothing to compare with.
+        tree: the desired tree, or any other.
+        observed: the tree read from a node; None = no comparison.
         controller: only the files of this controller, `cpu` or `memory`; "" = all.
-        reasons: whether the formula stands behind each value, or only its meaning.
-        unwritten: whether files with the kernel's default are shown too.
-        title: what stands on top; "" = the mount point.
+        reasons: whether each value is followed by its formula, or only by its meaning.
+        unwritten: whether files with kernel defaults are shown too.
+        title: the heading; "" = the mount point.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class TreeView:
         self.title = title or f"{MOUNT}{hierarchy}"
 
     def rows(self) -> list[CgroupRow]:
-        """All lines, in the order in which they are printed; the root's own files come first."""
+        """Return all lines in display order; the root's own files come first."""
         return list(self._below("/", 0, ()))
 
     @property
     def differences(self) -> int:
-        """How many lines differ; 0 where nothing was observed."""
+        """The number of lines that differ; 0 without an observed tree."""
         return sum(row.differs for row in self.rows()) if self.observed is not None else 0
 
     def _below(self, path: str, depth: int, last: tuple[bool, ...]) -> Iterator[CgroupRow]:
@@ -132,7 +132,7 @@ class TreeView:
 
 
 def _label(cgroup: Cgroup) -> str:
-    """What a reader calls a cgroup: a pod by its name, a container by its own, before any UID."""
+    """Return a readable name of a cgroup: the name of its pod or container instead of a UID."""
     if cgroup.kind == "pod":
         return cgroup.pod.removeprefix("default/")
     if cgroup.kind == "container":
@@ -141,12 +141,12 @@ def _label(cgroup: Cgroup) -> str:
 
 
 def tree_view(tree: CgroupTree, observed: CgroupTree | None = None, **settings: Any) -> TreeView:
-    """A cgroup tree to look at; arguments as for `TreeView`."""
+    """Return a view of a cgroup tree; arguments as for `TreeView`."""
     return TreeView(tree, observed, **settings)
 
 
 def plain(view: TreeView) -> str:
-    """The tree as text without colours, each line as wide as it is."""
+    """Return the tree as text without colours and without wrapping."""
     lines = [view.title]
     for row in view.rows():
         text = f"{_branches(row.last)}{row.name}"
@@ -163,7 +163,7 @@ def _branches(last: tuple[bool, ...]) -> str:
 
 
 def _line(row: CgroupRow, room: int) -> Iterator[Text]:
-    """One line; a comment that does not fit is wrapped under itself, so that the tree stays in shape."""
+    """Yield a line; a long comment is wrapped with indentation, so that the tree's branches stay intact."""
     branches = _branches(row.last)
     line = Text(branches, style="dim", no_wrap=True, overflow="ellipsis")
     style = COLOURS.get(row.qos, "cyan")

@@ -1,7 +1,7 @@
-"""A scheduling Decision to look at: nodes × plugins, each cell a verdict with its reason or a weighted score.
+"""A view of a scheduling Decision: nodes × plugins, each cell a verdict with its reason or a weighted score.
 
-Marks are signs and words, not colours alone. Of large clusters the nodes that matter are shown: the feasible ones and
-some of each reason.
+Marks are signs and words, not colours alone. For large clusters only the most relevant nodes are shown: the feasible
+ones and some of each reason.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ background:color-mix(in srgb,{paint("green")} 22%,transparent)}}
 
 
 class Cell(NamedTuple):
-    """One plugin's word on one node: whether it passed, and the reason or score."""
+    """A plugin's result for a node: whether it passed, and the reason or score."""
 
     passed: bool
     text: str
 
 
 def matrix(decision: Decision) -> tuple[list[str], dict[str, dict[str, Cell]]]:
-    """Plugins in order, and node -> plugin -> cell; a plugin that was not asked about a node has no cell."""
+    """Return the plugins in order, and node -> plugin -> cell; a plugin that was not run for a node has no cell."""
     rows: dict[str, dict[str, Cell]] = {node: {} for node in decision.nodes}
     plugins: list[str] = []
     for row in decision.filter_rows():
@@ -44,7 +44,7 @@ def matrix(decision: Decision) -> tuple[list[str], dict[str, dict[str, Cell]]]:
 
 
 def scores(decision: Decision) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """Score plugins in order, and node -> plugin -> `normalized×weight`; "total" comes last."""
+    """Return the Score plugins in order, and node -> plugin -> `normalized×weight`; "total" comes last."""
     if decision.scores is None:
         return [], {}
     plugins = list(decision.scores.normalized)
@@ -56,7 +56,7 @@ def scores(decision: Decision) -> tuple[list[str], dict[str, dict[str, str]]]:
 
 
 def shown_nodes(decision: Decision, most: int = MOST_NODES) -> list[str]:
-    """The nodes to show: all, or the best and some of every reason."""
+    """Return the nodes to show: all, or the best and some for each reason."""
     if len(decision.nodes) <= most:
         return list(decision.nodes)
     seen: dict[tuple[str, ...], int] = {}
@@ -73,7 +73,7 @@ def shown_nodes(decision: Decision, most: int = MOST_NODES) -> list[str]:
 
 
 def decision_html(decision: Decision) -> str:
-    """The sentence, the table of verdicts, the table of scores."""
+    """Return the explanation, the table of verdicts and the table of scores as HTML."""
     nodes = shown_nodes(decision)
     parts = [f"<style>{STYLE}</style><pre>{escape(decision.explain())}</pre>"]
     plugins, rows = matrix(decision)

@@ -1,6 +1,6 @@
-"""`kubectl describe node`, from a Node, its pods and its events: capacity, allocatable, and what is allocated.
+"""`kubectl describe node` from a Node, its pods and its events: capacity, allocatable, and allocated resources.
 
-Percentages are of allocatable and cut off, not rounded. Limits may exceed 100: that is overcommitment.
+Percentages are of allocatable, truncated. Limits may exceed 100 (overcommitment).
 
 Source: kubectl describe.go (describeNode, describeNodeResource, getPodsTotalRequestsAndLimits), duration.HumanDuration.
 """
@@ -42,14 +42,14 @@ def describe_node(
     now: datetime | None = None,
     lease: Mapping[str, str] | None = None,
 ) -> str:
-    """The text that `kubectl describe node NAME` prints.
+    """Return the text that `kubectl describe node NAME` prints.
 
     Args:
-        node: with its status.
+        node: the node with its status.
         pods: any pods; those of this node that are not terminated are listed.
-        events: about the node, oldest first.
-        now: for ages; None = the youngest time that occurs in the objects.
-        lease: the specification of the node's Lease; None = there is none.
+        events: events about the node, oldest first.
+        now: reference time for ages; None = the latest time in the objects.
+        lease: the specification of the node's Lease; None = no Lease.
     """
     there = [p for p in pods if p.spec.node_name == node.name and p.status.phase not in TERMINAL_PHASES]
     moment = now or _latest(node, there, events)
@@ -60,7 +60,7 @@ def describe_node(
 
 
 def allocated(node: Node, pods: Iterable[Pod]) -> tuple[ResourceList, ResourceList]:
-    """Sums of the requests and of the limits of all pods. Source: getPodsTotalRequestsAndLimits."""
+    """Return the sums of the pods' requests and limits. Source: getPodsTotalRequestsAndLimits."""
     requests: ResourceList = {}
     limits: ResourceList = {}
     for pod in pods:
@@ -70,7 +70,7 @@ def allocated(node: Node, pods: Iterable[Pod]) -> tuple[ResourceList, ResourceLi
 
 
 def percent(part: Quantity, whole: Quantity | None, *, milli: bool = False) -> int:
-    """`part` in hundredths of `whole`, cut off; 0 where there is no whole."""
+    """Return `part` as a percentage of `whole`, truncated; 0 without a whole."""
     of = 0 if whole is None else whole.milli_value() if milli else whole.value()
     return int((part.milli_value() if milli else part.value()) / of * 100) if of else 0
 

@@ -18,7 +18,7 @@ TIME = "%a, %d %b %Y %H:%M:%S %z"
 
 
 def describe_containers(title: str, containers: Sequence[Object], statuses: Sequence[Object], pod: Object) -> str:
-    """Containers with their status where there is one, with tabs between the columns."""
+    """Return containers with their status, if any, with tabs between the columns."""
     if not containers:
         return f"{title}: <none>\n"
     found = {status["name"]: status for status in statuses}
@@ -26,12 +26,12 @@ def describe_containers(title: str, containers: Sequence[Object], statuses: Sequ
 
 
 def date(text: str) -> str:
-    """A moment as kubectl writes it (RFC 1123)."""
+    """Return a time in kubectl's format (RFC 1123)."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).strftime(TIME)
 
 
 def resources(found: Object, indent: str) -> str:
-    """Limits and requests of a container, or of a pod as a whole."""
+    """Return limits and requests of a container, or of a pod as a whole."""
     text = ""
     for kind in ("limits", "requests"):
         if found.get(kind):
@@ -96,7 +96,7 @@ def _moment(state: Object, key: str) -> str:
 
 
 def describe_probe(probe: Object) -> str:
-    """A probe in one line. Source: DescribeProbe."""
+    """Return a probe in one line. Source: DescribeProbe."""
     figures = (
         f"delay={probe.get('initialDelaySeconds', 0)}s timeout={probe.get('timeoutSeconds', 0)}s "
         f"period={probe.get('periodSeconds', 0)}s "
@@ -150,7 +150,7 @@ def _environment(container: Object, pod: Object) -> str:
 
 
 def _field(ref: Object, container: Object, pod: Object) -> str:
-    """Source: fieldpath.ExtractFieldPathAsString, which knows the metadata alone."""
+    """Return a metadata field of the pod. Source: fieldpath.ExtractFieldPathAsString, which supports metadata only."""
     del container
     path, meta = ref["fieldPath"], pod.get("metadata") or {}
     name = path.removeprefix("metadata.")
@@ -164,7 +164,7 @@ def _field(ref: Object, container: Object, pod: Object) -> str:
 
 
 def _resource(ref: Object, container: Object, pod: Object) -> str:
-    """Source: resource.ExtractContainerResourceValue: in units of the divisor, rounded up."""
+    """Return an amount in units of the divisor, rounded up. Source: resource.ExtractContainerResourceValue."""
     del pod
     kind, _, name = ref["resource"].partition(".")
     amounts = (container.get("resources") or {}).get(kind) or {}

@@ -18,7 +18,7 @@ _MAX_INDEXES = 50
 
 
 def describe_job(obj: Object, _others: Others) -> str:
-    """A Job with the numbers of its pods."""
+    """Return the description of a Job with the numbers of its pods."""
     spec, status = obj["spec"], obj.get("status") or {}
     text = named(obj) + f"Selector:\t{selector(spec.get('selector'))}\n" + labelled(obj) + controlled_by(obj)
     text += _lines(spec, (("Parallelism", "parallelism"),))
@@ -62,7 +62,7 @@ def _moment(text: str) -> datetime:
 
 
 def _indexes(text: str) -> str:
-    """A list that is not longer than 50 characters."""
+    """Return a list of indexes, truncated to 50 characters."""
     if not text:
         return "<none>"
     if len(text) <= _MAX_INDEXES:
@@ -72,7 +72,7 @@ def _indexes(text: str) -> str:
 
 
 def describe_cron_job(obj: Object, _others: Others) -> str:
-    """A CronJob with its schedule and the template of its Jobs."""
+    """Return the description of a CronJob with its schedule and the template of its Jobs."""
     spec, status = obj["spec"], obj.get("status") or {}
     job: Mapping[str, object] = (spec.get("jobTemplate") or {}).get("spec") or {}
     text = named(obj) + labelled(obj)

@@ -19,7 +19,7 @@ _MAX_ENDPOINTS = 3
 
 
 def describe_service(obj: Object, others: Others) -> str:
-    """A Service with the addresses behind each port."""
+    """Return the description of a Service with the endpoints of each port."""
     spec = obj["spec"]
     pairs = ",".join(f"{key}={value}" for key, value in sorted((spec.get("selector") or {}).items()))
     text = named(obj) + labelled(obj) + f"Selector:\t{pairs or '<none>'}\nType:\t{spec.get('type', '')}\n"
@@ -55,7 +55,7 @@ def _port(port: Object, service: Object, others: Others) -> str:
 
 
 def _endpoints(port: str, service: Object, others: Others) -> str:
-    """Up to three addresses of a port. Source: formatEndpointSlices."""
+    """Return up to three addresses of a port. Source: formatEndpointSlices."""
     found = []
     for one in others("EndpointSlice"):
         if (one["metadata"].get("labels") or {}).get("kubernetes.io/service-name") != service["metadata"]["name"]:
@@ -69,7 +69,7 @@ def _endpoints(port: str, service: Object, others: Others) -> str:
 
 
 def describe_claim(obj: Object, others: Others) -> str:
-    """A PersistentVolumeClaim with the pods that mount it."""
+    """Return the description of a PersistentVolumeClaim with the pods that mount it."""
     meta, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
     bound = bool(spec.get("volumeName"))
     modes = ",".join(_MODES.get(mode, mode) for mode in status.get("accessModes") or ()) if bound else ""
@@ -92,7 +92,7 @@ def _mounts(pod: Object, claim: str) -> bool:
 
 
 def describe_quota(obj: Object, _others: Others) -> str:
-    """A ResourceQuota: used and allowed, resource by resource."""
+    """Return the description of a ResourceQuota: used and hard amount of each resource."""
     status = obj.get("status") or {}
     hard, used = status.get("hard") or {}, status.get("used") or {}
     text = named(obj)
@@ -104,7 +104,7 @@ def describe_quota(obj: Object, _others: Others) -> str:
 
 
 def describe_limit_range(obj: Object, _others: Others) -> str:
-    """A LimitRange: its five amounts, resource by resource."""
+    """Return the description of a LimitRange: its five amounts for each resource."""
     text = named(obj) + "Type\tResource\tMin\tMax\tDefault Request\tDefault Limit\tMax Limit/Request Ratio\n"
     text += "----\t--------\t---\t---\t---------------\t-------------\t-----------------------\n"
     columns = ("min", "max", "defaultRequest", "default", "maxLimitRequestRatio")
@@ -117,7 +117,7 @@ def describe_limit_range(obj: Object, _others: Others) -> str:
 
 
 def describe_budget(obj: Object, _others: Others) -> str:
-    """A PodDisruptionBudget with its numbers of pods."""
+    """Return the description of a PodDisruptionBudget with its numbers of pods."""
     spec, status = obj["spec"], obj.get("status") or {}
     text = named(obj)
     for title, key in (("Min available", "minAvailable"), ("Max unavailable", "maxUnavailable")):
@@ -134,7 +134,7 @@ def describe_budget(obj: Object, _others: Others) -> str:
 
 
 def describe_priority_class(obj: Object, _others: Others) -> str:
-    """A PriorityClass: its value, whether it is the default, and whether its pods preempt."""
+    """Return the description of a PriorityClass: its value, whether it is the default, and its preemption policy."""
     notes = ",".join(f"{key}={value}" for key, value in sorted((obj["metadata"].get("annotations") or {}).items()))
     return named(obj, namespaced=False) + (
         f"Value:\t{obj.get('value', 0)}\nGlobalDefault:\t{str(bool(obj.get('globalDefault'))).lower()}\n"

@@ -1,4 +1,4 @@
-"""`kubectl describe pod`, from a pod as the API holds it and its events.
+"""`kubectl describe pod` from a pod in its API form and its events.
 
 Source: kubectl describe.go (describePod, printLabelsMultiline, printAnnotationsMultiline,
 printPodTolerationsMultiline).
@@ -26,12 +26,12 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def describe_pod(pod: Object, events: Sequence[Event] | None, now: datetime) -> str:
-    """The text that `kubectl describe pod NAME` prints.
+    """Return the text that `kubectl describe pod NAME` prints.
 
     Args:
-        pod: as the API answers it.
-        events: about the pod, oldest first; None = they are not shown.
-        now: for ages.
+        pod: the pod as JSON data of the API.
+        events: events about the pod, oldest first; None = no events section.
+        now: reference time for ages.
     """
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     text = _head(pod, now)
@@ -93,7 +93,7 @@ def _head(pod: Object, now: datetime) -> str:
 
 
 def labels(title: str, found: Mapping[str, str] | None) -> str:
-    """Labels one a line. Source: printLabelsMultiline."""
+    """Return labels, one per line. Source: printLabelsMultiline."""
     if not found:
         return f"{title}:\t<none>\n"
     lines = [f"{key}={value}" for key, value in sorted(found.items())]
@@ -101,7 +101,7 @@ def labels(title: str, found: Mapping[str, str] | None) -> str:
 
 
 def annotation_lines(found: Mapping[str, str] | None) -> str:
-    """Annotations one a line, long ones below their key, and cut. Source: printAnnotationsMultiline."""
+    """Return annotations, one per line; long values below their key, truncated. Source: printAnnotationsMultiline."""
     keys = sorted(key for key in found or {} if key != _LAST_APPLIED)
     if not found or not keys:
         return "Annotations:\t<none>\n"
@@ -120,13 +120,14 @@ def annotation_lines(found: Mapping[str, str] | None) -> str:
 
 
 def tolerations(title: str, found: Sequence[Object]) -> str:
-    """Tolerations one a line. Source: printPodTolerationsMultiline."""
+    """Return tolerations, one per line. Source: printPodTolerationsMultiline."""
     if not found:
         return f"{title}:\t<none>\n"
     lines = []
     for one in found:
         key, value, effect = (one.get(name) or "" for name in ("key", "value", "effect"))
         line = key + (f"={value}" if value else "") + (f":{effect}" if effect else "")
+        # Without key and effect the toleration matches every taint; the line then begins with the operator.
         if one.get("operator") == "Exists" and not value:
             line += " op=Exists" if key or effect else "op=Exists"
         if one.get("tolerationSeconds") is not None:
@@ -138,10 +139,12 @@ def tolerations(title: str, found: Sequence[Object]) -> str:
 def _conditions(spec: Object, found: Sequence[Object]) -> str:
     text = ""
     if spec.get("readinessGates"):
+        # Reversed, so that the first of several conditions of one type counts, as in kubectl's describePod.
         states = {one["type"]: one["status"] for one in reversed(found)}
         text += "Readiness Gates:\n  Type\tStatus\n"
         for gate in spec["readinessGates"]:
             kind = gate["conditionType"]
+            # kubectl's format is "%v \t%v \n", with a space before the tab and at the end of the line.
             text += f"  {kind} \t{states.get(kind, '<none>')} \n"
     if found:
         text += "Conditions:\n  Type\tStatus\n" + "".join(f"  {one['type']} \t{one['status']} \n" for one in found)
@@ -149,7 +152,7 @@ def _conditions(spec: Object, found: Sequence[Object]) -> str:
 
 
 def spread(constraints: Sequence[Object]) -> str:
-    """Topology spread constraints one a line. Source: describeTopologySpreadConstraints."""
+    """Return topology spread constraints, one per line. Source: describeTopologySpreadConstraints."""
     if not constraints:
         return ""
     lines = []

@@ -1,4 +1,4 @@
-"""What `kubectl describe` says of every workload: its head, its pods and their template.
+"""The parts of `kubectl describe` that all workloads share: the head, the pods' status and the pod template.
 
 Source: kubectl describe.go (DescribePodTemplate, getPodStatusForController, printController).
 """
@@ -20,25 +20,25 @@ _WAITING = "Pending"
 
 
 def named(obj: Object, *, namespaced: bool = True) -> str:
-    """Name and namespace."""
+    """Return the lines with name and namespace."""
     text = f"Name:\t{obj['metadata']['name']}\n"
     return text + f"Namespace:\t{obj['metadata'].get('namespace', 'default')}\n" if namespaced else text
 
 
 def labelled(obj: Object) -> str:
-    """Labels and annotations."""
+    """Return the lines with labels and annotations."""
     return labels("Labels", obj["metadata"].get("labels")) + annotation_lines(obj["metadata"].get("annotations"))
 
 
 def controlled_by(obj: Object) -> str:
-    """The controller that owns an object; "" where there is none."""
+    """Return the line with the controller of an object; "" without a controller."""
     owners = obj["metadata"].get("ownerReferences") or ()
     owner = next((one for one in owners if one.get("controller")), None)
     return f"Controlled By:\t{owner['kind']}/{owner['name']}\n" if owner else ""
 
 
 def owned(obj: Object, kind: str, others: Others) -> list[Object]:
-    """The objects of a kind whose controller this object is."""
+    """Return the objects of a kind whose controller is this object."""
     uid = obj["metadata"].get("uid")
     return [
         one
@@ -51,7 +51,7 @@ def owned(obj: Object, kind: str, others: Others) -> list[Object]:
 
 
 def pods_status(obj: Object, others: Others) -> str:
-    """How many pods of a workload are in which phase."""
+    """Return the number of a workload's pods in each phase."""
     phases = Counter((pod.get("status") or {}).get("phase", _WAITING) for pod in owned(obj, "Pod", others))
     return (
         f"Pods Status:\t{phases['Running']} Running / {phases[_WAITING]} Waiting / "
@@ -60,7 +60,7 @@ def pods_status(obj: Object, others: Others) -> str:
 
 
 def pod_template(template: Object) -> str:
-    """Containers, volumes and rules of placement of the pods to come."""
+    """Return containers, volumes and scheduling constraints of a pod template."""
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
     pod = {"metadata": meta, "spec": spec}
     text = "Pod Template:\n" + labels("  Labels", meta.get("labels"))
@@ -80,9 +80,10 @@ def pod_template(template: Object) -> str:
 
 
 def _inside(text: str) -> str:
-    """The lines of a part two columns further in; names of containers and volumes stay where they were, plus one."""
+    """Indent a part by two columns; names of containers and volumes are indented by one only, as kubectl does."""
     lines = []
     for line in text.splitlines(keepends=True):
+        # Source: kubectl describeContainerBasicInfo and describeVolumes: nameIndent is one space, `space` two.
         name = line.startswith("  ") and not line.startswith("   ")
         lines.append(f" {line}" if name else line if line.startswith(("\t", " ")) else f"  {line}")
     return "".join(lines)

@@ -86,7 +86,7 @@ _MAX = 140
 
 
 def describe_volumes(volumes: Sequence[Object]) -> str:
-    """All volumes of a pod, with tabs between the columns."""
+    """Return all volumes of a pod, with tabs between the columns."""
     if not volumes:
         return "Volumes:\t<none>\n"
     return "Volumes:\n" + "".join(f"  {volume['name']}:\n{_source(volume)}" for volume in volumes)

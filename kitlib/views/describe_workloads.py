@@ -26,7 +26,7 @@ _HASH = "pod-template-hash"
 
 
 def describe_deployment(obj: Object, others: Others) -> str:
-    """A Deployment with its ReplicaSets."""
+    """Return the description of a Deployment with its ReplicaSets."""
     spec, status = obj["spec"], obj.get("status") or {}
     strategy = spec.get("strategy") or {}
     counts = [spec.get("replicas", 1)]
@@ -56,7 +56,7 @@ def describe_deployment(obj: Object, others: Others) -> str:
 
 
 def _template(obj: Object) -> Object:
-    """The template without the hash that the controller puts into it. Source: EqualIgnoreHash."""
+    """Return the template without the hash label that the controller adds. Source: EqualIgnoreHash."""
     template = obj["spec"]["template"]
     meta = {**(template.get("metadata") or {})}
     meta["labels"] = {key: value for key, value in (meta.get("labels") or {}).items() if key != _HASH}
@@ -65,7 +65,7 @@ def _template(obj: Object) -> Object:
 
 
 def _sets(found: Sequence[Object]) -> str:
-    """Source: printReplicaSetsByLabels."""
+    """Return ReplicaSets with their numbers of pods. Source: printReplicaSetsByLabels."""
     return (
         ", ".join(
             f"{one['metadata']['name']} ({(one.get('status') or {}).get('replicas', 0)}/"
@@ -77,7 +77,7 @@ def _sets(found: Sequence[Object]) -> str:
 
 
 def describe_replica_set(obj: Object, others: Others) -> str:
-    """A ReplicaSet with the state of its pods."""
+    """Return the description of a ReplicaSet with the status of its pods."""
     spec, status = obj["spec"], obj.get("status") or {}
     text = named(obj) + f"Selector:\t{selector(spec.get('selector'))}\n" + labelled(obj) + controlled_by(obj)
     text += f"Replicas:\t{status.get('replicas', 0)} current / {spec.get('replicas', 1)} desired\n"
@@ -89,7 +89,7 @@ def describe_replica_set(obj: Object, others: Others) -> str:
 
 
 def describe_stateful_set(obj: Object, others: Others) -> str:
-    """A StatefulSet with the state of its pods and the templates of its claims."""
+    """Return the description of a StatefulSet with the status of its pods and its volume claim templates."""
     spec, status = obj["spec"], obj.get("status") or {}
     text = named(obj) + f"CreationTimestamp:\t{date(obj['metadata']['creationTimestamp'])}\n"
     text += f"Selector:\t{selector(spec.get('selector'))}\n" + labelled(obj)
@@ -116,7 +116,7 @@ def describe_stateful_set(obj: Object, others: Others) -> str:
 
 
 def _claim(claim: Object) -> str:
-    """Source: describeVolumeClaimTemplates."""
+    """Return a volume claim template. Source: describeVolumeClaimTemplates."""
     meta, spec = claim["metadata"], claim.get("spec") or {}
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage", "<default>")
     text = f"  Name:\t{meta['name']}\n  StorageClass:\t{spec.get('storageClassName') or ''}\n"
@@ -125,7 +125,7 @@ def _claim(claim: Object) -> str:
 
 
 def describe_daemon_set(obj: Object, others: Others) -> str:
-    """A DaemonSet with its numbers of nodes."""
+    """Return the description of a DaemonSet with its numbers of nodes."""
     spec, status = obj["spec"], obj.get("status") or {}
     nodes = (spec["template"].get("spec") or {}).get("nodeSelector")
     text = named(obj) + f"Selector:\t{selector(spec.get('selector'))}\n"
@@ -138,5 +138,6 @@ def describe_daemon_set(obj: Object, others: Others) -> str:
         ("Number of Nodes Scheduled with Available Pods", "numberAvailable"),
         ("Number of Nodes Misscheduled", "numberMisscheduled"),
     ):
+        # kubectl's DaemonSetDescriber writes a space instead of a tab here, so the numbers are not aligned.
         text += f"{title}: {status.get(key, 0)}\n"
     return text + pods_status(obj, others) + pod_template(spec["template"])

@@ -1,7 +1,7 @@
-"""An error of the kit in a notebook: one box that says what, where and how to go on; the traceback is folded.
+"""An error of the kit in a notebook: a box with the message, the excerpt and the next step; the traceback is folded.
 
-Only errors that tell a reader what to change are shown so; anything else keeps Python's traceback.
-Source: IPython InteractiveShell.set_custom_exc.
+Only errors that say what to change are shown in this way; others keep Python's traceback. Source: IPython
+InteractiveShell.set_custom_exc.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _MEND = (
 
 
 def mending(error: KitError) -> str:
-    """How to go on, one sentence; "" where the message says it all."""
+    """Return the next step, one sentence; "" if the message contains it."""
     return next((words for pattern, words in _MEND if re.search(pattern, str(error), re.IGNORECASE)), "")
 
 
 def error_html(error: KitError, trace: str = "") -> str:
-    """The box.
+    """Return the box as HTML.
 
     Args:
-        error: what was raised.
-        trace: the whole traceback, which opens on demand.
+        error: the error that was raised.
+        trace: the whole traceback, which opens on demand; "" = none.
     """
     parts = [f"<p style='margin:0'><b>{type(error).__name__}</b>: {html.escape(str(error))}</p>"]
     if isinstance(error, ManifestError) and error.excerpt:
@@ -59,13 +59,13 @@ def error_html(error: KitError, trace: str = "") -> str:
 
 
 def error_text(error: KitError) -> str:
-    """The same for a terminal."""
+    """Return the content of the box as text for a terminal."""
     excerpt = error.excerpt if isinstance(error, ManifestError) else ""
     return "\n".join(part for part in (f"{type(error).__name__}: {error}", excerpt, mending(error)) if part)
 
 
 def install(shell: Any) -> None:
-    """Show the kit's errors so in this shell from now on; a cell that raises one has failed as before."""
+    """Show the kit's errors as boxes in this shell from now on; the cell still counts as failed."""
 
     def show(here: Any, kind: type[KitError], error: KitError, trace: TracebackType | None, **_more: Any) -> list[str]:
         from IPython.display import display

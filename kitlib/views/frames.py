@@ -1,4 +1,4 @@
-"""Data frames of what a cluster holds: pods, nodes, events, cgroup values. pandas is imported when one is made."""
+"""Data frames of a cluster's pods, nodes, events and cgroup values; pandas is imported on first use."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DIFFERENT = f"background-color: color-mix(in srgb, {paint('series-1')} 22%, tran
 
 
 class Lister(Protocol):
-    """What has objects to list: a cluster."""
+    """An object that lists objects by kind, such as a cluster."""
 
     def list(self, kind: str) -> Any: ...
 
 
 def _all(source: Iterable[Any] | Lister, kind: str) -> Iterable[Any]:
-    """The objects themselves, or those of a cluster."""
+    """Return the objects themselves, or those of a cluster."""
     return source if isinstance(source, Iterable) and not hasattr(source, "list") else source.list(kind)
 
 
 def pods_frame(pods: Iterable[Pod] | Lister) -> pd.DataFrame:
-    """One row a pod: where it is, how it is, its class, and its requests and limits in milli-CPU and bytes.
+    """Return one row per pod: node, status, QoS class, requests and limits in milli-CPU and bytes.
 
     Args:
         pods: the pods, or a cluster.
@@ -63,7 +63,7 @@ def pods_frame(pods: Iterable[Pod] | Lister) -> pd.DataFrame:
 
 
 def nodes_frame(nodes: Iterable[Node] | Lister) -> pd.DataFrame:
-    """One row a node: whether it is ready, its taints, and what it has and gives away."""
+    """Return one row per node: readiness, taints, capacity and allocatable."""
     rows = []
     for node in _all(nodes, "Node"):
         row: dict[str, Any] = {
@@ -80,7 +80,7 @@ def nodes_frame(nodes: Iterable[Node] | Lister) -> pd.DataFrame:
 
 
 def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataFrame:
-    """One row an event, oldest first; only those of a reason, where one is given."""
+    """Return one row per event, oldest first, optionally only those with a reason."""
     rows = [
         {
             "time": event.last_timestamp,
@@ -98,7 +98,7 @@ def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataF
 
 
 def claims_frame(claims: Iterable[ResourceClaim] | Lister) -> pd.DataFrame:
-    """One row a claim of devices: its state as kubectl prints it, its devices, and who uses them."""
+    """Return one row per ResourceClaim: its state as kubectl prints it, its devices, and its users."""
     rows = []
     for claim in _all(claims, "ResourceClaim"):
         allocation, users = claim.status.allocation, claim.status.reserved_for
@@ -118,20 +118,21 @@ def claims_frame(claims: Iterable[ResourceClaim] | Lister) -> pd.DataFrame:
 
 
 def processes_frame(cluster: Any) -> pd.DataFrame:
-    """One row a process that runs for a pod, node by node: what the kernels of a cluster say of its pods.
+    """Return one row per process of a pod, node by node, as the nodes' kernels report it.
 
     Raises:
-        KitError: where a node has no kernel (kubelets=False).
+        KitError: a node has no kernel (kubelets=False).
     """
     rows = [row for node in _all(cluster, "Node") for row in process_rows(cluster.node(node.name))]
     return _frame(rows, ["node", "namespace", "pod", "container", "pid", "command"])
 
 
 def oom_frame(node: Any) -> pd.DataFrame:
-    """Return one row per process of a node as the OOM killer ranks it, the first to be killed on top.
+    """Return one row per process of a node in the OOM killer's order, the first to be killed on top.
 
-    `badness` is what it compares: pages in use, and `oom_score_adj` thousandths of all pages on top. Where the host has
-    refused what the kubelet wanted there, `refused` says what that was and why, and `badness wanted` what it would be.
+    `badness` is the value that it compares: the pages in use plus `oom_score_adj` thousandths of all pages. If the
+    host refused the kubelet's `oom_score_adj`, `refused` has the value and the reason, and `badness wanted` the
+    resulting badness.
 
     Source: mm/oom_kill.c oom_badness.
     """
@@ -158,7 +159,7 @@ def _refused(row: OomRow) -> dict[str, Any]:
 
 
 def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
-    """One row an object of any kind."""
+    """Return one row per object, of any kind."""
     rows = [
         {
             "kind": obj.kind,
@@ -173,7 +174,7 @@ def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
 
 
 def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
-    """Return one row per file: cgroup, file, value, why; with `observed` both values and whether they are the same.
+    """Return one row per file: cgroup, file, value, reason; with `observed`, both values and whether they are equal.
 
     If the host of a real node refused a file, the column `refused` has the reason; otherwise the column is missing.
     """
@@ -211,7 +212,7 @@ def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.Dat
 
 
 def mark_differences(frame: pd.DataFrame) -> Any:
-    """A `cgroup_frame` with two trees, its differing cells marked: pandas' Styler."""
+    """Return a pandas Styler that marks the differing cells of a `cgroup_frame` with two trees."""
 
     def style(row: Any) -> list[str]:
         marked = not row["same"]

@@ -1,4 +1,4 @@
-"""What an operator looks at, from a cluster: `kubectl describe`, `kubectl top pod`, `kubectl top node`."""
+"""The operator's views of a cluster: `kubectl describe`, `kubectl top pod`, `kubectl top node`."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ LEASES = "kube-node-lease"
 
 
 def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "default") -> str:
-    """`kubectl describe KIND NAME` of the cluster's release, for nodes, pods and the kinds in `KINDS`.
+    """Return `kubectl describe KIND NAME` of the cluster's release, for nodes, pods and the kinds in `KINDS`.
 
     Raises:
-        KitError: for another kind, or where there is none of that name.
+        KitError: the kind is not supported, or the object does not exist.
     """
     with cluster.release.following():
         return _describe(cluster, name, kind, namespace)
@@ -99,20 +99,20 @@ def _lease(cluster: Any, node: str) -> dict[str, str] | None:
 
 
 def top_pod(cluster: Any, *, containers: bool = False, namespaces: bool = False) -> str:
-    """`kubectl top pod`: what every container uses now."""
+    """Return the output of `kubectl top pod`: the current usage of every pod or container."""
     return top_pods(_pods(cluster), containers=containers, namespaces=namespaces)
 
 
 def top_node(cluster: Any) -> str:
-    """`kubectl top node`: what every node uses now, and its part of allocatable."""
+    """Return the output of `kubectl top node`: the current usage of every node, and its percentage of allocatable."""
     return top_nodes(_nodes(cluster))
 
 
 def metrics(cluster: Any, kind: str = "pods") -> dict[str, Any]:
-    """What `kubectl get --raw /apis/metrics.k8s.io/v1beta1/KIND` answers; kind is pods or nodes.
+    """Return the response to `kubectl get --raw /apis/metrics.k8s.io/v1beta1/KIND`; kind is pods or nodes.
 
     Raises:
-        KitError: for another kind.
+        KitError: another kind.
     """
     if kind == "pods":
         return pod_metrics(_pods(cluster), at=cluster.now(), window_seconds=WINDOW)

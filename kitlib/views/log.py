@@ -1,4 +1,4 @@
-"""What a scheduler on its clock has done, as a table that is also read out: time, kind, reason, object, message."""
+"""The log of a scheduler with a clock, as a table for screen readers too: time, kind, reason, object, message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kitlib.scheduler.driver import Happening
 
 
 def log_html(log: Sequence[Happening], most: int = 30) -> str:
-    """The last happenings, the newest at the bottom."""
+    """Return the last entries as an HTML table, the newest at the bottom."""
     head = "".join(f'<th scope="col">{name}</th>' for name in ("s", "kind", "reason", "object", "message"))
     rows = "".join(
         f"<tr><td>{one.time_ms / 1000:g}</td><td>{escape(one.kind)}</td><td>{escape(one.reason)}</td>"

@@ -1,8 +1,8 @@
-"""What a container believes it has: `free`, /proc/meminfo and /proc/cpuinfo inside a pod, without and with lxcfs.
+"""The resources that a container sees: `free`, /proc/meminfo and /proc/cpuinfo inside a pod, without and with lxcfs.
 
-/proc/meminfo knows nothing of cgroups: in every container it shows the machine's memory, whatever the limit is, so
-`free` and runtimes that size their heap by it are wrong. lxcfs puts files of its own in their place; they show the
-smallest limit on the way from the container's cgroup up to the root, and that cgroup's usage.
+/proc/meminfo ignores cgroups: in every container it shows the machine's memory, whatever the limit is, so `free` and
+runtimes that size their heap by it are wrong. lxcfs mounts its own files over these; they show the smallest limit from
+the container's cgroup up to the root, and the usage of the container's cgroup.
 
 Source: fs/proc/meminfo.c; lxcfs proc_fuse.c (proc_meminfo_read, get_min_memlimit), proc_cpuview.c (max_cpu_count);
 procps free.c.
@@ -24,15 +24,18 @@ _KIB = 1024
 
 
 class Seen(NamedTuple):
-    """What the files in a container say.
+    """The content of the files in a container.
 
     Attributes:
-        total, free, cached: bytes of memory.
-        reclaimable: bytes of files among the cache, which can be given back; the rest of it is shared memory.
-        swap, swapped: bytes of swap space, and of it in use.
-        cpus: processors in /proc/cpuinfo.
-        why: where the total comes from;
-        why_cpus: and the processors.
+        total: total memory in bytes.
+        free: free memory in bytes.
+        cached: page cache in bytes.
+        reclaimable: bytes of page cache that can be reclaimed; the rest of the cache is shared memory.
+        swap: size of the swap space in bytes.
+        swapped: used swap space in bytes.
+        cpus: number of processors in /proc/cpuinfo.
+        why: reason for the total.
+        why_cpus: reason for the number of processors.
     """
 
     total: int
@@ -47,20 +50,22 @@ class Seen(NamedTuple):
 
     @property
     def available(self) -> int:
-        """Free memory, and page cache that can be given back."""
+        """Free memory plus reclaimable page cache, in bytes."""
         return min(self.free + self.reclaimable, self.total)
 
 
 def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *, lxcfs: bool = False) -> Seen:
-    """What a container of a node sees.
+    """Return the resources that a container sees.
 
     Args:
-        node: of a cluster.
-        pod, container, namespace: which; the container may be left out where there is only one.
-        lxcfs: whether its files stand in place of the kernel's.
+        node: a node of a cluster.
+        pod: the pod's name.
+        container: the container's name; "" = the pod's only container.
+        namespace: the pod's namespace.
+        lxcfs: whether lxcfs replaces the kernel's files.
 
     Raises:
-        NotFound: where there is no such container.
+        NotFound: the container does not exist.
     """
     machine = node.config.machine
     path = _path(node, pod, container, namespace)
@@ -85,6 +90,7 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
         own = _bytes(node, above, MEMORY_LIMIT[version])
         if own is not None and own < limit:
             limit, where = own, above
+    # The limit may belong to an ancestor, but the usage is always that of the container's own cgroup.
     used = int(node.read(path, MEMORY_USAGE[version]))
     cached, reclaimable = (min(amount, limit) for amount in _cache(node, path))
     why = f"the smallest limit on the way up: {where}" if where else "no cgroup on the way up has a limit"
@@ -94,7 +100,7 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
 
 
 def meminfo(found: Seen) -> str:
-    """/proc/meminfo, its first lines."""
+    """Return the first lines of /proc/meminfo."""
     lines = (
         ("MemTotal", found.total),
         ("MemFree", found.free),
@@ -108,7 +114,7 @@ def meminfo(found: Seen) -> str:
 
 
 def free(found: Seen) -> str:
-    """What `free -m` prints: megabytes; used is what is not available."""
+    """Return the output of `free -m` in MiB; used memory is total minus available."""
     mib = _KIB * _KIB
     names = ("total", "used", "free", "shared", "buff/cache", "available")
     amounts = (found.total, found.total - found.available, found.free, 0, found.cached, found.available)
@@ -119,7 +125,7 @@ def free(found: Seen) -> str:
 
 
 def inside_frame(node: Any, pod: str, container: str = "", namespace: str = "default") -> pd.DataFrame:
-    """Both views side by side: what a program asks, what it is told without lxcfs and with it, and why."""
+    """Return the values that a program reads, without lxcfs and with it, and the reasons."""
     import pandas as pd
 
     plain = seen(node, pod, container, namespace)
@@ -157,7 +163,7 @@ def _upwards(path: str) -> list[str]:
 
 
 def _bytes(node: Any, path: str, file: str) -> int | None:
-    """The amount in a cgroup's file; None where there is no such file, or it says that there is no limit."""
+    """Return the amount in a cgroup's file; None if the file does not exist or means no limit."""
     try:
         text = node.read(path, file)
     except (KitError, OSError):
@@ -166,7 +172,7 @@ def _bytes(node: Any, path: str, file: str) -> int | None:
 
 
 def _cache(node: Any, path: str) -> tuple[int, int]:
-    """Bytes of page cache, and of them those of files. Source: lxcfs proc_meminfo_read (MemAvailable)."""
+    """Return the bytes of page cache, and those of files in it. Source: lxcfs proc_meminfo_read (MemAvailable)."""
     try:
         text = node.read(path, "memory.stat")
     except (KitError, OSError):
@@ -178,15 +184,15 @@ def _cache(node: Any, path: str) -> tuple[int, int]:
 
 
 def _swapped(node: Any) -> int:
-    """Bytes of the machine's swap that are in use; the kernel's own figure is not asked for on a real node."""
+    """Return the used bytes of the machine's swap; on a real node the kernel's own counter is not read."""
     return sum(getattr(process, "swapped", 0) for process in node.processes())
 
 
 def _swap(node: Any, path: str, version: int) -> tuple[int, int]:
-    """Bytes of swap that lxcfs shows a container, and of it in use.
+    """Return the bytes of swap that lxcfs shows to a container, and the used part of it.
 
-    The smallest limit of swap on the way up, at most the machine's swap. Cgroup v1 counts memory and swap together.
-    Source: lxcfs proc_fuse.c, get_swap_info.
+    The size is the smallest swap limit up to the root, at most the machine's swap. Cgroup v1 counts memory and swap
+    together. Source: lxcfs proc_fuse.c, get_swap_info.
     """
     limits: list[int] = [node.config.machine.swap]
     for above in _upwards(path):
@@ -206,7 +212,7 @@ def _swap(node: Any, path: str, version: int) -> tuple[int, int]:
 
 
 def _cpus(node: Any, path: str, version: int, cores: int) -> tuple[int, str]:
-    """lxcfs shows as many processors as the quota is worth, rounded up. Source: lxcfs max_cpu_count."""
+    """Return the processors that lxcfs shows: the quota in CPUs, rounded up. Source: lxcfs max_cpu_count."""
     best, where = float(cores), ""
     for above in _upwards(path):
         try:

@@ -1,4 +1,4 @@
-"""Notebooks: teach IPython how the kit's plain values look, since the rooms that make them know nothing of views."""
+"""Registers the views of the kit's values in IPython: the modules that make the values do not import views."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _LOOKS: tuple[tuple[type, Any, Any], ...] = (
 
 
 def register(shell: Any = None) -> bool:
-    """Show cgroup trees as trees, objects as manifests, lists of them and clusters as tables from now on.
+    """Register the views: cgroup trees as trees, objects as manifests, lists of objects and clusters as tables.
 
     Args:
-        shell: an IPython shell; None = the one that runs.
+        shell: an IPython shell; None = the running one.
 
     Returns:
-        Whether there is a notebook to teach.
+        Whether there is a notebook.
     """
     if shell is None:
         try:
@@ -53,7 +53,7 @@ def register(shell: Any = None) -> bool:
 
 
 def _print_list(value: list[Any], printer: Any, cycle: bool, plain: Any) -> None:
-    """Print a list of objects as a table, another one as IPython does."""
+    """Print a list of objects as a table, and any other list as IPython does."""
     if objects.is_list_of_objects(value):
         printer.text(objects.list_text(value))
     else:
@@ -67,7 +67,7 @@ def _decision_html(decision: Any) -> str:
 
 
 def _frame_html(frame: Any) -> Any:
-    """A frame whose reasons can be read to their end (pandas cuts texts after 50 characters), texts to the left."""
+    """Return a frame as HTML with full texts (pandas truncates at 50 characters), aligned left."""
     import pandas as pd
 
     with pd.option_context("display.max_colwidth", WIDEST):
@@ -79,7 +79,7 @@ def _frame_html(frame: Any) -> Any:
 
 
 def _to_the_left(table: str, columns: list[int]) -> str:
-    """Numbers stay at the right; a column of words is read from the left, its header above it."""
+    """Align columns of text and their headers left; numbers stay right."""
     name = f"kitlib-{abs(hash(tuple(columns))) % 10**8}"
     rules = "".join(
         f".{name} tbody td:nth-of-type({i}),.{name} thead th:nth-of-type({i + 1}){{text-align:left!important}}"

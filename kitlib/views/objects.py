@@ -1,4 +1,4 @@
-"""Objects and clusters to look at: an object is its manifest, a list of them a table, a cluster two tables."""
+"""Views of objects and clusters: an object as its manifest, a list of objects as a table, a cluster as two tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_ROWS = 60
 
 
 def pod_row(pod: Pod) -> tuple[str, ...]:
-    """One line of `kubectl get pods`: name, node, phase, ready containers, restarts, class, and why it waits."""
+    """Return a line of `kubectl get pods`: name, node, phase, ready containers, restarts, QoS class, waiting reason."""
     statuses = pod.status.container_statuses
     ready = f"{sum(s.ready for s in statuses)}/{len(pod.spec.containers)}"
     waiting = [s.state["waiting"].get("reason", "") for s in statuses if "waiting" in s.state]
@@ -39,7 +39,7 @@ def pod_row(pod: Pod) -> tuple[str, ...]:
 
 
 def node_row(node: Node, pods: Sequence[Pod]) -> tuple[str, ...]:
-    """One line of a node: what it gives to pods, how many it has, what keeps pods away."""
+    """Return a node's line: allocatable resources, number of pods, and taints."""
     ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "Unknown")
     given = [str(node.status.allocatable.get(name, "")) for name in ("cpu", "memory")]
     count = sum(pod.spec.node_name == node.name for pod in pods)
@@ -48,17 +48,16 @@ def node_row(node: Node, pods: Sequence[Pod]) -> tuple[str, ...]:
 
 
 def object_text(obj: KubeObject) -> str:
-    """The object's manifest."""
     return to_yaml(obj)
 
 
 def object_html(obj: KubeObject) -> str:
-    """The object's manifest, as a block of text with a heading that a screen reader finds."""
+    """Return the object's manifest as a block of text with a heading for screen readers."""
     return f"<b>{escape(obj.kind)} {escape(obj.key)}</b><pre>{escape(to_yaml(obj))}</pre>"
 
 
 def cluster_html(cluster: Any) -> str:
-    """A cluster's nodes and pods."""
+    """Return a cluster's nodes and pods as HTML tables."""
     pods, nodes = cluster.list("Pod"), cluster.list("Node")
     tables = (
         _table(f"Nodes ({len(nodes)})", NODE_HEADS, [node_row(node, pods) for node in nodes]),
@@ -68,7 +67,7 @@ def cluster_html(cluster: Any) -> str:
 
 
 def cluster_text(cluster: Any) -> str:
-    """The same as text."""
+    """Return a cluster's nodes and pods as text."""
     pods, nodes = cluster.list("Pod"), cluster.list("Node")
     parts = [repr(cluster), *_columns([NODE_HEADS, *(node_row(node, pods) for node in nodes)])]
     return "\n".join([*parts, "", *_columns([POD_HEADS, *map(pod_row, pods)])])
@@ -80,20 +79,20 @@ def is_list_of_objects(value: Any) -> bool:
 
 
 def list_html(objects: Sequence[KubeObject]) -> str:
-    """Return a list of objects as a table, a row each: `cluster.pods()`, `cluster.nodes`, `cluster.events()`."""
+    """Return a list of objects as an HTML table: `cluster.pods()`, `cluster.nodes`, `cluster.events()`."""
     heads, rows = _listed(objects)
     kinds = ", ".join(dict.fromkeys(one.kind for one in objects))
     return f"<style>{STYLE}</style>{_table(f'{kinds} ({len(objects)})', heads, rows)}"
 
 
 def list_text(objects: Sequence[KubeObject]) -> str:
-    """Return the same as text."""
+    """Return a list of objects as aligned text."""
     heads, rows = _listed(objects)
     return "\n".join(_columns([heads, *rows]))
 
 
 def _listed(objects: Sequence[KubeObject]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """Return header and rows: what is asked of pods, nodes and events, else kind, namespace and name."""
+    """Return header and rows: the columns of pods, nodes or events, else kind, namespace and name."""
     heads: Sequence[str]
     if all(isinstance(one, Pod) for one in objects):
         heads, rows = POD_HEADS, [pod_row(one) for one in objects if isinstance(one, Pod)]
@@ -111,7 +110,7 @@ def _listed(objects: Sequence[KubeObject]) -> tuple[Sequence[str], list[tuple[st
 
 
 def event_row(event: Event) -> tuple[str, ...]:
-    """Return one line of `kubectl get events`, with the whole message."""
+    """Return a line of `kubectl get events`, with the whole message."""
     last = event.last_timestamp or event.event_time
     about = f"{event.involved_object.kind}/{event.involved_object.name}"
     time = f"{last:%H:%M:%S}" if last is not None else ""

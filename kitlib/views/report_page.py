@@ -1,7 +1,7 @@
-"""A report about a cluster as one page: HTML without scripts and without addresses, or Markdown.
+"""A report about a cluster as one page: HTML without scripts and links, or Markdown.
 
-The page carries its styles, so that nothing leaves the machine when it is opened; it follows a light and a dark
-screen and prints. Names are text, whatever they contain.
+The page contains its styles, so opening it sends no request. It supports light and dark screens and printing. Names
+are escaped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def as_html(found: ClusterReport, hide: Hide = str) -> str:
 
     Args:
         found: the report.
-        hide: replaces names.
+        hide: function that replaces names.
     """
 
     def text(words: str) -> str:
@@ -52,7 +52,7 @@ def as_markdown(found: ClusterReport, hide: Hide = str) -> str:
 
     Args:
         found: the report.
-        hide: replaces names.
+        hide: function that replaces names.
     """
 
     def text(words: str) -> str:
@@ -100,7 +100,7 @@ def _findings(found: ClusterReport, text: Callable[[str], str]) -> str:
 
 
 def _bars(nodes: Sequence[NodeRoom], text: Callable[[str], str]) -> str:
-    """Return requests against allocatable as bars: the fullest nodes first."""
+    """Return requests relative to allocatable as bars, the fullest nodes first."""
 
     def part(one: NodeRoom, kind: str) -> float:
         return one.requested[kind] / one.allocatable[kind] if one.allocatable[kind] else 0.0
@@ -152,7 +152,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _escaped(words: str) -> str:
-    """Return words as Markdown that shows them as they are."""
+    """Return text escaped for Markdown."""
     for mark in "\\`*_[]<>|#":
         words = words.replace(mark, f"\\{mark}")
     return words.replace("\r", " ").replace("\n", " ")

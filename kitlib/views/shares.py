@@ -1,10 +1,10 @@
-"""Who gets which part of the CPUs when everybody is busy: shares, level by level, from the root down to a container.
+"""The distribution of CPU time on a busy machine by shares, level by level, from the root down to a container.
 
     part of a level = own weight / sum of the weights of all that stand beside it
     part of the machine = part of a level × what the cgroup above has
 
-and what a quota cuts off goes to the others of its level, by weight again. So shares of 30720 beside three cgroups of
-1024 are 30720 / (30720 + 3 × 1024) = 91 percent of the machine.
+CPU time that a quota withholds is divided among the siblings, by weight again. For example, shares of 30720 beside
+three cgroups of 1024 are 30720 / (30720 + 3 × 1024) = 91 percent of the machine.
 
 Source: kernel/sched/fair.c (calc_group_shares); Documentation/scheduler/sched-design-CFS.
 """
@@ -26,17 +26,19 @@ DEFAULT_WEIGHT = {1: conversions.SHARES_PER_CPU, 2: conversions.DEFAULT_WEIGHT}
 
 
 class CgroupShare(NamedTuple):
-    """What one cgroup gets.
+    """The CPU time of one cgroup.
 
     Attributes:
-        path, title, kind: which.
-        depth: levels below the root.
-        weight: its own;
-        beside: the sum of its level.
-        of_level: its part of that, 0 to 1.
-        cpus: CPUs that follow from the weights alone.
-        limit: CPUs that its quota gives; None = no quota.
-        with_limits: CPUs that it gets once quotas have cut and the rest has been divided again.
+        path: path of the cgroup.
+        title: readable name.
+        kind: kind of the cgroup, such as `pod` or `container`.
+        depth: number of levels below the root.
+        weight: weight of the cgroup.
+        beside: sum of the weights of its level.
+        of_level: its fraction of that sum, 0 to 1.
+        cpus: CPUs by the weights alone.
+        limit: CPUs that its quota allows; None = no quota.
+        with_limits: CPUs after the quotas are applied and the remainder is divided again.
     """
 
     path: str
@@ -52,15 +54,15 @@ class CgroupShare(NamedTuple):
 
 
 def parts(tree: CgroupTree, cpus: float, beside: Mapping[str, int] | None = None) -> list[CgroupShare]:
-    """What every cgroup gets if all containers could use all CPUs.
+    """Return the CPU time of every cgroup if all containers could use all CPUs.
 
     Args:
-        tree: desired or observed.
-        cpus: of the machine.
-        beside: cgroups that stand beside the tree's own at the top, name -> weight (`{"system.slice": 1024}`).
+        tree: a desired or observed tree.
+        cpus: number of the machine's CPUs.
+        beside: other top-level cgroups, name -> weight (`{"system.slice": 1024}`).
 
     Returns:
-        Parents before children; pause containers, which never work, are left out.
+        Parents before children, without pause containers, which use no CPU time.
     """
     top = [(name, weight, None) for name, weight in (beside or {}).items()]
     children: dict[str, list[Cgroup]] = {}
@@ -82,6 +84,7 @@ def _level(
     others: Sequence[tuple[str, int, None]],
     found: list[CgroupShare],
 ) -> None:
+    # The fair scheduler divides a level among the runnable groups only, so idle cgroups must not add to the sum.
     here = [cgroup for cgroup in children.get(path, ()) if _works(cgroup, children)]
     weights = [_weight(cgroup, version) for cgroup in here] + [weight for _, weight, _ in others]
     total = sum(weights)
@@ -115,7 +118,7 @@ def _level(
 
 
 def _works(cgroup: Cgroup, children: Mapping[str, Sequence[Cgroup]]) -> bool:
-    """Whether anything could run in it: a class without pods takes no part."""
+    """Return whether processes can run in the cgroup: a QoS cgroup without pods takes no share."""
     if cgroup.kind in ("container", "reserved", "system", "daemon"):
         return True
     return any(_works(child, children) for child in children.get(cgroup.path, ()))
@@ -140,10 +143,10 @@ def _limit(cgroup: Cgroup, version: int) -> float | None:
 
 
 def shares_frame(node: Any, beside: Mapping[str, int] | None = None) -> pd.DataFrame:
-    """The parts as a table: what everybody on a node gets when all are busy.
+    """Return the CPU time of a node's cgroups under full load as a table.
 
     Args:
-        node: of a cluster.
+        node: a node of a cluster.
         beside: as for `parts`.
     """
     import pandas as pd

@@ -1,6 +1,6 @@
-"""What a reader may have meant by an amount that is not a quantity: `128MB` was to be `128M` or `128Mi`.
+"""Suggestions for amounts that are not valid quantities, such as `128M` or `128Mi` for `128MB`.
 
-Source: k8s.io/apimachinery/pkg/api/resource Quantity: the suffixes that there are.
+Source: k8s.io/apimachinery/pkg/api/resource Quantity (the valid suffixes).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORM = "A quantity is a number with a suffix: 250m or 1 for CPU, 128Mi or 1Gi fo
 
 
 def quantity_suggestion(text: str) -> str:
-    """One sentence: what was meant, as far as one can tell, otherwise what a quantity looks like."""
+    """Return one sentence with the probable intention, else with the format of a quantity."""
     found = _AMOUNT.match(text)
     if found is None:
         return FORM

@@ -1,6 +1,6 @@
-"""Columns as kubectl lays them out: a cell ends in a tab, and cells below one another are as wide as the widest.
+"""Columns as kubectl aligns them: a tab ends a cell, and the cells of a column are as wide as the widest one.
 
-Only neighbouring lines that both have a cell in a column share its width; a line without tabs ends the columns.
+Only consecutive lines that have a cell in a column share its width; a line without tabs ends the columns.
 
 Source: Go's text/tabwriter as kubectl sets it up (padding 2, spaces).
 """
@@ -11,7 +11,7 @@ PADDING = 2
 
 
 def align(text: str, padding: int = PADDING) -> str:
-    """Replace the tabs of `text` by spaces so that cells line up. The last cell of a line is not padded."""
+    """Replace the tabs of `text` by spaces so that cells are aligned; the last cell of a line is not padded."""
     lines = [line.split("\t") for line in text.split("\n")]
     widths = [[0] * (len(cells) - 1) for cells in lines]
     _widths(lines, widths, 0, len(lines), 0, padding)

@@ -1,4 +1,4 @@
-"""The console that commands print on: as wide as the terminal, and wide enough for whole lines in a pipe or a file."""
+"""The console of the commands: as wide as the terminal; in a pipe or a file, wide enough for whole lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PIPE_WIDTH = 200
 
 
 def console(**settings: Any) -> Console:
-    """A console without guesses about what a number in a text is."""
+    """Return a console that does not highlight numbers in text."""
     made = Console(highlight=False, **settings)
     if not made.is_terminal and "width" not in settings:
         made.width = PIPE_WIDTH

@@ -1,4 +1,4 @@
-"""What a kubelet did, when and why: its timeline as a table and as text."""
+"""A kubelet's timeline (actions, times, reasons) as a table and as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ COLUMNS = ["seconds", "actor", "action", "about", "detail", "source"]
 
 
 def timeline_frame(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> pd.DataFrame:
-    """One row an entry, oldest first.
+    """Return one row per entry, oldest first.
 
     Args:
         source: a timeline, or a node of a cluster.
-        actors: only those of these parts of the kubelet.
-        about: only entries whose object contains this text: a pod's name, a part of a path.
+        actors: the parts of the kubelet to include; none = all.
+        about: text that the entry's object must contain: a pod's name, a part of a path.
     """
     import pandas as pd
 
@@ -28,12 +28,12 @@ def timeline_frame(source: Iterable[TimelineEntry] | Any, *actors: str, about: s
 
 
 def timeline_text(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> str:
-    """The same as lines of a log."""
+    """Return the entries as lines of a log."""
     return "\n".join(str(entry) for entry in entries(source, *actors, about=about))
 
 
 def entries(source: Iterable[TimelineEntry] | Any, *actors: str, about: str = "") -> list[TimelineEntry]:
-    """The entries of a timeline or of a node's kubelet that are asked for."""
+    """Return the selected entries of a timeline or of a node's kubelet."""
     ask = getattr(source, "timeline", None)
     found = ask() if callable(ask) else source
     return [e for e in found if (not actors or e.actor in actors) and about in e.about]

@@ -1,7 +1,7 @@
-"""The visual language's tokens, in one place: colours by meaning, for a light and a dark page, and sizes.
+"""The tokens of the visual language: colours by meaning, for light and dark pages, and sizes.
 
-The page's style sheet (`css`), the figures' palette (`kitlib.charts.style`) and still pictures (`kitlib.charts.svg`)
-are made from this file; nothing else in charts, widgets and views names a colour (a test searches for them).
+The page's style sheet (`css`), the figures' palette (`kitlib.charts.style`) and static pictures (`kitlib.charts.svg`)
+are generated from this file; no other file in charts, widgets and views has a colour value (a test searches for them).
 
 Shape says what was asked, fill says what is used, colour says what is happening, words say why:
 
@@ -102,7 +102,7 @@ _SIZES = (
 
 
 def css() -> str:
-    """The tokens as CSS custom properties `--kit-…` of the page."""
+    """Return the tokens as the page's CSS custom properties `--kit-…`."""
     return (
         f":root{{{_SIZES}\n{_colours(LIGHT)}--kit-tint:22%;--kit-move:{MOVE}ms}}\n"
         f"{','.join(DARK_PAGES)}{{\n{_colours(DARK)}--kit-tint:30%}}\n"
@@ -117,7 +117,7 @@ def css() -> str:
 
 
 def _forced() -> str:
-    """Return the tokens in forced colours: the system's own; hatch, cross and outline tell states apart."""
+    """Return the tokens in forced colours, which are the system's; hatch, cross and outline distinguish states."""
     system = {"ground": "Canvas", "raised": "Canvas", "line": "GrayText", "focus": "Highlight"}
     return "".join(f"--kit-{name}:{system.get(name, 'CanvasText')};" for name in LIGHT)
 
@@ -130,11 +130,11 @@ def _colours(of: dict[str, str]) -> str:
 
 
 def paint(colour: str, otherwise: str = "") -> str:
-    """A colour for an SVG attribute: the page's own, and the light theme's where the page has no tokens.
+    """Return a colour for an SVG attribute: the page's token, with a fallback for pages without tokens.
 
     Args:
-        colour: a token's name, or one of its hexadecimal values; anything else is returned as it is.
-        otherwise: in place of the light theme's value.
+        colour: a token's name, or one of its hexadecimal values; other values are returned unchanged.
+        otherwise: fallback instead of the light theme's value.
     """
     name = NAMES.get(colour.lower(), colour)
     return f"var(--kit-{name},{otherwise or LIGHT[name]})" if name in LIGHT else colour

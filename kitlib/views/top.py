@@ -1,7 +1,7 @@
-"""`kubectl top`, and the resource metrics API behind it: what pods and nodes really use.
+"""`kubectl top` and the resource metrics API: the actual usage of pods and nodes.
 
-CPU is what was used per second over a window; memory is the working set: usage without the page cache that the kernel
-could give back at once (`inactive_file`), the figure that eviction looks at too.
+CPU is the average usage over a window. Memory is the working set, which eviction uses too: usage minus the page cache
+that the kernel could reclaim at once (`inactive_file`).
 
 Source: kubectl top (metricsutil.TopCmdPrinter), metrics.k8s.io/v1beta1, kubelet stats (working set).
 """
@@ -23,11 +23,11 @@ _PADDING = 3
 
 @dataclass(frozen=True)
 class MetricsUsage:
-    """What one container (or one node as a whole) used.
+    """The usage of a container, or of a node as a whole.
 
     Attributes:
         cpu_nanocores: billionths of a CPU, averaged over the window.
-        memory_working_set: bytes.
+        memory_working_set: working set in bytes.
     """
 
     cpu_nanocores: int
@@ -41,7 +41,7 @@ class MetricsUsage:
 
 @dataclass(frozen=True)
 class PodUsage:
-    """What a pod used, by container."""
+    """The usage of a pod by container."""
 
     namespace: str
     name: str
@@ -50,7 +50,7 @@ class PodUsage:
 
     @property
     def total(self) -> MetricsUsage:
-        """All containers together."""
+        """The sum over all containers."""
         return MetricsUsage(
             sum(u.cpu_nanocores for u in self.containers.values()),
             sum(u.memory_working_set for u in self.containers.values()),
@@ -58,7 +58,7 @@ class PodUsage:
 
 
 def top_pods(pods: Iterable[PodUsage], *, containers: bool = False, namespaces: bool = False) -> str:
-    """What `kubectl top pod` prints (`--containers`, `--all-namespaces`)."""
+    """Return the output of `kubectl top pod` (`--containers`, `--all-namespaces`)."""
     head = (["NAMESPACE"] if namespaces else []) + (["POD", "NAME"] if containers else ["NAME"])
     rows = [[*head, "CPU(cores)", "MEMORY(bytes)"]]
     for pod in sorted(pods, key=lambda p: (p.namespace, p.name)):
@@ -71,7 +71,7 @@ def top_pods(pods: Iterable[PodUsage], *, containers: bool = False, namespaces: 
 
 
 def top_nodes(nodes: Iterable[tuple[Node, MetricsUsage]]) -> str:
-    """What `kubectl top node` prints: usage, and its part of allocatable."""
+    """Return the output of `kubectl top node`: usage, and its percentage of allocatable."""
     rows = [["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"]]
     for node, usage in sorted(nodes, key=lambda pair: pair[0].name):
         cpu, memory = _figures(usage)
@@ -83,7 +83,7 @@ def top_nodes(nodes: Iterable[tuple[Node, MetricsUsage]]) -> str:
 
 
 def pod_metrics(pods: Iterable[PodUsage], *, at: datetime, window_seconds: float) -> dict[str, Any]:
-    """The PodMetricsList that `kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods` answers."""
+    """Return the PodMetricsList of `kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods`."""
     stamp, window = _stamp(at), f"{window_seconds:.3f}s"
     items = [
         {
@@ -98,7 +98,7 @@ def pod_metrics(pods: Iterable[PodUsage], *, at: datetime, window_seconds: float
 
 
 def node_metrics(nodes: Iterable[tuple[Node, MetricsUsage]], *, at: datetime, window_seconds: float) -> dict[str, Any]:
-    """The NodeMetricsList that `kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes` answers."""
+    """Return the NodeMetricsList of `kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes`."""
     stamp, window = _stamp(at), f"{window_seconds:.3f}s"
     items = [
         {

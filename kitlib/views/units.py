@@ -1,4 +1,4 @@
-"""What a value in a cgroup file means, in a few words: 134217728 is 128Mi, a quota of 50000 in 100000 is half a CPU.
+"""Readable forms of values in cgroup files: 134217728 is 128Mi, a quota of 50000 in 100000 is half a CPU.
 
 Source: Linux Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
 """
@@ -11,7 +11,7 @@ _BYTES = ("limit_in_bytes", "memory.max", "memory.high", "memory.low", "memory.m
 
 
 def size(value: int) -> str:
-    """`134217728` is `128Mi`; what is not a whole number of a unit is rounded to one digit, with `~`."""
+    """Return bytes with a unit: `134217728` is `128Mi`; inexact values are rounded to one digit, with `~`."""
     for unit, factor in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
         if value >= factor:
             whole, rest = divmod(value, factor)
@@ -20,11 +20,11 @@ def size(value: int) -> str:
 
 
 def meaning(cgroup: Cgroup, file: str) -> str:
-    """The value of one file in words; "" where the value speaks for itself.
+    """Return the value of a file in words; "" if the value is clear by itself.
 
     Args:
-        cgroup: in which the file stands (a quota is only understood together with its period).
-        file: its name.
+        cgroup: the file's cgroup, since a quota is read together with its period.
+        file: the file's name.
     """
     shown = cgroup[file].shown
     if file.endswith(_BYTES) or file.startswith("hugetlb."):
