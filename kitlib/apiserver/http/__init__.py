@@ -1,9 +1,9 @@
 """The Kubernetes API over HTTP, on top of a cluster: discovery, objects, tables, watches, patches, subresources.
 
 `serve` makes a cluster answer kubectl and every other client of the Kubernetes API. The core (`rest.Rest`) maps a
-request to an answer without a socket; `server` puts it behind TLS on a loopback port.
+request to a response without a socket; `server` adds TLS on a loopback port.
 
-Imported by nothing but the name in `cluster.base`, because it needs packages that a cluster does not.
+Imported only by the name in `cluster.base`, because it needs packages that a cluster does not need.
 Face: `serve`.
 """
 

@@ -1,4 +1,4 @@
-"""What clients did: who, when, which verb on which object, and with what result; reads are left out.
+"""The audit log: user, time, verb, object and result of each request that changes something; reads are omitted.
 
 Source: apiserver audit (stage ResponseComplete, level Metadata).
 """
@@ -18,16 +18,17 @@ _STREAMS = ("exec", "attach", "portforward")
 
 
 class AuditEvent(NamedTuple):
-    """One request that changed something, or entered a container.
+    """A request that changed something or opened a stream into a container.
 
     Attributes:
         at: the cluster's time.
-        user: who.
-        agent: the client program, `kubectl`.
+        user: the name of the requesting user.
+        agent: the client program, e.g. `kubectl`.
         verb: `create`, `patch`, ….
-        resource: `pods`, `deployments.apps/scale`.
-        namespace, name: of the object.
-        code: HTTP status code of the answer.
+        resource: the resource with its subresource: `pods`, `deployments.apps/scale`.
+        namespace: the object's namespace; "" if it has none.
+        name: the object's name.
+        code: the HTTP status code of the response.
     """
 
     at: datetime
@@ -46,7 +47,7 @@ class AuditEvent(NamedTuple):
 
 
 class AuditLog:
-    """The last requests of a served cluster that changed something."""
+    """The most recent requests of a served cluster that changed something."""
 
     def __init__(self) -> None:
         self._events: deque[AuditEvent] = deque(maxlen=KEPT)
@@ -61,7 +62,7 @@ class AuditLog:
         return "\n".join(map(str, self._events))
 
     def record(self, at: datetime, user: str, agent: str, about: Attributes, code: int, name: str = "") -> None:
-        """Note a request, unless it only reads."""
+        """Add a request, unless it only reads."""
         if about.path or (about.verb in _READS and about.subresource not in _STREAMS):
             return
         resource = f"{about.resource}.{about.group}" if about.group else about.resource

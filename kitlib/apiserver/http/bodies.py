@@ -1,7 +1,7 @@
-"""What a request carries, as plain data, and the server's words where it cannot be read.
+"""The body of a request as plain data, and the API server's messages for a body that cannot be decoded.
 
-A body is looked at for its version and kind first, then decoded: a malformed one is refused at the first look, with the
-kind that is expected and the body's beginning; a patch with the words of its own decoder.
+A body is first checked for its version and kind, then decoded. A malformed body fails the first check; the message has
+the expected kind and the beginning of the body. A malformed patch has the message of its own decoder.
 
 Source: apiserver handlers/rest.go (transformDecodeError, summarizeData), handlers/patch.go (applyJSPatch,
 strategicPatchObject, applyPatcher), apimachinery serializer/json (Decode, SimpleMetaFactory.Interpret),
@@ -24,19 +24,19 @@ from kitlib.apiserver.http.request import MAX_BODY, Request
 from kitlib.apiserver.http.status import StatusError
 
 _NO_TEXT = "\ufffd"
-"""What Go's decoder puts in the place of a byte or an escape that is no character. Source: unicode/utf8 RuneError."""
-_SUMMARY = 30  # bytes of a body that are told
+"""Go's replacement for a byte or an escape that is no character. Source: unicode/utf8 RuneError."""
+_SUMMARY = 30  # bytes of a body in an error message
 _LOOK = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _MAP = "map[string]interface {}"
 _OPERATION = ("op", "path", "from")
 
 
 class Body(NamedTuple):
-    """The object that a request sends.
+    """The object in a request's body.
 
     Attributes:
-        data: the object; of a field that stands twice the last value.
-        repeated: of a YAML text, a line in go-yaml's words for each key that stands twice.
+        data: the object; of a duplicate field the last value.
+        repeated: go-yaml's message for each duplicate key of a YAML body.
     """
 
     data: dict[str, Any]
@@ -44,16 +44,17 @@ class Body(NamedTuple):
 
 
 def object_body(request: Request, kind: str = "") -> dict[str, Any]:
-    """As `read_object`, without the keys that stand twice."""
+    """Return the object in a request's body without its duplicate keys, as `read_object`."""
     return read_object(request, kind).data
 
 
 def read_object(request: Request, kind: str = "", *, custom: bool = False) -> Body:
-    """The object that a request sends: JSON, YAML where the content type says so, or a known protobuf message.
+    """Decode the object in a request's body: JSON, YAML if the content type says so, or a known protobuf message.
 
     Args:
-        kind: that is expected; "" for options, whose errors are told without it.
-        custom: of a CustomResourceDefinition: such an object names its kind.
+        request: the request.
+        kind: the expected kind; "" for options, whose error messages do not name it.
+        custom: whether the kind is a custom one, whose objects must name their kind.
 
     Raises:
         StatusError: 413, 415 or 400.
@@ -80,7 +81,7 @@ def read_object(request: Request, kind: str = "", *, custom: bool = False) -> Bo
 
 
 def patch_document(request: Request) -> dict[str, Any] | list[Any]:
-    """A JSON patch (a list of operations), a merge patch or a strategic merge patch.
+    """Decode a JSON patch (a list of operations), a merge patch or a strategic merge patch.
 
     Raises:
         StatusError: 413 or 400.
@@ -88,7 +89,7 @@ def patch_document(request: Request) -> dict[str, Any] | list[Any]:
     _check_size(request)
     data, problem = _json(request.body)
     strategic, operations = "strategic" in request.content_type, "json-patch" in request.content_type
-    ignored = request.get("fieldValidation") == "Ignore"  # the library's decoder is the first to look
+    ignored = request.get("fieldValidation") == "Ignore"  # then jsonpatch.DecodePatch is the first decoder
     if not problem:
         problem = _operations(data, ignored) if operations else _wrong_kind(data, dict, _MAP)
     if not operations and not strategic and (problem if ignored else not problem and data is None):
@@ -101,7 +102,7 @@ def patch_document(request: Request) -> dict[str, Any] | list[Any]:
 
 
 def apply_document(request: Request) -> Body:
-    """The configuration that is applied from the server's side: YAML, of which JSON is a part.
+    """Decode the configuration of a server-side apply: YAML, of which JSON is a subset.
 
     Raises:
         StatusError: 413 or 400.
@@ -130,7 +131,7 @@ def _check_size(request: Request) -> None:
 
 
 def is_yaml(request: Request) -> bool:
-    """Return whether the content type of a body is YAML, of which JSON is a part."""
+    """Return whether the content type of a body is YAML, of which JSON is a subset."""
     return request.content_type in ("application/yaml", "application/apply-patch+yaml")
 
 
@@ -142,7 +143,7 @@ def _summary(body: bytes) -> str:
 
 
 def _first_look(data: Any) -> str:
-    """What is wrong with version and kind. Source: SimpleMetaFactory.Interpret, schema.ParseGroupVersion."""
+    """Return the problem of version and kind, or "". Source: SimpleMetaFactory.Interpret, schema.ParseGroupVersion."""
     if data is None:
         return ""
     wrong = _wrong_kind(data, dict, _LOOK)
@@ -157,7 +158,10 @@ def _first_look(data: Any) -> str:
 
 
 def _operations(data: Any, ignored: bool) -> str:
-    """What is wrong with a JSON patch. Source: handlers/patch.go jsonPatchOp; jsonpatch.DecodePatch where `ignored`."""
+    """Return the problem of a JSON patch, or "".
+
+    Source: handlers/patch.go jsonPatchOp; jsonpatch.DecodePatch if `ignored`.
+    """
     patch, one = "[]handlers.jsonPatchOp", "handlers.jsonPatchOp"
     if ignored:
         patch, one = "jsonpatch.Patch", "jsonpatch.Operation"
@@ -172,7 +176,10 @@ def _operations(data: Any, ignored: bool) -> str:
 
 
 def _wrong_kind(value: Any, wanted: type, place: str, *, field: bool = False) -> str:
-    """The decoder's words for a value of another kind; null is none. Source: encoding/json UnmarshalTypeError."""
+    """Return the decoder's message for a value of a wrong type, "" for null.
+
+    Source: encoding/json UnmarshalTypeError.
+    """
     if value is None or isinstance(value, wanted):
         return ""
     names = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
@@ -180,11 +187,11 @@ def _wrong_kind(value: Any, wanted: type, place: str, *, field: bool = False) ->
 
 
 class _OutOfRange(Exception):
-    """A number that no float64 holds."""
+    """A number that does not fit into a float64."""
 
 
 def _json(body: bytes) -> tuple[Any, str]:
-    """The data of a JSON text, or the words of the decoder."""
+    """Return the data of a JSON text, or None and the decoder's message."""
     if bracket_depth(body) > MAX_DEPTH:
         return None, f"more than {MAX_DEPTH} levels"
     try:
@@ -213,7 +220,7 @@ def _whole(text: str) -> int | float:
 
 
 def _as_text(value: Any) -> Any:
-    """Half a surrogate pair is no character."""
+    """Replace unpaired surrogates, which are no characters, in all strings."""
     if isinstance(value, str):
         return SURROGATE.sub(_NO_TEXT, value)
     if isinstance(value, list):
@@ -224,13 +231,13 @@ def _as_text(value: Any) -> Any:
 
 
 def _yaml(body: bytes) -> tuple[Any, tuple[str, ...], str]:
-    """The data of the first document of a YAML text, its keys that stand twice, and the words of the reader."""
+    """Return the data of a YAML text's first document, the messages of duplicate keys, and the reader's error or ""."""
     from kitlib.api.serialize import load_data
     from kitlib.api.yaml_reader import yaml_documents
 
     try:
         return load_data(body), (), ""
-    except ManifestError:  # it takes no key twice, the server does
+    except ManifestError:  # it rejects duplicate keys, the server does not
         pass
     repeated: list[str] = []
     try:
@@ -240,7 +247,7 @@ def _yaml(body: bytes) -> tuple[Any, tuple[str, ...], str]:
 
 
 def with_repeated_members(body: bytes) -> Any:
-    """The data of a JSON text, with `Members` for objects in which a key stands twice; None where none does."""
+    """Return the data of a JSON text with `Members` for objects with a duplicate key; None if there are none."""
     found = False
 
     def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -258,7 +265,10 @@ def with_repeated_members(body: bytes) -> Any:
 
 
 def _yaml_problem(body: bytes) -> str:
-    """go-yaml is libyaml in Go: the same problems, at lines that are told by its own rule."""
+    """Return go-yaml's error message for an invalid YAML text; "" if libyaml finds no error.
+
+    go-yaml is a translation of libyaml: the problems are the same, the line numbers follow a rule of its own.
+    """
     import yaml
 
     try:

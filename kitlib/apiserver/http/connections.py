@@ -1,4 +1,4 @@
-"""Connections to the served API: how many there may be, how long each may say nothing, what a stranger may send.
+"""Connections to the served API: their maximum number, the timeouts, and the limits of unauthenticated clients.
 
 Source: apiserver pkg/server/secure_serving.go (IdleTimeout 90 s, ReadHeaderTimeout 32 s); net/http.Server.
 """
@@ -12,16 +12,16 @@ from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream
 
 IDLE = 90.0
-"""Seconds for a connection's TLS handshake, for the headers of a request, and between two requests."""
+"""The timeout in seconds of a TLS handshake, of a request's headers, and between two requests."""
 BODY = 60.0
-"""Seconds for a request's body."""
+"""The timeout in seconds of a request's body."""
 STRANGERS_BODY = 64 * 1024
-"""Bytes of a body that are read before it is known who sends it, and where none is needed."""
+"""The maximum size in bytes of a body that is read before the client is authenticated or where none is expected."""
 MIN_CONNECTIONS, MAX_CONNECTIONS = 64, 4096
 
 
 def most_connections() -> int:
-    """Half of the files that the process may open: the rest is the cluster's, and the notebook's."""
+    """Return half of the process's limit of open files; the other half is for the cluster and the notebook."""
     try:
         import resource
     except ImportError:  # a system without such limits
@@ -31,12 +31,12 @@ def most_connections() -> int:
 
 
 class Server(HTTPServer):
-    """An HTTP server whose connections are bounded: a stranger gives way to who comes, a known client does not.
+    """An HTTP server with a limited number of connections; unauthenticated clients are disconnected first.
 
-    A stranger is who has not sent a valid token yet; the one who has waited longest is let go first.
+    If the limit is reached, a new connection replaces the oldest one that has not sent a valid token.
 
     Attributes:
-        most: connections at once.
+        most: the maximum number of open connections.
     """
 
     def initialize(self, *arguments: Any, **options: Any) -> None:
@@ -47,7 +47,7 @@ class Server(HTTPServer):
         self._known: WeakSet[IOStream] = WeakSet()
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
-        """Take a connection, or let it go where all others are known clients'."""
+        """Accept a connection, or close it if the limit is reached and all others are authenticated."""
         if len(self._strangers) + len(self._known) >= self.most:
             self._forget_the_closed()
         if len(self._strangers) + len(self._known) >= self.most:
@@ -61,7 +61,7 @@ class Server(HTTPServer):
         super().handle_stream(stream, address)
 
     def know(self, stream: IOStream) -> None:
-        """A valid token came over a connection."""
+        """Mark a connection as authenticated."""
         if stream in self._strangers:
             del self._strangers[stream]
             self._known.add(stream)

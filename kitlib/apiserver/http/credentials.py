@@ -1,4 +1,4 @@
-"""What a client needs to reach the API: a certificate made at start, a token, and the kubeconfig that holds both."""
+"""The credentials of a client: a certificate made at start, a token, and the kubeconfig that contains both."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ VALID_DAYS = 30
 
 
 class ServingCertificate(NamedTuple):
-    """A self-signed certificate and its key, as PEM."""
+    """A self-signed certificate and its key in PEM."""
 
     certificate: bytes
     key: bytes
 
 
 def new_certificate(host: str = "127.0.0.1") -> ServingCertificate:
-    """A certificate for one loopback address and `localhost`, signed by itself; elliptic curve P-256."""
+    """Return a self-signed certificate for one loopback address and `localhost`; elliptic curve P-256."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -53,7 +53,7 @@ def new_certificate(host: str = "127.0.0.1") -> ServingCertificate:
 
 
 def tls_context(made: ServingCertificate) -> ssl.SSLContext:
-    """A server's TLS context; the key touches the disk only in a file that is gone before this returns."""
+    """Return a server's TLS context; the key is on disk only in a temporary file that is deleted before the return."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     with tempfile.TemporaryDirectory(prefix="kitlib-tls-") as folder:
@@ -65,7 +65,7 @@ def tls_context(made: ServingCertificate) -> ssl.SSLContext:
 
 
 def kubeconfig(address: str, made: ServingCertificate, token: str, name: str = "kitlib") -> dict[str, Any]:
-    """The kubeconfig of one cluster with one user."""
+    """Return the kubeconfig of one cluster with one user."""
     authority = base64.b64encode(made.certificate).decode()
     return {
         "apiVersion": "v1",
@@ -78,7 +78,7 @@ def kubeconfig(address: str, made: ServingCertificate, token: str, name: str = "
 
 
 def add_user(config: dict[str, Any], name: str, token: str) -> None:
-    """Give another user a context of its own, `kitlib-NAME`."""
+    """Add a user with a context of its own, `kitlib-NAME`."""
     cluster = config["clusters"][0]["name"]
     config["users"].append({"name": f"{cluster}-{name}", "user": {"token": token}})
     context = {"cluster": cluster, "user": f"{cluster}-{name}"}
@@ -86,7 +86,7 @@ def add_user(config: dict[str, Any], name: str, token: str) -> None:
 
 
 def write_kubeconfig(path: Path, config: dict[str, Any]) -> None:
-    """Write a kubeconfig that only its owner can read; whole or not at all."""
+    """Write a kubeconfig atomically; only its owner can read it."""
     import yaml
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def write_kubeconfig(path: Path, config: dict[str, Any]) -> None:
 
 
 def merge_kubeconfig(path: Path, config: dict[str, Any]) -> None:
-    """Add a cluster, user and context to a user's kubeconfig; what else it holds stays, entries of our name go."""
+    """Add a cluster, user and context to a user's kubeconfig; entries of the same name are replaced, others kept."""
     remove_from_kubeconfig(path, str(config["current-context"]))
     standing = _read(path)
     for field in ("clusters", "users", "contexts"):
@@ -108,7 +108,7 @@ def merge_kubeconfig(path: Path, config: dict[str, Any]) -> None:
 
 
 def remove_from_kubeconfig(path: Path, name: str) -> None:
-    """Take our cluster, user and context out of a kubeconfig again."""
+    """Remove our cluster, user and context from a kubeconfig."""
     if not path.exists():
         return
     standing = _read(path)
@@ -120,7 +120,7 @@ def remove_from_kubeconfig(path: Path, name: str) -> None:
 
 
 def remove_dead_context(path: Path, name: str) -> bool:
-    """Take our context out of a kubeconfig where nobody answers at its address: its process was killed.
+    """Remove our context from a kubeconfig if no server answers at its address, as after its process was killed.
 
     Returns:
         Whether it was removed.

@@ -1,4 +1,4 @@
-"""What a deletion or an eviction may ask for. Source: metav1.DeleteOptions."""
+"""The options of a deletion or an eviction. Source: metav1.DeleteOptions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kitlib.apiserver.http.status import StatusError
 
 
 def check_preconditions(served: APIResource, live: dict[str, Any], options: dict[str, Any]) -> None:
-    """Whether the object is still the one that was meant.
+    """Check that the object has the UID and version of the preconditions.
 
     Raises:
         StatusError: 409.
@@ -28,7 +28,7 @@ def check_preconditions(served: APIResource, live: dict[str, Any], options: dict
 
 
 def grace_of(given: Any) -> int | None:
-    """The grace period of DeleteOptions; a negative one is a second. Source: rest.BeforeDelete."""
+    """Return the grace period of DeleteOptions in seconds; a negative one is one second. Source: rest.BeforeDelete."""
     if not isinstance(given, int) or isinstance(given, bool):
         return None
     return given if given >= 0 else 1

@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions, resources and verbs are served, in the plain and the aggregated form.
+"""Discovery: the served groups, versions, resources and verbs, in the plain and the aggregated form.
 
 Source: apiserver pkg/endpoints/discovery (APIVersionHandler, aggregated), KEP-3352.
 """
@@ -25,12 +25,12 @@ _REVIEWS = {
 
 
 def reviews(group: str) -> tuple[tuple[str, str, bool], ...]:
-    """The resources of a group that can only be created: plural, kind, namespaced."""
+    """Return a group's resources that can only be created: plural, kind, whether namespaced."""
     return _REVIEWS.get(group, ())
 
 
 def version_info(release: str) -> dict[str, str]:
-    """`/version`."""
+    """Return the response to `/version`."""
     major, minor = release.split(".")[:2]
     return {
         "major": major,
@@ -46,26 +46,26 @@ def version_info(release: str) -> dict[str, str]:
 
 
 def api_versions(address: str) -> dict[str, Any]:
-    """`/api` in the plain form."""
+    """Return the response to `/api` in the plain form."""
     servers = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": servers}
 
 
 def group_list(table: ResourceTable) -> dict[str, Any]:
-    """`/apis` in the plain form."""
+    """Return the response to `/apis` in the plain form."""
     groups = [api_group(table, name) for name in _groups(table) if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def api_group(table: ResourceTable, name: str) -> dict[str, Any]:
-    """`/apis/GROUP`."""
+    """Return the response to `/apis/GROUP`."""
     versions = [{"groupVersion": f"{name}/{v}", "version": v} for v in _groups(table)[name]]
     made: dict[str, Any] = {"name": name, "versions": versions, "preferredVersion": versions[0]}
     return {"kind": "APIGroup", "apiVersion": "v1", **made}
 
 
 def resource_list(table: ResourceTable, group: str, version: str) -> dict[str, Any] | None:
-    """`/api/v1` and `/apis/GROUP/VERSION`; None where that is not served."""
+    """Return the response to `/api/v1` or `/apis/GROUP/VERSION`; None if the version is not served."""
     if (group, version) not in table.group_versions():
         return None
     rows: list[dict[str, Any]] = []
@@ -81,7 +81,7 @@ def resource_list(table: ResourceTable, group: str, version: str) -> dict[str, A
 
 
 def aggregated(table: ResourceTable, core: bool) -> dict[str, Any]:
-    """`/api` or `/apis` in the aggregated form: everything in one document."""
+    """Return the response to `/api` or `/apis` in the aggregated form: all resources in one document."""
     items = []
     for group, versions in _groups(table).items():
         if bool(group) == core:

@@ -1,4 +1,4 @@
-"""From a request to an answer: discovery, objects, tables, watches, subresources, reviews; without a socket.
+"""Maps requests to responses without a socket: discovery, objects, tables, watches, subresources, reviews.
 
 Source: apiserver pkg/endpoints/installer.go; pkg/server/routes.
 """
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 class Response(NamedTuple):
-    """What is sent back at once."""
+    """A complete response."""
 
     code: int
     body: bytes
@@ -56,7 +56,7 @@ class Response(NamedTuple):
 
 
 class Accept(NamedTuple):
-    """The form in which a client wants objects: `Table`, `PartialObjectMetadata`, or "" for the objects themselves."""
+    """The form of objects that a client accepts: `Table`, `PartialObjectMetadata`, or "" for the objects themselves."""
 
     shape: str = ""
     version: str = "v1"
@@ -64,15 +64,15 @@ class Accept(NamedTuple):
 
 
 def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accept:
-    """Return the first form of an Accept header that is served here; JSON where it names none.
+    """Return the first form of an Accept header that is served here; JSON if it names none.
 
     Args:
         header: media types in the order of the client's preference.
-        custom: whether the objects are of a custom kind, which has no protobuf; nor has a Table.
-        shaped: whether the answer can be a Table or bare metadata; a review cannot.
+        custom: whether the objects are of a custom kind, which has no protobuf; a Table has none either.
+        shaped: whether the response can be a Table or bare metadata; a review cannot.
 
     Raises:
-        StatusError: 406 where the client takes only forms that are not served.
+        StatusError: 406 if the client accepts only forms that are not served.
 
     Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType.
     """
@@ -97,16 +97,16 @@ def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accep
 
 
 class Dispatcher:
-    """Answers requests about one cluster.
+    """Answers the requests to one cluster.
 
     Args:
-        cluster: whose objects are served.
-        address: host and port under which clients reach it, for discovery.
-        users: whose the tokens are; service accounts' are added to them.
+        cluster: the served cluster.
+        address: the host and port at which clients reach it, for discovery.
+        users: the users by token; those of service accounts are added.
 
     Attributes:
-        audit: what clients did.
-        instruments: what is counted, for `/metrics`.
+        audit: the audit log.
+        instruments: the counters for `/metrics`.
     """
 
     def __init__(self, cluster: Any, address: str = "127.0.0.1", users: Users | None = None) -> None:
@@ -119,7 +119,10 @@ class Dispatcher:
         self.subresources = Subresources(self.rest, self.users)
 
     def handle(self, request: Request) -> Response | WatchStream | LogRequest:
-        """The answer; a failure is one too. Nothing is raised: a defect becomes a 500 and stands in the log."""
+        """Return the response to a request; errors are responses too.
+
+        Nothing is raised: an unexpected exception becomes a 500 and is logged.
+        """
         began = time.perf_counter()
         answer = self._answer(request)
         if isinstance(answer, Response):  # streams are counted when they end
@@ -133,7 +136,7 @@ class Dispatcher:
         return answer
 
     def authorize_stream(self, user: User, path: str, method: str) -> None:
-        """Whether a user may open a stream into a container; it is noted.
+        """Check that a user may open a stream into a container, and add the request to the audit log.
 
         Raises:
             StatusError: 403.
@@ -198,7 +201,7 @@ class Dispatcher:
             return _negotiated(code, body, request)
         return self._resource(served, target, request)
 
-    # Paths that are no resources.
+    # Non-resource paths.
 
     def _plain(self, request: Request) -> Response | None:
         path, resources = request.path.rstrip("/") or "/", self.rest.resources
@@ -217,7 +220,7 @@ class Dispatcher:
             return _json(200, plain)
         if path == "/openapi/v2":
             if openapi_v2.PROTOBUF in request.headers.get("accept", ""):
-                # the type that was asked for cannot be a Content-Type: its "@" is not allowed there
+                # The requested type contains "@", which is not allowed in a Content-Type.
                 return Response(200, openapi_v2.without_definitions(), "application/octet-stream")
             return _json(200, openapi_v2.document(resources))
         if path == "/openapi/v3":
@@ -278,7 +281,7 @@ class Dispatcher:
         if method == "PUT":
             return self._written(200, served, self.rest.update(served, namespace, name, "", request), request)
         if method == "PATCH":
-            code = 200 if self.rest.exists(served, namespace, name) else 201  # applied from the server's side
+            code = 200 if self.rest.exists(served, namespace, name) else 201  # server-side apply creates it
             return self._written(code, served, self.rest.patch(served, namespace, name, "", request), request)
         if name:
             return _negotiated(200, self.rest.delete(served, namespace, name, request), request)
@@ -349,7 +352,7 @@ class Dispatcher:
 
 
 def _name(answer: object) -> str:
-    """The name that the server has chosen for a new object."""
+    """Return the generated name of a new object; "" for other responses."""
     if isinstance(answer, Response) and answer.code == 201:
         try:
             return str(msgspec.json.decode(answer.body)["metadata"]["name"])
@@ -371,7 +374,10 @@ def _partial(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failure(error: StatusError, request: Request) -> Response:
-    """Return a failure; a client that accepts only protobuf receives JSON. Source: responsewriters.ErrorNegotiated."""
+    """Return an error response; a client that accepts only protobuf receives JSON.
+
+    Source: responsewriters.ErrorNegotiated.
+    """
     try:
         return _negotiated(error.code, error.body(), request)
     except StatusError:
@@ -389,5 +395,5 @@ def _encoded(code: int, obj: dict[str, Any], *, protobuf: bool) -> Response:
 
 
 def _negotiated(code: int, obj: dict[str, Any], request: Request) -> Response:
-    """Return an object that has no other shape: a Status, a review, the answer of a subresource."""
+    """Return an object that is never a Table: a Status, a review, the response of a subresource."""
     return _encoded(code, obj, protobuf=accepted(request.headers.get("accept", "")).protobuf)

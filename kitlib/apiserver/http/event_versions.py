@@ -1,4 +1,4 @@
-"""Events over events.k8s.io, whose rules are stricter than those of the core group.
+"""The validation of Events in events.k8s.io, which is stricter than in the core group.
 
 Source: registry/core/event eventStrategy; registry/events/rest.
 """
@@ -13,11 +13,11 @@ from kitlib.apiserver.validation.events import validate_event, validate_event_up
 
 
 def check_event(event: Any, standing: Any) -> None:
-    """Refuse an event that events.k8s.io does not take.
+    """Raise Invalid for an Event that events.k8s.io does not accept.
 
     Args:
-        event: in its stored form.
-        standing: the event that it replaces; None for a new one.
+        event: the Event in its stored form.
+        standing: the Event that it replaces; None for a new one.
 
     Raises:
         Invalid: with the field errors.

@@ -1,4 +1,4 @@
-"""Strict decoding: unknown and duplicate fields are refused, warned of, or ignored, as the client asks.
+"""Strict decoding: unknown and duplicate fields are errors, warnings, or ignored, as the client requests.
 
 Source: apiserver handlers/create.go, patch.go (applyJSPatch, strategicPatchObject, applyPatcher), rest.go
 (fieldValidation, parseYAMLWarnings), apimachinery runtime.NewStrictDecodingError; KEP-2885.
@@ -37,13 +37,13 @@ class _Operation(KubeStruct):
 
 
 def decode(served: APIResource, data: dict[str, Any], request: Request, warnings: list[str]) -> Any:
-    """A typed object.
+    """Decode an object to its type.
 
     Args:
-        served: its resource.
-        data: the wire form.
-        request: its `fieldValidation` is Strict, Warn (the default) or Ignore.
-        warnings: where those of Warn are added.
+        served: the object's resource.
+        data: the object in the wire form.
+        request: the request; its `fieldValidation` is Strict, Warn (the default) or Ignore.
+        warnings: the list to which warnings are appended under Warn.
 
     Raises:
         StatusError: 400 for a value of the wrong type, and under Strict for an unknown field; 422 for another option.
@@ -51,7 +51,7 @@ def decode(served: APIResource, data: dict[str, Any], request: Request, warnings
     mode = _mode(request)
     unknown = _unknown_words(served, data) if mode == "Warn" else []
     try:
-        if served.group == EVENTS:  # its names and types first: it is stored in those of the core group
+        if served.group == EVENTS:  # check against its own type; it is stored as the core group's
             from_dict(data, EventV1, strict=mode == "Strict")
             data = stored_event(data)
         made = from_dict(data, strict=mode == "Strict")
@@ -62,10 +62,10 @@ def decode(served: APIResource, data: dict[str, Any], request: Request, warnings
 
 
 def prune_custom(served: APIResource, data: dict[str, Any], request: Request, warnings: list[str]) -> None:
-    """Drop the fields that the schema of a custom object does not have; a built-in kind is left as it is.
+    """Remove the fields that a custom object's schema does not have; objects of built-in kinds are unchanged.
 
     Raises:
-        StatusError: 400 under Strict, where there is one; 422 for another option.
+        StatusError: 400 under Strict for an unknown field; 422 for another option.
     """
     if served.schema is None:
         return
@@ -78,10 +78,10 @@ def prune_custom(served: APIResource, data: dict[str, Any], request: Request, wa
 
 
 def check_repeated(served: APIResource, body: Body, request: Request, warnings: list[str]) -> None:
-    """Refuse a body in which a field stands twice, or warn of it.
+    """Reject a body with a duplicate field, or append a warning.
 
     Raises:
-        StatusError: 400 under Strict, which names unknown fields too; 400 first for a value of the wrong type.
+        StatusError: 400 under Strict, which lists unknown fields too; 400 first for a value of the wrong type.
     """
     mode = _mode(request)
     if mode == "Ignore" or request.content_type == "application/vnd.kubernetes.protobuf":
@@ -106,13 +106,13 @@ def check_repeated(served: APIResource, body: Body, request: Request, warnings: 
 
 
 def patch_errors(served: APIResource, changed: dict[str, Any], request: Request, warnings: list[str]) -> list[str]:
-    """The strict errors of a JSON, merge or strategic patch; none where the patch itself has none.
+    """Return the strict errors of a JSON, merge or strategic patch; none if the patch itself has none.
 
     Args:
         served: the patched resource.
-        changed: the object after the patch, whose unknown fields are told with them.
-        request: the patch.
-        warnings: where those of Warn are added.
+        changed: the object after the patch, whose unknown fields are listed after the patch's errors.
+        request: the patch request.
+        warnings: the list to which warnings are appended under Warn.
     """
     mode = _mode(request)
     if mode == "Ignore":
@@ -129,7 +129,7 @@ def patch_errors(served: APIResource, changed: dict[str, Any], request: Request,
 
 
 def check_applied(body: Body, request: Request, warnings: list[str]) -> None:
-    """Refuse a configuration with a key that stands twice, or warn of it.
+    """Reject an applied configuration with a duplicate key, or append a warning.
 
     Raises:
         StatusError: 400 under Strict.
@@ -144,7 +144,7 @@ def check_applied(body: Body, request: Request, warnings: list[str]) -> None:
 
 
 def check_typed(served: APIResource, body: Body) -> None:
-    """Refuse a configuration that does not fit the schema of its kind, whatever `fieldValidation` says.
+    """Reject a configuration that does not match the schema of its kind, independent of `fieldValidation`.
 
     Source: apimachinery managedfields/internal/structuredmerge.go Apply, whose error has no code: 500 without a reason.
     """
@@ -175,7 +175,7 @@ def _unknown_words(served: APIResource, data: dict[str, Any]) -> list[str]:
 
 
 def refused(served: APIResource, errors: list[str]) -> StatusError:
-    """The refusal of a body; its cause has the decoder's words alone, which the refusal of a patch repeats."""
+    """Return the error for a body; its cause has only the decoder's message, which a patch's error repeats."""
     problem = f"strict decoding error: {', '.join(errors)}"
     made = StatusError(400, cannot_be_handled(served.group_version, served.kind, problem))
     cause = ManifestError(problem)

@@ -1,4 +1,4 @@
-"""Whether the server is well: healthz, livez and readyz, each check by itself or all with `?verbose`.
+"""The health endpoints healthz, livez and readyz: single checks, or all of them with `?verbose`.
 
 Source: apiserver pkg/server/healthz/healthz.go (handleRootHealth), pkg/server/healthz.go.
 """
@@ -9,14 +9,14 @@ from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.status import StatusError
 
 _CHECKS = {"healthz": ("ping", "etcd"), "livez": ("ping", "etcd"), "readyz": ("ping", "etcd", "shutdown")}
-"""Endpoint -> its checks; `etcd` is the store, which is in this process: what answers has it."""
+"""Endpoint -> its checks; `etcd` is the store, which is in this process and thus always available."""
 
 
 def health(request: Request) -> str | None:
-    """The text of the answer; None for another path.
+    """Return the response text; None for another path.
 
     Raises:
-        StatusError: 404 for a check that there is not.
+        StatusError: 404 for an unknown check.
     """
     endpoint, _, check = request.path.strip("/").partition("/")
     if endpoint not in _CHECKS:

@@ -1,4 +1,4 @@
-"""Who acts for whom: `kubectl --as bob` has a request answered as bob's, where the one who asks may impersonate bob.
+"""Impersonation: `kubectl --as bob` sends a request as bob, if the client's user may impersonate bob.
 
 Source: apiserver pkg/endpoints/filters/impersonation.go (WithImpersonation, buildImpersonationRequests).
 """
@@ -21,15 +21,15 @@ _ACCOUNT = "system:serviceaccount:"
 
 
 def acting_user(user: User, headers: Iterable[tuple[str, str]], authorizer: RBACAuthorizer) -> User:
-    """The user as whom a request is answered: the one that its headers name, else the one who asks.
+    """Return the impersonated user of a request, or the client's user if the headers name none.
 
     Args:
-        user: who asks.
-        headers: of the request; a name may stand there more than once.
-        authorizer: who may impersonate whom.
+        user: the authenticated user.
+        headers: the request's headers; a name may occur more than once.
+        authorizer: decides whether the user may impersonate the other one.
 
     Raises:
-        StatusError: 400 for groups without a user, 403 where one of the impersonations is not allowed.
+        StatusError: 400 for groups without a user, 403 if one of the impersonations is not allowed.
     """
     asked = [(name.lower(), value) for name, value in headers if name.lower().startswith("impersonate-")]
     name = next((value for header, value in asked if header == _USER and value), "")
@@ -63,7 +63,7 @@ def _of_user(name: str) -> Attributes:
 
 
 def _account(name: str) -> tuple[str, str] | None:
-    """Namespace and name of a service account. Source: serviceaccount.SplitUsername."""
+    """Return namespace and name of a service account; None for other users. Source: serviceaccount.SplitUsername."""
     namespace, between, account = name.removeprefix(_ACCOUNT).partition(":")
     if not name.startswith(_ACCOUNT) or not between or not namespace or not account or ":" in account:
         return None

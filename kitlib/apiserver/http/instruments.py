@@ -1,7 +1,7 @@
-"""What the API server counts of its own work, served under `/metrics` with what the scheduler counts.
+"""The metrics of the API server, served under `/metrics` together with those of the scheduler.
 
-Requests are answered one at a time, so that at most one of a kind is in flight. Paths without a resource are counted
-where the server has them; resources that it does not have are not counted.
+Requests are answered one at a time, so that at most one of a kind is in flight. Known paths without a resource are
+counted; requests for unknown resources are not.
 
 Source: apiserver endpoints/metrics/metrics.go (MonitorRequest, RecordLongRunning, CleanScope, CleanVerb, cleanDryRun),
 storage/etcd3/metrics (objectCounts, resourceObjects).
@@ -26,7 +26,7 @@ _PATHS = ("/", "/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2",
 _SECONDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
 _CONNECT = ("attach", "exec", "portforward")
 _IN_FLIGHT = 1.0
-"""Seconds of which the highest number of requests in flight is told."""
+"""The length in seconds of the window whose maximum number of requests in flight is reported."""
 
 
 class Instruments:
@@ -60,12 +60,14 @@ class Instruments:
         self._in_flight = {"readOnly": float("-inf"), "mutating": float("-inf")}
 
     def observe(self, request: Request, resources: ResourceTable, code: int, seconds: float, size: int) -> None:
-        """Count a request that has been answered.
+        """Count an answered request.
 
         Args:
-            code: HTTP status.
-            seconds: that it took.
-            size: bytes of the answer.
+            request: the request.
+            resources: the served resources.
+            code: the HTTP status code.
+            seconds: the duration of the request in seconds.
+            size: the size of the response in bytes.
         """
         labels = _labels(request, resources)
         if labels is None:
@@ -80,7 +82,7 @@ class Instruments:
 
     @contextmanager
     def long_running(self, request: Request, resources: ResourceTable) -> Iterator[None]:
-        """A watch, a log that is followed, a stream: counted while it is open, and as a request when it ends."""
+        """Count a watch, a followed log or a stream: as running while it is open, and as a request when it ends."""
         labels = _labels(request, resources)
         began = time.monotonic()
         if labels is not None:
@@ -94,7 +96,7 @@ class Instruments:
                 self.observe(request, resources, code, time.monotonic() - began, 0)
 
     def exposition(self, rest: Rest) -> str:
-        """Everything as text: the server's own counters, the stored objects, the scheduler's counters."""
+        """Return all metrics in Prometheus' text format: the server's, the stored objects', the scheduler's."""
         current = Family(
             "apiserver_current_inflight_requests",
             "[STABLE] Requests answered at the same time in the last second at most, by kind.",
@@ -109,7 +111,7 @@ class Instruments:
 
 
 def _labels(request: Request, resources: ResourceTable) -> Labels | None:
-    """Group, resource, scope, subresource, verb and version; None for what is not counted."""
+    """Return group, resource, scope, subresource, verb and version; None for a request that is not counted."""
     about = attributes(request)
     if about.path:
         path = about.path.rstrip("/") or "/"
@@ -135,7 +137,7 @@ def _dry_run(request: Request) -> str:
 
 
 def _stored(rest: Rest) -> list[Family]:
-    """How many objects of each resource there are; by the old name too, which is served until 1.37."""
+    """Return the number of objects of each resource, also under the old name, which is served until 1.37."""
     text = "Stored objects, by resource."
     old = Family(
         "apiserver_storage_objects",
@@ -154,9 +156,9 @@ def _stored(rest: Rest) -> list[Family]:
 
 
 def _scheduler(cluster: Any) -> list[Family | Histogram]:
-    """What the cluster's own scheduler has counted; nothing where it has none, or has it elsewhere."""
+    """Return the metrics of the cluster's own scheduler; none if it has no scheduler in this process."""
     try:
         scheduler = getattr(cluster, "scheduler", None)
-    except KitError:  # it cannot be loaded here
+    except KitError:  # the scheduler cannot be loaded in this environment
         return []
     return [] if scheduler is None else scheduler.loop.metrics.families()

@@ -1,11 +1,11 @@
-"""Lists: which version a client asks for, and pages that all show the state of the first one.
+"""Lists: the resource version that a client requests, and pages that all show the state of the first one.
 
 | resourceVersion | resourceVersionMatch | state |
 |---|---|---|
 | none, "0" | none, NotOlderThan | the newest |
-| N | none or NotOlderThan, without `limit` | the newest, 504 where N is in the future |
-| N | Exact, or none with `limit` | that of N; 410 where it is no longer remembered |
-| - | - | with `continue`: that of the first page; 410 with a token that goes on at the newest one |
+| N | none or NotOlderThan, without `limit` | the newest, 504 if N is in the future |
+| N | Exact, or none with `limit` | that of N; 410 if it is compacted |
+| - | - | with `continue`: that of the first page; 410 with a token that continues with the newest state |
 
 Source: apimachinery internalversion/validation ValidateListOptions; apiserver storage ValidateListOptions, continue.go,
 etcd3/errors.go, errors.go NewTooLargeResourceVersionError.
@@ -31,16 +31,16 @@ CONTINUE_EXPIRED = (
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
 _NEWEST = -1
-"""The version in a token that goes on with the newest state."""
+"""The version in a token that continues with the newest state."""
 
 
 class Start(NamedTuple):
-    """Where a list begins.
+    """The start of a list.
 
     Attributes:
-        version: of the state that is shown; None = the newest.
-        key: the first key that may be shown; "" = all.
-        paging: whether the client goes on with a token.
+        version: the resource version of the state; None = the newest.
+        key: the first key of the page; "" = the first of all.
+        paging: whether the client continues with a token.
     """
 
     version: int | None
@@ -49,10 +49,10 @@ class Start(NamedTuple):
 
 
 def start_of(request: Request, newest: int) -> Start:
-    """Return where the list of a request begins.
+    """Return the start of the list that a request asks for.
 
     Raises:
-        StatusError: 422 for options that do not go together, 400 for a token that is none, 504 for a future version.
+        StatusError: 422 for conflicting options, 400 for an invalid token, 504 for a future version.
     """
     _check(request)
     token, asked = request.get("continue"), request.resource_version
@@ -68,7 +68,11 @@ def start_of(request: Request, newest: int) -> Start:
 
 
 def check_version(asked: int, newest: int) -> None:
-    """Refuse a version of the future. Raises: StatusError, 504."""
+    """Check that a version is not in the future.
+
+    Raises:
+        StatusError: 504.
+    """
     if asked > newest:
         causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
         details = {"causes": causes, "retryAfterSeconds": 1}
@@ -77,19 +81,19 @@ def check_version(asked: int, newest: int) -> None:
 
 
 def key_of(obj: Mapping[str, Any], *, in_namespace: bool) -> str:
-    """Return the key of an object, by which lists are in order: `namespace/name`, or `name` within one namespace."""
+    """Return the key that lists are sorted by: `namespace/name`, or `name` within one namespace."""
     namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
     return f"{namespace}/{name}" if namespace and not in_namespace else name
 
 
 def token_after(key: str, version: int) -> str:
-    """Return the token of the page that begins after a key."""
+    """Return the token of the page after a key."""
     text = json.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": f"{key}\0"}, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def gone(start: Start) -> StatusError:
-    """Return the refusal of a state that is no longer remembered."""
+    """Return the error for a state that is compacted."""
     if not start.paging:
         return StatusError(410, EXPIRED, "Expired")
     error = StatusError(410, CONTINUE_EXPIRED, "Expired")
@@ -119,7 +123,7 @@ def _check(request: Request) -> None:
 
 
 def _decoded(text: str) -> tuple[str, int]:
-    """The key at which a token begins, and its version."""
+    """Return the first key of a token's page, and its version."""
     problem = "continue key is not valid"
     try:
         made = json.loads(base64.urlsafe_b64decode((text + "=" * (-len(text) % 4)).encode()))

@@ -1,4 +1,4 @@
-"""`kubectl logs`: which container is asked for, and how much of its output.
+"""`kubectl logs`: the container and the options of the log.
 
 Source: pkg/registry/core/pod LogLocation, validateLogOptions; kubelet validateContainerLogStatus.
 """
@@ -18,12 +18,14 @@ from kitlib.apiserver.http.status import StatusError
 
 @dataclass(frozen=True)
 class LogRequest:
-    """A log that is to be read.
+    """A request for a container's log.
 
     Attributes:
-        node: where the container runs; None = there is nothing to read.
-        namespace, pod, container: which.
-        options: how much.
+        node: the container's node; None = the log is empty.
+        namespace: the pod's namespace.
+        pod: the pod's name.
+        container: the container's name.
+        options: the part of the log to read.
     """
 
     node: StreamNode | None
@@ -33,10 +35,10 @@ class LogRequest:
     options: LogOptions
 
     def open(self, heard: Heard) -> Stream | None:
-        """Begin to read.
+        """Open the log; None if it is empty.
 
         Raises:
-            KitError: what the node refuses.
+            KitError: the node's error.
         """
         if self.node is None:
             return None
@@ -44,10 +46,10 @@ class LogRequest:
 
 
 def log_request(rest: Rest, served: APIResource, target: Target, request: Request) -> LogRequest:
-    """What a request asks for.
+    """Return the log that a request asks for.
 
     Raises:
-        StatusError: where the container is not there or has not started, or an option makes no sense.
+        StatusError: the container does not exist or has not started, or an option is invalid.
     """
     pod = rest.get(served, target.namespace, target.name)
     container = _container(pod, request.get("container"), target.name)

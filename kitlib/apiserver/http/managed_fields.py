@@ -1,7 +1,7 @@
-"""Which manager owns which field of an object, and server-side apply.
+"""Field ownership (`managedFields`) and server-side apply.
 
-A field set is a set of paths; a path is a tuple of steps as they stand in `fieldsV1`: `f:spec`, `k:{"name":"web"}` for
-the item of a list with keys, `v:"x"` for a member of a set. Lists without keys are atomic: one field.
+A field set is a set of paths; a path is a tuple of steps as in `fieldsV1`: `f:spec`, `k:{"name":"web"}` for an item of
+a list with keys, `v:"x"` for a member of a set. Lists without keys are atomic: one field.
 
 Source: sigs.k8s.io/structured-merge-diff (fieldpath, merge.Updater), KEP-555.
 """
@@ -37,11 +37,11 @@ _METADATA = ("f:metadata",)
 
 
 def fields_of(obj: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> FieldSet:
-    """Every field that an object sets, without those that the server owns.
+    """Return the fields that an object sets, without those that the server owns.
 
     Args:
-        obj: any object.
-        schema: of a custom resource.
+        obj: the object in the wire form.
+        schema: the schema of a custom resource; None = a built-in kind.
     """
     found = _walk(schema or merge_type(obj), obj, ())
     return {path for path in found if path[:2] not in _NOT_OWNED and path[:1] not in _NOT_OWNED}
@@ -76,7 +76,7 @@ def _walk_field(shape: Shape, field: str, value: Any, path: Path) -> Iterator[Pa
 
 
 def encode(fields: FieldSet) -> dict[str, Any]:
-    """A field set as `fieldsV1`."""
+    """Encode a field set as `fieldsV1`."""
     made: dict[str, Any] = {}
     for path in sorted(fields):
         place = made
@@ -86,7 +86,7 @@ def encode(fields: FieldSet) -> dict[str, Any]:
 
 
 def decode(data: Mapping[str, Any], path: Path = ()) -> FieldSet:
-    """A field set from `fieldsV1`."""
+    """Decode a field set from `fieldsV1`."""
     found: FieldSet = set()
     for step, below in data.items():
         if step == "." or not isinstance(below, Mapping) or not below:
@@ -97,21 +97,21 @@ def decode(data: Mapping[str, Any], path: Path = ()) -> FieldSet:
 
 
 def _named(item: Any, names: tuple[str, ...]) -> Any:
-    """What an item of a list has in these fields; None for no mapping."""
+    """Return a list item's values of these fields; None if the item is not a mapping."""
     if not isinstance(item, Mapping):
         return None
     return tuple(comparable(item.get(name, KEY_DEFAULTS.get(name))) for name in names)
 
 
 class Places:
-    """Finds what stands at paths of an object that does not change meanwhile, however long its lists are."""
+    """Looks up values by path in an object that does not change meanwhile; long lists are indexed."""
 
     def __init__(self, obj: Any) -> None:
         self._obj = obj
         self._items: dict[tuple[int, tuple[str, ...]], dict[Any, Any]] = {}
 
     def at(self, path: Path) -> Any:
-        """What stands at a path; `...` (Ellipsis) where nothing does."""
+        """Return the value at a path; `...` (Ellipsis) if there is none."""
         obj = self._obj
         for step in path:
             kind, _, rest = step.partition(":")
@@ -133,7 +133,7 @@ class Places:
         return obj
 
     def _index(self, items: list[Any], names: tuple[str, ...]) -> dict[Any, Any]:
-        """The first item for each value of these fields; without fields, for each value of an item."""
+        """Return the first item for each value of these fields; without fields, for each value of an item."""
         found = self._items.get((id(items), names))
         if found is None:
             found = self._items[id(items), names] = {}
@@ -143,7 +143,7 @@ class Places:
 
 
 def readable(path: Path) -> str:
-    """A path as messages print it: `.spec.template.spec.containers[name="c"].image`."""
+    """Return a path as messages print it: `.spec.template.spec.containers[name="c"].image`."""
     text = ""
     for step in path:
         kind, _, rest = step.partition(":")
@@ -157,7 +157,7 @@ def readable(path: Path) -> str:
 
 
 def remove(obj: Any, paths: Iterable[Path]) -> Any:
-    """The object without what stands at some paths."""
+    """Return the object without the values at some paths."""
     tree: dict[str, Any] = {}
     for path in paths:
         place = tree
@@ -168,7 +168,7 @@ def remove(obj: Any, paths: Iterable[Path]) -> Any:
 
 
 _HERE = ""
-"""Step of the tree: a path ends here."""
+"""The key in the tree that marks the end of a path."""
 
 
 def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
@@ -226,11 +226,11 @@ def _is_named(schema: Mapping[str, Any] | None, path: Path) -> bool:
 
 
 class Managers:
-    """The managers of one object.
+    """The field managers of one object.
 
     Args:
-        entries: its `metadata.managedFields`.
-        schema: of a custom resource: which of its lists and mappings have owners for each item.
+        entries: the object's `metadata.managedFields`.
+        schema: the schema of a custom resource: which of its lists and mappings have owners for each item.
     """
 
     def __init__(self, entries: list[dict[str, Any]] | None, schema: Mapping[str, Any] | None = None) -> None:
@@ -263,13 +263,17 @@ class Managers:
     def update(
         self, old: Mapping[str, Any], new: Mapping[str, Any], manager: str, version: str, subresource: str, now: str
     ) -> None:
-        """A write without apply: the manager owns what it changed; nobody owns what is gone."""
+        """Record a write without apply: the manager owns the changed fields, removed fields lose their owners."""
         before, after = fields_of(old, self._schema), fields_of(new, self._schema)
         was, now_at = Places(old), Places(new)
         changed = {path for path in after if path not in before or was.at(path) != now_at.at(path)}
         for entry in self.entries:
             entry["fields"] = {
-                path for path in entry["fields"] - changed if path in after or now_at.at(path) is not ...
+                # A path can have a value without being in the new field set, for example a mapping that was empty
+                # before.
+                path
+                for path in entry["fields"] - changed
+                if path in after or now_at.at(path) is not ...
             }
         if changed:
             entry = self._entry(manager, "Update", version, subresource, now)
@@ -287,7 +291,7 @@ class Managers:
         subresource: str,
         now: str,
     ) -> dict[str, Any]:
-        """Server-side apply: the merged object.
+        """Apply a configuration (server-side apply) and return the merged object.
 
         Raises:
             StatusError: 409 with a cause per field that another manager owns with another value, unless forced.
@@ -300,18 +304,22 @@ class Managers:
             if entry is mine:
                 continue
             for path in sorted(entry["fields"] & wanted):
+                # "." is the existence of a list item, which managers share without a conflict.
                 if path[-1] != "." and stands.at(path) != sets.at(path):
                     conflicts.append((entry, path))
         if conflicts and not force:
             raise _conflict(conflicts)
         for entry, path in conflicts:
+            # Under force the conflicting fields change their owner.
             entry["fields"].discard(path)
         merged = merge(live, config, self._schema)
+        # A field that the manager no longer applies is removed unless another manager owns it or a field below it.
         others: FieldSet = wanted.union(*(e["fields"] for e in self.entries if e is not mine))
         kept = {other[:length] for other in others for length in range(1, len(other) + 1)}
         gone = {path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in kept}
         merged = remove(merged, gone)
         parents = {path[:length] for path in gone for length in range(1, len(path))} - kept - {_METADATA}
+        # Deepest first: the removal of a child can leave its parent empty.
         for path in sorted(parents, key=len, reverse=True):
             if Places(merged).at(path) in ({}, []) and _is_named(self._schema, path):
                 merged = remove(merged, [path])
@@ -320,7 +328,7 @@ class Managers:
 
 
 def _conflict(conflicts: list[tuple[dict[str, Any], Path]]) -> StatusError:
-    """Source: apimachinery managedfields.NewConflictError."""
+    """Return the error that lists the conflicts. Source: apimachinery managedfields.NewConflictError."""
     causes: list[dict[str, str]] = []
     listed: dict[str, list[str]] = {}
     for entry, path in conflicts:

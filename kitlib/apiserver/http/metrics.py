@@ -1,4 +1,4 @@
-"""metrics.k8s.io: what nodes and pods use now, from the cluster's nodes. Source: k8s.io/metrics v1beta1."""
+"""metrics.k8s.io: the current usage of nodes and pods, read from the nodes. Source: k8s.io/metrics v1beta1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WINDOW = "15s"
 def usage_list(
     cluster: Any, plural: str, namespace: str = "", matches: Callable[[Mapping[str, Any]], bool] = lambda obj: True
 ) -> dict[str, Any]:
-    """NodeMetricsList or PodMetricsList."""
+    """Return a NodeMetricsList or PodMetricsList."""
     rows = _nodes(cluster) if plural == "nodes" else _pods(cluster, namespace)
     kind = "NodeMetricsList" if plural == "nodes" else "PodMetricsList"
     items = [row for row in rows if matches(row)]
@@ -23,7 +23,7 @@ def usage_list(
 
 
 def usage_of(cluster: Any, plural: str, namespace: str, name: str) -> dict[str, Any]:
-    """NodeMetrics or PodMetrics of one object.
+    """Return the NodeMetrics or PodMetrics of one object.
 
     Raises:
         StatusError: 404.

@@ -1,6 +1,6 @@
-"""What a node's kubelet serves, through `nodes/NAME/proxy`: metrics/resource, stats/summary, pods, healthz.
+"""The kubelet's endpoints behind `nodes/NAME/proxy`: metrics/resource, stats/summary, pods, healthz.
 
-Every figure is read from the node's cgroup files when it is asked for; what the node does not show is left out.
+Every value is read from the node's cgroup files on request; values that the node does not have are omitted.
 
 Source: kubelet pkg/kubelet/metrics/collectors/resource_metrics.go, apis/stats/v1alpha1 (Summary),
 server/server.go (getPods, healthz); cadvisor working set = usage less inactive page cache.
@@ -28,11 +28,12 @@ _CONTAINER = ("container", *_POD)
 
 
 class Figures(NamedTuple):
-    """What one cgroup has used.
+    """The usage of one cgroup.
 
     Attributes:
-        cpu: seconds since it was made.
-        usage, working_set: bytes of memory.
+        cpu: the CPU time in seconds since the cgroup's creation.
+        usage: the memory in bytes.
+        working_set: the memory without inactive page cache, in bytes.
     """
 
     cpu: float
@@ -41,13 +42,13 @@ class Figures(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A pod's cgroup, or a container's.
+    """The usage of a pod or a container.
 
     Attributes:
-        pod: whose it is.
-        container: its name; "" = the pod as a whole.
-        started: when; None where that is not known.
-        figures: of the cgroup.
+        pod: the pod.
+        container: the container's name; "" = the pod as a whole.
+        started: the start time; None if unknown.
+        figures: the usage of the cgroup.
     """
 
     pod: Pod
@@ -57,7 +58,7 @@ class Measured(NamedTuple):
 
 
 def answer(cluster: Any, name: str, path: str) -> tuple[bytes, str]:
-    """Body and content type of what the kubelet of a node answers.
+    """Return body and content type of the response of a node's kubelet.
 
     Raises:
         StatusError: 404 for a path that is not served, 501 for a node without a kernel.
@@ -83,7 +84,7 @@ def answer(cluster: Any, name: str, path: str) -> tuple[bytes, str]:
 
 
 def _figures(node: Any, version: Version, path: str) -> Figures | None:
-    """Of a cgroup; None for one that has gone."""
+    """Return the usage of a cgroup; None if the cgroup is removed."""
     read = partial(node.read, path)
     try:
         memory = memory_use(read, version)
@@ -93,14 +94,14 @@ def _figures(node: Any, version: Version, path: str) -> Figures | None:
 
 
 def _measured(node: Any, tree: CgroupTree, pods: list[Pod]) -> Iterator[Measured]:
-    """The pods of a node and their running containers, each pod before its containers."""
+    """Yield the pods of a node and their running containers, each pod before its containers."""
     known = {pod.key: pod for pod in pods}
     for cgroup in tree.values():
         pod = known.get(cgroup.pod)
         if pod is None or cgroup.kind not in ("pod", "container"):
             continue
         started = _started(pod, cgroup.container) if cgroup.container else pod.status.start_time
-        if cgroup.container and started is None:  # it does not run
+        if cgroup.container and started is None:  # the container does not run
             continue
         figures = _figures(node, tree.version, cgroup.path)
         if figures is not None:

@@ -29,7 +29,7 @@ _PREFIX = "io.k8s.api."
 
 
 def index(table: ResourceTable) -> dict[str, Any]:
-    """`/openapi/v3`: the document of each group and version, by a path that names its hash."""
+    """Return the response to `/openapi/v3`: the path of each group and version's document, which contains its hash."""
     return table.document("v3", partial(_index, table))
 
 
@@ -44,7 +44,7 @@ def _index(table: ResourceTable) -> dict[str, Any]:
 
 
 def document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
-    """The OpenAPI v3 document of one group and version."""
+    """Return the OpenAPI v3 document of one group and version."""
     return table.document((group, version), partial(_document, table, group, version))
 
 
@@ -136,14 +136,14 @@ def _field(type_: type[KubeStruct], name: str, hint: Any, schemas: dict[str, Any
             more["x-kubernetes-list-map-keys"] = list(rule.keys)
     elif rule.is_atomic and made.get("type") == "object":
         more["x-kubernetes-map-type"] = "atomic"
-    if "$ref" in made:  # what stands beside a reference is ignored
+    if "$ref" in made:  # the siblings of a reference are ignored
         return {"allOf": [made], "default": {}, **more}
     return made | more
 
 
 @cache
 def field_descriptions() -> dict[str, str]:
-    """Type and field -> what `kubectl explain` says of it."""
+    """Return type and field -> description, which `kubectl explain` prints."""
     lines = files("kitlib.apiserver.http").joinpath("descriptions.txt").read_text(encoding="utf-8").splitlines()
     pairs = (line.partition(": ") for line in lines if line and not line.startswith("#"))
     return {name: text for name, _, text in pairs}
@@ -181,7 +181,7 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 
 
 def _patch_body(one: APIResource) -> dict[str, Any]:
-    """The patches that a resource takes: kubectl merges by this document where the strategic one is among them.
+    """Return the patch types of a resource; kubectl reads the schema here if the strategic one is among them.
 
     Source: kubectl apply gvkSupportsPatchOpenAPIV3.
     """

@@ -1,6 +1,6 @@
-"""OpenAPI v2, for older clients: the definitions of all groups in one document, as JSON.
+"""OpenAPI v2 for older clients: the definitions of all groups in one JSON document.
 
-kubectl before 1.27 asks for it in a protobuf form; it gets a document without definitions, with which it leaves the
+kubectl before 1.27 requests it in protobuf; it receives a document without definitions, so that it leaves the
 validation to the server.
 
 Source: apiserver pkg/endpoints/openapi; k8s.io/kube-openapi pkg/handler; gnostic openapiv2 Document;
@@ -22,7 +22,7 @@ _KIND = "x-kubernetes-group-version-kind"
 
 
 def document(table: ResourceTable) -> dict[str, Any]:
-    """The whole document."""
+    """Return the document."""
     return table.document("v2", partial(_document, table))
 
 
@@ -39,7 +39,7 @@ def _document(table: ResourceTable) -> dict[str, Any]:
 
 
 def _plain(schema: Any) -> Any:
-    """A schema of v3 in the words of v2: a reference stands alone, what v2 does not know is left out."""
+    """Convert a v3 schema to v2: references have no siblings but the description, unknown keywords are removed."""
     if isinstance(schema, list):
         return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
@@ -55,9 +55,9 @@ def _plain(schema: Any) -> Any:
 
 
 def _custom(schema: dict[str, Any]) -> dict[str, Any]:
-    """The definition of a custom kind: one that keeps unknown fields at its root is an object without any.
+    """Return the definition of a custom kind; one that preserves unknown fields at its root has no fields.
 
-    Source: builder.buildKubeNative: kubectl complains about every other field where one is named.
+    Source: builder.buildKubeNative: kubectl would report every field that is not listed if one is.
     """
     if schema.get(_KEEP):
         return {"type": "object", _KIND: schema[_KIND]}
@@ -68,7 +68,7 @@ def _custom(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _structural(schema: Any) -> Any:
-    """A structural schema in the words of v2, by what kubectl can read. Source: ToStructuralOpenAPIV2."""
+    """Convert a structural schema to the subset of v2 that kubectl supports. Source: ToStructuralOpenAPIV2."""
     if not isinstance(schema, dict):
         return schema
     made = {name: value for name, value in schema.items() if name not in (*_NOT_IN_V2, "allOf")}
@@ -94,7 +94,7 @@ def _structural(schema: Any) -> Any:
 
 
 def without_definitions() -> bytes:
-    """The protobuf form: fields 1 `swagger` and 2 `info` (1 `title`, 2 `version`)."""
+    """Return the document in protobuf: fields 1 `swagger` and 2 `info` (1 `title`, 2 `version`)."""
     info = _text(1, "Kubernetes") + _text(2, "kitlib")
     return _text(1, "2.0") + bytes([2 << 3 | 2, len(info)]) + info
 

@@ -23,14 +23,14 @@ PATCH_TYPES = (
     "application/apply-patch+yaml",
 )
 MAX_OPERATIONS = 10_000
-"""Operations of a JSON patch. Source: apiserver handlers/patch.go maxJSONPatchOperations."""
+"""The maximum number of operations of a JSON patch. Source: apiserver handlers/patch.go maxJSONPatchOperations."""
 
 
 def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
-    """The object after the request's patch.
+    """Return the object after the request's patch.
 
     Raises:
-        StatusError: 400 for a patch that cannot be read; 422 for one that cannot be carried out.
+        StatusError: 400 for a patch that cannot be decoded; 422 for one that cannot be applied.
     """
     patch = patch_document(request)
     if isinstance(patch, list):
@@ -56,9 +56,9 @@ _LISTS = {
 
 
 def _check_directives(patch: Any, *, in_list: bool = False) -> None:
-    """The directives of a strategic patch, with everything below them.
+    """Check the directives of a strategic patch and of everything below it.
 
-    An unknown one is a defect to the server, which answers with 500; it is the client's here.
+    For an unknown directive kube-apiserver responds with 500; here it is the client's error, 400.
 
     Source: strategicpatch handleDirectiveInMergeMap, mergeSliceWithSpecialElements; mergepatch/errors.go.
 
@@ -84,7 +84,7 @@ def _check_directives(patch: Any, *, in_list: bool = False) -> None:
 
 
 def undecodable(changed: dict[str, Any], request: Request, error: ManifestError) -> StatusError:
-    """What is said where the object after a patch does not fit its kind: with the object, or with a strategic patch.
+    """Return the error for a patched object that does not match its kind; it shows the object, or a strategic patch.
 
     Source: handlers/patch.go (applyPatchToCurrentObject, applyPatchToObject), apierrors.NewInvalid.
     """
@@ -104,7 +104,10 @@ _KINDS = {str: "string", bool: "bool", int: "int64", float: "float64", list: "sl
 
 
 def _unconverted(changed: dict[str, Any], error: ManifestError) -> str:
-    """The converter's words for a value of a wrong type, in place of the decoder's. Source: runtime/converter.go."""
+    """Return the converter's message for a value of a wrong type instead of the decoder's.
+
+    Source: runtime/converter.go.
+    """
     wanted = _WANTED.fullmatch(error.cause)
     if wanted is None:
         return error.cause
@@ -129,7 +132,7 @@ def _unconverted(changed: dict[str, Any], error: ManifestError) -> str:
 
 
 def _own_fields(patch: Any) -> Any:
-    """A patch as merging leaves it: without directives, and without the lists that an order was given for."""
+    """Return a patch as the merge leaves it: without directives and the lists that have a `$setElementOrder`."""
     if not isinstance(patch, dict):
         return patch
     ordered = {key.partition("/")[2] for key in patch if key.startswith("$setElementOrder/")}

@@ -1,8 +1,8 @@
-"""port-forward: a pod's port over SPDY, which kubectl tunnels through a WebSocket; before 1.31 it did without one.
+"""port-forward: a pod's port over SPDY, which kubectl tunnels through a WebSocket since 1.31.
 
 For each connection the client opens two SPDY streams with the same request id: one for errors, one for data in both
-directions. A failure is written to the error stream and ends that connection only. What waits in either direction is
-bounded, and a peer that stops reading, or never completes what it began, loses its connection.
+directions. A failure is written to the error stream and ends that connection only. The buffers of both directions are
+bounded; a peer that stops reading, or opens only one of the two streams, loses its connection.
 
 Source: kubelet pkg/kubelet/cri/streaming/portforward httpstream.go (monitorStreamPair), constants.go; KEP-4006.
 """
@@ -22,13 +22,13 @@ from kitlib.apiserver.http.streams import PodStream
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/portforward$"
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 MAX_CONNECTIONS = 256
-"""Of one port-forward."""
+"""The maximum number of connections of one port-forward."""
 MAX_FORWARDED = 512
-"""Connections of all port-forwards together: each may hold a window of data in both directions."""
+"""The maximum number of connections of all port-forwards; each may buffer a window of data in both directions."""
 PAIR = 30.0
-"""Seconds for both streams of a connection to be opened. Source: DefaultStreamCreationTimeout."""
+"""The timeout in seconds for opening both streams of a connection. Source: DefaultStreamCreationTimeout."""
 STALLED = 60.0
-"""Seconds for which a pod may take nothing of what is sent to it."""
+"""The time in seconds after which a connection ends whose pod does not read."""
 
 
 @dataclass
@@ -36,12 +36,13 @@ class _Connection:
     """One connection to a port.
 
     Attributes:
-        request: its id.
-        port: of the pod.
-        errors, data: numbers of its SPDY streams; 0 = not opened yet.
-        stream: to the pod.
-        sent: bytes that the pod has not taken yet.
-        room: set when it has taken some.
+        request: the client's request id.
+        port: the pod's port.
+        errors: the number of the error stream; 0 = not opened yet.
+        data: the number of the data stream; 0 = not opened yet.
+        stream: the stream to the pod.
+        sent: the number of bytes that the pod has not read yet.
+        room: set when the pod has read some bytes.
     """
 
     request: str
@@ -54,20 +55,20 @@ class _Connection:
 
 
 class PortForwardHandler(PodStream):
-    """One `kubectl port-forward`."""
+    """The handler of one `kubectl port-forward`."""
 
     spdy_protocol = "portforward.k8s.io"
 
     @property
     def max_message_size(self) -> int:
-        """Bytes: the largest frame and a little."""
+        """The maximum size of a message in bytes: the largest frame and its framing."""
         return spdy.MAX_FRAME + 4096
 
     def select_subprotocol(self, subprotocols: list[str]) -> str | None:
         return PROTOCOL if PROTOCOL in subprotocols else None
 
     def find(self) -> None:
-        """The pod, and whether the client speaks what is spoken here."""
+        """Find the pod and check that the client offers the supported protocol."""
         target, pod, self._node = self.pod()
         if self._node.no_ports:
             raise StatusError(501, f"port-forward: {self._node.no_ports}", "NotImplemented")
@@ -127,7 +128,7 @@ class PortForwardHandler(PodStream):
             self.later(self._connect(one))
 
     def _expect_pair(self, one: _Connection) -> None:
-        """A connection of which only one stream was opened has had its time."""
+        """Reset a connection if only one of its streams has been opened in time."""
         if self._connections.get(one.request) is one and not (one.errors and one.data):
             self.send(self._framer.reset(one.errors or one.data, 3))
             self.later(self._forget(one))
@@ -167,7 +168,7 @@ class PortForwardHandler(PodStream):
             await self.elsewhere(one.stream.end_input)
 
     async def _has_room(self, one: _Connection) -> bool:
-        """Wait until the pod is connected and has taken enough; False where it does not for long, or all is over."""
+        """Wait until the pod is connected and its buffer has room; return False after the timeout or at the end."""
         with suppress(TimeoutError):
             while self._connections.get(one.request) is one:
                 if one.stream is not None and one.sent < WINDOW:

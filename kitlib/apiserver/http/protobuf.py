@@ -1,4 +1,4 @@
-"""Objects in protobuf, both ways: the requests and answers of client-go for built-in kinds.
+"""Protobuf encoding and decoding of objects: the requests and responses of client-go for built-in kinds.
 
 The envelope is four magic bytes and a `runtime.Unknown`; the messages are those of `protobuf_schema`. Numbers are
 varints, everything else is preceded by its length. A field that is not in the table is skipped, as by Go's decoder.
@@ -23,7 +23,7 @@ from kitlib.apiserver.http.status import StatusError
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 MAX_DEPTH = 200
-"""Levels of messages in messages that are read. Schemas of definitions are the deepest ones."""
+"""The maximum nesting depth of a decoded message. Schemas in CustomResourceDefinitions are the deepest ones."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _PROPS = "apiextensions.v1.JSONSchemaProps"
@@ -31,15 +31,15 @@ Object = dict[str, Any]
 
 
 def is_known(api_version: str, kind: str) -> bool:
-    """Return whether objects of a kind can be sent in protobuf: those of built-in kinds."""
+    """Return whether a kind has a protobuf message; only built-in kinds have one."""
     return bool(message_of(api_version, kind))
 
 
 def decode_object(body: bytes) -> Object:
-    """Return an object in the form that JSON has.
+    """Decode an object to its JSON form.
 
     Raises:
-        StatusError: 400 for a body that cannot be read, 415 for a kind that has no message.
+        StatusError: 400 for a body that cannot be decoded, 415 for a kind that has no message.
     """
     if not body.startswith(MAGIC):
         raise StatusError(400, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
@@ -54,14 +54,14 @@ def decode_object(body: bytes) -> Object:
 
 
 def encode_object(obj: Mapping[str, Any]) -> bytes:
-    """Return an object or a list of a built-in kind with its envelope."""
+    """Encode an object or a list of a built-in kind with its envelope."""
     version, kind = str(obj["apiVersion"]), str(obj["kind"])
     head = _chunk(1, version.encode()) + _chunk(2, kind.encode())
     return MAGIC + _chunk(1, head) + _chunk(2, _encode(message_of(version, kind), obj)) + b"\x1a\x00\x22\x00"
 
 
 def encode_event(change: str, obj: Mapping[str, Any]) -> bytes:
-    """Return one frame of a watch: its length in four bytes, then a WatchEvent without an envelope."""
+    """Encode one frame of a watch: its length in four bytes, then a WatchEvent without an envelope."""
     event = _chunk(1, change.encode()) + _chunk(2, _chunk(1, encode_object(obj)))
     return struct.pack(">I", len(event)) + event
 
@@ -149,7 +149,7 @@ def _decode(message: str, data: bytes, depth: int) -> Object:
             made.setdefault(name, {})[_text(entry.get(1, b""))] = _value(kind, entry.get(2, zero), depth)
         else:
             plain = _value(kind, value, depth)
-            # Go writes the zero of every field that is no pointer; in JSON such a field is left out
+            # Go encodes the zero value of every field that is not a pointer; JSON omits such a field.
             if plain is not None and (field.pointer or plain not in ("", 0, False, [])):
                 made[name] = plain
     return made
@@ -176,7 +176,10 @@ def _number(value: float) -> float | int:
 
 
 def _read_time(raw: bytes, depth: int, *, micro: bool = False) -> str | None:
-    """Source: metav1.Time.Unmarshal, which drops the fraction of a second; MicroTime keeps microseconds."""
+    """Decode a time; metav1.Time drops the fraction of a second, MicroTime keeps microseconds.
+
+    Source: metav1.Time.Unmarshal, MicroTime.Unmarshal.
+    """
     if not raw:
         return None
     parts = dict(_scan(raw))
@@ -196,7 +199,7 @@ def _read_int_or_string(raw: bytes, depth: int) -> int | str:
 
 
 def _read_json(raw: bytes, depth: int) -> Any:
-    """Return JSON inside a message; an embedded object may be in protobuf itself. Source: runtime.RawExtension."""
+    """Decode embedded JSON; an embedded object may be protobuf itself. Source: runtime.RawExtension."""
     text = _bytes(dict(_scan(raw)).get(1, b""))
     if text.startswith(MAGIC):
         return decode_object(text)
@@ -209,7 +212,7 @@ def _read_json(raw: bytes, depth: int) -> Any:
 
 
 def _read_or(raw: bytes, depth: int) -> Any:
-    """Return the value of JSONSchemaPropsOrArray and OrStringArray: a schema or a list."""
+    """Decode JSONSchemaPropsOrArray and its relatives: a schema or a list of schemas."""
     parts = _scan(raw)
     listed = [_decode(_PROPS, _bytes(value), depth) for number, value in parts if number == 2]
     single = [value for number, value in parts if number == 1]
@@ -262,7 +265,7 @@ def _chunk(number: int, data: bytes) -> bytes:
 
 @cache
 def _by_name(message: str) -> tuple[dict[str, FieldDescriptor], tuple[tuple[FieldDescriptor, frozenset[str]], ...]]:
-    """Return the fields by their names in JSON, and the inlined messages with the names that belong to them."""
+    """Return the fields by JSON name, and the inlined messages with the names of their fields."""
     plain = {one.name: one for one in fields_of(message) if one.shape != "^"}
     inlined = tuple((one, _names(one.kind)) for one in fields_of(message) if one.shape == "^")
     return plain, inlined
@@ -298,7 +301,7 @@ def _encode(message: str, obj: Mapping[str, Any]) -> bytes:
 
 @cache
 def _writer(kind: str) -> Callable[[int, Any], bytes]:
-    """Return the function that writes a value of a type: field number and value to bytes."""
+    """Return the function that encodes a value of a type: (field number, value) -> bytes."""
     if kind == "s":
         return lambda number, value: _chunk(number, str(value).encode())
     if kind in ("i", "t"):
@@ -332,7 +335,7 @@ def _json(value: Any) -> bytes:
 
 
 def _or(value: Any) -> bytes:
-    """Return a schema, a list of schemas, a list of names, or a truth value."""
+    """Encode a schema, a list of schemas, a list of names, or a bool."""
     if isinstance(value, bool):
         return b"\x08" + _varint(value)
     if isinstance(value, Mapping):

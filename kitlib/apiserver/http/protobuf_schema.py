@@ -1,10 +1,10 @@
-"""The messages of the API's wire format: their fields, with number and type.
+"""The messages of the API's protobuf format: their fields with number and type.
 
 The table is data (`protobuf_fields.txt`), the same for every kind: a section for each package, a line for each message,
-and in it `name=NUMBER TYPE` for each field by its name in JSON. Types are `s` text, `b` bytes, `i` whole number, `d`
-floating-point number, `t` truth value, one of `SPECIAL`, or a message, of another package with that package's name.
+and in it `name=NUMBER TYPE` for each field by its JSON name. Types are `s` string, `b` bytes, `i` integer, `d`
+double, `t` bool, one of `SPECIAL`, or a message; that of another package has the package's name.
 A type is followed by `*` for a list, `{}` for a map, `^` for a message that JSON inlines into its parent, and
-`?` for a field that Go holds as a pointer: only there a zero is a value, elsewhere it means that the field is not set.
+`?` for a field that is a pointer in Go: only there zero is a value, elsewhere it means that the field is not set.
 
 Source: field numbers and JSON names of k8s.io/api, k8s.io/apimachinery, k8s.io/apiextensions-apiserver,
 k8s.io/kube-aggregator and k8s.io/metrics at 1.36 (generated.proto and the struct tags of types.go).
@@ -25,7 +25,7 @@ SPECIAL = frozenset(
         *("Quantity", "RawExtension", "Strings", "Time"),
     }
 )
-"""Types with a special form in JSON, and messages around a list."""
+"""Types with a special form in JSON, and messages that wrap a list."""
 _FIELD = re.compile(r"([^\s=]*)=(\d+) ([\w.]+)(\*|\{\}|\^)?(\?)?")
 _META = "meta.v1"
 _MORE_GROUPS = (
@@ -41,7 +41,7 @@ class FieldDescriptor(NamedTuple):
     Attributes:
         name: the field's name in JSON; "" = its fields are inlined into the parent.
         number: the field number on the wire.
-        kind: a type, see above; a message with its package.
+        kind: the type as described above; a message with its package.
         shape: `*` list, `{}` map, `^` inlined, "" one value.
         pointer: whether a zero is a value.
     """
@@ -55,7 +55,7 @@ class FieldDescriptor(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _lines() -> dict[str, str]:
-    """Return message, with its package -> its fields as text; read at the first request in protobuf."""
+    """Return message with package -> its fields as text; read at the first request in protobuf."""
     found: dict[str, str] = {}
     package = ""
     text = package_data.files("kitlib.apiserver.http").joinpath("protobuf_fields.txt").read_text()
@@ -70,7 +70,6 @@ def _lines() -> dict[str, str]:
 
 @cache
 def fields_of(message: str) -> tuple[FieldDescriptor, ...]:
-    """Return the fields of a message."""
     package = message.rpartition(".")[0]
     found = []
     for part in filter(None, _lines()[message].split("; ")):
@@ -85,7 +84,7 @@ def fields_of(message: str) -> tuple[FieldDescriptor, ...]:
 
 
 def message_of(api_version: str, kind: str) -> str:
-    """Return the message of a kind; "" where the kind has none, as custom ones.
+    """Return the message of a kind; "" if the kind has none, as custom kinds.
 
     Options and Status belong to every group. Source: metav1.AddToGroupVersion.
     """

@@ -1,4 +1,4 @@
-"""What a request asks for, in the authorizer's terms; the role that every server has; what a refused client is told.
+"""The RBAC attributes of a request, the default roles, and the message of a forbidden request.
 
 Source: apiserver endpoints/request RequestInfoFactory; bootstrappolicy; handlers/responsewriters.
 """
@@ -32,7 +32,10 @@ VIEW = {
         }
     ],
 }
-"""Reads everything but Secrets and roles. Source: bootstrappolicy system:aggregate-to-view; nodes are added."""
+"""The default role for reading everything but Secrets and roles.
+
+Source: bootstrappolicy system:aggregate-to-view; nodes are added.
+"""
 VIEW_BINDING = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRoleBinding",
@@ -43,7 +46,7 @@ VIEW_BINDING = {
 
 
 def attributes(request: Request) -> Attributes:
-    """What a request is about. Source: RequestInfoFactory.NewRequestInfo."""
+    """Return the attributes of a request. Source: RequestInfoFactory.NewRequestInfo."""
     target = parse_path(request.path)
     if target is None or not _is_resource(request.path):
         return Attributes(request.method.lower(), path=request.path)
@@ -58,7 +61,7 @@ def attributes(request: Request) -> Attributes:
 
 
 def of_target(verb: str, target: Target) -> Attributes:
-    """The attributes of a path."""
+    """Return the attributes of a verb on a path."""
     namespace = target.name if target.plural == "namespaces" and not target.group else target.namespace
     return Attributes(verb, target.group, target.plural, target.subresource, namespace, target.name)
 
@@ -69,7 +72,10 @@ def _is_resource(path: str) -> bool:
 
 
 def forbidden(user: User, about: Attributes) -> str:
-    """What a client is told. Source: apiserver responsewriters.ForbiddenStatusError, forbiddenMessage."""
+    """Return the message of a forbidden request.
+
+    Source: apiserver responsewriters.ForbiddenStatusError, forbiddenMessage.
+    """
     if about.path:
         return f'forbidden: User "{user.name}" cannot {about.verb} path "{about.path}"'
     resource = f"{about.resource}/{about.subresource}" if about.subresource else about.resource

@@ -1,4 +1,4 @@
-"""A request to the API, taken apart: verb, resource, namespace, name, subresource, options.
+"""An API request and its parts: verb, resource, namespace, name, subresource, options.
 
 Source: apiserver pkg/endpoints/request (RequestInfoFactory.NewRequestInfo).
 """
@@ -13,12 +13,12 @@ from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, User
 
 MAX_BODY = 3 * 1024 * 1024
-"""Bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
-_SHOWN, _DIGITS = 40, 20  # characters of a number that are told, and that one has at most
+"""The maximum size of a body in bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
+_SHOWN, _DIGITS = 40, 20  # characters of a number in an error message, and the maximum of a valid one
 
 
 def _parsed(text: str, function: str, syntax: str, least: int, beyond: int) -> int:
-    """A whole number, at least `least` and less than `beyond`, refused in the words of Go's strconv."""
+    """Parse an integer from `least` up to, but not including, `beyond`; raise ValueError with Go's strconv message."""
     if not re.fullmatch(syntax, text):
         raise ValueError(f'strconv.{function}: parsing "{text[:_SHOWN]}": invalid syntax')
     if len(text) > _DIGITS or not least <= int(text) < beyond:
@@ -31,11 +31,11 @@ class Request(NamedTuple):
 
     Attributes:
         method: `GET`, `POST`, `PUT`, `PATCH`, `DELETE`.
-        path: without the query, `/api/v1/namespaces/default/pods`.
+        path: the path without the query, e.g. `/api/v1/namespaces/default/pods`.
         query: parameter -> its values.
-        headers: names in lower case.
-        body: bytes as received.
-        user: who asks.
+        headers: name in lower case -> value.
+        body: the bytes as received.
+        user: the user on whose behalf the request is made.
     """
 
     method: str
@@ -53,10 +53,10 @@ class Request(NamedTuple):
         return self.get(name).lower() in ("true", "1")
 
     def number(self, name: str, default: int | None = None) -> int | None:
-        """A whole number of the query.
+        """Return an integer of the query.
 
         Raises:
-            StatusError: 400 where it is none.
+            StatusError: 400 if it is not an integer.
         """
         text = self.get(name)
         if not text:
@@ -68,12 +68,12 @@ class Request(NamedTuple):
 
     @property
     def resource_version(self) -> int:
-        """The version from which a client asks; 0 = any.
+        """The resource version that the client requests; 0 = any.
 
         Source: apiserver storage.APIObjectVersioner.ParseResourceVersion.
 
         Raises:
-            StatusError: 400 where it is none.
+            StatusError: 400 if it is not a version.
         """
         text = self.get("resourceVersion")
         try:
@@ -91,7 +91,7 @@ class Request(NamedTuple):
 
     @property
     def manager(self) -> str:
-        """The field manager: as the query says, else the name of the client program."""
+        """The field manager: that of the query, else the name of the client program."""
         return self.get("fieldManager") or self.headers.get("user-agent", "").split("/")[0][:128] or "unknown"
 
     @property
@@ -100,7 +100,7 @@ class Request(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a path names."""
+    """The parts of a resource path."""
 
     group: str
     version: str
@@ -120,7 +120,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
 def parse_path(path: str) -> Target | None:
-    """The target of a resource path; None where the path is none."""
+    """Parse a resource path; None if the path is not one."""
     own = re.match(r"^/api/v1/namespaces(?:/([^/]+)(?:/(status|finalize))?)?/?$", path)
     if own:
         return Target("", "v1", "", "namespaces", own.group(1) or "", own.group(2) or "")
@@ -133,10 +133,10 @@ def parse_path(path: str) -> Target | None:
 
 
 def mapping(body: Any, field: str = "") -> dict[str, Any]:
-    """A body, or a field of it, as a mapping; absent counts as empty.
+    """Return a body, or a field of it, as a mapping; an absent one is empty.
 
     Raises:
-        StatusError: 400 where something else stands there.
+        StatusError: 400 if the value is not a mapping.
     """
     value = body
     if field:

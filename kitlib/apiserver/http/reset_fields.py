@@ -1,9 +1,9 @@
-"""Fields that a write does not change whatever it sends: the status by an update, everything else by `/status`.
+"""Fields that a write ignores: the status in an update of the object, everything else in an update of `/status`.
 
 They are restored before the field managers are computed, so that a writer does not become the manager of a field
 that it did not write.
 
-A new Node keeps the status that was sent, but its sender does not become the manager of it, as in Kubernetes.
+A new Node keeps the status in the request, but its client does not become the status' manager, as in Kubernetes.
 
 Source: ResetFieldsStrategy (GetResetFields) of the strategies, apiserver handlers/fieldmanager NewDefaultFieldManager.
 """
@@ -20,12 +20,12 @@ _NAMES = ("apiVersion", "kind", "metadata")
 
 
 def without_reset_fields(served: APIResource, body: Object, live: Mapping[str, Any], subresource: str) -> Object:
-    """Return a sent object with the fields that the request may not change as they are stored.
+    """Return the object of a request; fields that the request may not change have their stored values.
 
     Args:
         served: the resource of the request.
-        body: the object as it was sent.
-        live: the stored object; empty where the object is new.
+        body: the object in the request.
+        live: the stored object; empty if the object is new.
         subresource: `status`; "" for the object itself.
     """
     if served.subresource("status") is None:
@@ -50,6 +50,6 @@ def own_fields(served: APIResource, config: Object, subresource: str) -> Object:
 
 
 def _with(obj: Mapping[str, Any], name: str, source: Mapping[str, Any]) -> Object:
-    """Return the object with a field as the source has it."""
+    """Return the object with the source's value of a field."""
     made = {key: value for key, value in obj.items() if key != name}
     return {**made, name: source[name]} if name in source else made

@@ -1,6 +1,6 @@
 """The resources that the API serves: names, verbs and table columns, those of CustomResourceDefinitions included.
 
-Source: discovery documents and Tables of kube-apiserver 1.36 (`resources.json` holds the facts).
+Source: discovery documents and Tables of kube-apiserver 1.36 (`resources.json` holds the data).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TableColumnDefinition(NamedTuple):
 
 
 class Subresource(NamedTuple):
-    """A subresource of a resource, with the kind that its body has."""
+    """A subresource of a resource, with the kind of its body."""
 
     name: str
     kind: str
@@ -66,12 +66,12 @@ class APIResource(NamedTuple):
 
     @property
     def qualified(self) -> str:
-        """As messages name it: `pods`, `deployments.apps`."""
+        """The resource's name in messages: `pods`, `deployments.apps`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def storage(self) -> str:
-        """The resource whose objects it shows: events of both groups are kept once."""
+        """The resource whose objects are stored: Events of both groups are stored once."""
         return self.plural if self.group == "events.k8s.io" else self.qualified
 
     def subresource(self, name: str) -> Subresource | None:
@@ -135,7 +135,7 @@ _WITH_STATUS = frozenset(
 
 @cache
 def built_in() -> tuple[APIResource, ...]:
-    """The resources of kube-apiserver 1.36 that have objects, in the order of its discovery document."""
+    """Return the resources of kube-apiserver 1.36 that have objects, in the order of its discovery document."""
     text = package_data.files("kitlib.apiserver.http").joinpath("resources.json").read_text()
     found = []
     for row in json.loads(text):
@@ -184,7 +184,7 @@ _DEFINITION_COLUMNS = (
 
 
 def _of_release(release: Release | None) -> Iterator[APIResource]:
-    """The built-in resources, with the columns of a release."""
+    """Yield the built-in resources with the columns of a release."""
     more = release is not None and release.enabled("KitDefinitionsShowVersions")
     for one in built_in():
         if more and one.kind == "CustomResourceDefinition":
@@ -194,7 +194,7 @@ def _of_release(release: Release | None) -> Iterator[APIResource]:
 
 
 def _gated(release: Release | None) -> Iterator[APIResource]:
-    """Return the resources that a release serves because of a feature gate."""
+    """Yield the resources that a release serves because of a feature gate."""
     for version in gated_versions("DeviceTaintRule", release) if release is not None else ():
         yield APIResource(
             "resource.k8s.io",
@@ -212,7 +212,7 @@ def _gated(release: Release | None) -> Iterator[APIResource]:
 
 
 def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
-    """The resources that a CustomResourceDefinition adds, one for each version that it serves.
+    """Yield the resources of a CustomResourceDefinition, one for each served version.
 
     Source: apiextensions-apiserver customresource_handler.go (getOrCreateServingInfoFor), tableconvertor.New.
     """
@@ -257,7 +257,7 @@ def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
 
 
 class ResourceTable:
-    """Every resource that is served now: the built-in ones and those of the stored CustomResourceDefinitions.
+    """The served resources: the built-in ones and those of the stored CustomResourceDefinitions.
 
     Args:
         definitions: CustomResourceDefinitions in the wire form.
@@ -273,7 +273,7 @@ class ResourceTable:
         return self._by_path.get((group, version, plural))
 
     def document(self, key: Hashable, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the OpenAPI document of that key, made once: a change of definitions makes a new table."""
+        """Return the cached OpenAPI document of a key; a change of the definitions makes a new table."""
         if key not in self._documents:
             self._documents[key] = make()
         return self._documents[key]
@@ -282,7 +282,7 @@ class ResourceTable:
         return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)
 
     def group_versions(self) -> list[tuple[str, str]]:
-        """Return the served groups and versions: groups as they first appear, the core group first; versions by rank.
+        """Return the served groups and versions: groups in order of appearance, the core group first; versions by rank.
 
         Source: apimachinery version.CompareKubeAwareVersionStrings (customresource_discovery_controller.go).
         """
@@ -297,7 +297,7 @@ _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:
-    """Return what a version is sorted by: stable before beta before alpha, higher numbers first, then other names."""
+    """Return a version's sort key: stable before beta before alpha, higher numbers first, then other names."""
     found = _VERSION.fullmatch(version)
     if found is None:
         return 3, 0, 0, version

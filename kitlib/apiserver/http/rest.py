@@ -1,6 +1,6 @@
 """Objects by verb: get, list, create, update, patch, delete, on the cluster's API server and store.
 
-The functions take and return plain data in the wire form; HTTP, tables and watches are put around them elsewhere.
+The functions take and return plain data in the wire form; HTTP, tables and watches are implemented elsewhere.
 
 Source: apiserver pkg/endpoints/handlers, pkg/registry/generic/registry.Store.
 """
@@ -56,7 +56,7 @@ class Rest:
     """The objects of a cluster.
 
     Attributes:
-        warnings: what the request that is answered now is warned of.
+        warnings: the warnings of the current request.
 
     Args:
         cluster: a `Cluster`; its `api`, `settle`, `evict` and `now` are used.
@@ -80,10 +80,10 @@ class Rest:
 
     @property
     def resources(self) -> ResourceTable:
-        """The resources served now."""
+        """The resources that are served now."""
         if self._table is None or self._table[0] != self._definitions:
             stored = self.cluster.api.store.list(CustomResourceDefinition, copy=False)
-            # names that were accepted once are served. Source: customresource_discovery_controller.go
+            # Established stays true after the names are accepted. Source: customresource_discovery_controller.go
             found = [one for one in stored if is_condition_true(one.status.conditions, "Established")]
             self._table = self._definitions, ResourceTable(map(to_dict, found), self.cluster.release)
         return self._table[1]
@@ -95,7 +95,7 @@ class Rest:
     # Reading.
 
     def get(self, served: APIResource, namespace: str, name: str) -> Object:
-        """One object.
+        """Return one object.
 
         Raises:
             StatusError: 404.
@@ -108,14 +108,14 @@ class Rest:
         return self.wire(served, found)
 
     def exists(self, served: APIResource, namespace: str, name: str) -> bool:
-        """Whether an object is there."""
+        """Return whether an object exists."""
         return self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False) is not None
 
     def objects_at(self, served: APIResource, namespace: str, start: lists.Start) -> list[Object]:
-        """The objects at a version, or the newest; they must not be changed.
+        """Return the objects at a version, or the newest; they must not be changed.
 
         Raises:
-            StatusError: 410 where the changes since that version are no longer remembered.
+            StatusError: 410 if the changes since that version are compacted.
         """
         kind, store, place = self.kind_of(served), self.cluster.api.store, namespace or None
         if start.version is None or start.version == self.version:
@@ -128,12 +128,12 @@ class Rest:
         return [self.shared_wire(served, obj) if id(obj) in newest else self.wire(served, obj) for obj in found]
 
     def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
-        """The objects that the selectors match, in the order of their keys, and the list's metadata.
+        """Return the objects that the selectors match, in the order of their keys, and the list's metadata.
 
         Pages: `limit` objects a page, `continue` is the token of the next one; all show the state of the first page.
 
         Raises:
-            StatusError: as `lists.start_of`; 410 where the state that is asked for is no longer remembered.
+            StatusError: as `lists.start_of`; 410 if the requested state is compacted.
         """
         matches, start = self.selector(served, request), lists.start_of(request, self.version)
         found, version = self.objects_at(served, namespace, start), start.version or self.version
@@ -149,7 +149,7 @@ class Rest:
         return [keys[key] for key in chosen], meta
 
     def selector(self, served: APIResource, request: Request) -> Callable[[Mapping[str, Any]], bool]:
-        """The test that label and field selector of a request make together."""
+        """Return the conjunction of a request's label and field selectors."""
         tests = []
         if request.get("labelSelector"):
             tests.append(label_selector(request.get("labelSelector")))
@@ -159,10 +159,10 @@ class Rest:
         return lambda obj: all(test(obj) for test in tests)
 
     def wire(self, served: APIResource, obj: Any) -> Object:
-        """Return a stored object as this group and version shows it.
+        """Return a stored object in the served group and version.
 
         Raises:
-            StatusError: 500 where the versions differ and a webhook would have to convert it.
+            StatusError: 500 if the versions differ and a webhook would have to convert it.
         """
         if served.has_conversion_webhook and obj.api_version != served.group_version:
             kind = f"{served.group_version}, Kind={served.kind}"
@@ -180,7 +180,7 @@ class Rest:
         return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
 
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
-        """As `wire`, made once for each version of an object: for lists and watches, which must not change it."""
+        """Return `wire`'s result from a cache, for lists and watches, which must not change it."""
         meta = obj.metadata
         key = (served.storage, meta.namespace, meta.name)
         known = self._wires.get(key)
@@ -194,22 +194,22 @@ class Rest:
     # Writing.
 
     def create(self, served: APIResource, namespace: str, request: Request) -> Object:
-        """A new object (POST)."""
+        """Create an object (POST)."""
         body = self._checked(served, namespace, "", self._body(served, request))
         self._complete(served, body, request)
         body.setdefault("metadata", {}).pop("managedFields", None)
-        managed = without_reset_fields(served, body, {}, "")  # a Node's status is stored all the same
+        managed = without_reset_fields(served, body, {}, "")  # a new Node's status is stored nevertheless
         self._manage(served, {}, managed, request, "")
         return self._write(served, request, lambda: self._created(served, body, request), body)
 
     def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
-        """An object replaced (PUT)."""
+        """Replace an object (PUT)."""
         body = self._checked(served, namespace, name, self._body(served, request))
         self._complete(served, body, request)
         return self._replace(served, self.get(served, namespace, name), body, subresource, request)
 
     def patch(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
-        """An object changed (PATCH): JSON patch, merge patch, strategic merge patch, or server-side apply."""
+        """Change an object (PATCH): JSON patch, merge patch, strategic merge patch, or server-side apply."""
         if request.content_type not in PATCH_TYPES:
             accepted = ", ".join(PATCH_TYPES)
             message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
@@ -263,7 +263,7 @@ class Rest:
         return self._store(served, merged, subresource, request)
 
     def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
-        """An object deleted, or marked where it has a grace period or finalizers."""
+        """Delete an object, or mark it as terminating if it has a grace period or finalizers."""
         options = mapping(object_body(request)) if request.body else {}
         live = self.get(served, namespace, name)
         check_preconditions(served, live, options)
@@ -288,17 +288,17 @@ class Rest:
         self.cluster.settle()
 
     def delete_collection(self, served: APIResource, namespace: str, request: Request) -> Object:
-        """Every object that the selectors match, deleted; the list of them."""
+        """Delete every object that the selectors match and return their list."""
         items, meta = self.list(served, namespace, request)
         for one in items:
             plain = Request("DELETE", request.path, {}, request.headers, request.body, request.user)
             self.delete(served, one["metadata"].get("namespace", ""), one["metadata"]["name"], plain)
         return {"kind": f"{served.kind}List", "apiVersion": served.group_version, "metadata": meta, "items": items}
 
-    # Pieces.
+    # Helpers.
 
     def kind_of(self, served: APIResource) -> Resource:
-        """The store's name of a resource."""
+        """Return the store's resource."""
         found: Resource | None = self.cluster.api.store.kinds.find(served.group_version, served.kind)
         return found or Resource(served.kind, served.group, served.plural, served.namespaced)
 
@@ -308,7 +308,7 @@ class Rest:
         return body.data
 
     def _checked(self, served: APIResource, namespace: str, name: str, body: Object) -> Object:
-        """The body of a write: of the right kind, in the right namespace, with the right name.
+        """Return the body of a write if kind, namespace and name match the request.
 
         Source: apiserver handlers/create.go, rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace.
         """
@@ -338,7 +338,7 @@ class Rest:
         return made
 
     def _complete(self, served: APIResource, body: Object, request: Request) -> None:
-        """A custom object as its schema has it: no other field, and every default."""
+        """Prune a custom object to its schema and set its defaults."""
         prune_custom(served, body, request, self.warnings)
         _filled(served, body)
 
@@ -357,7 +357,7 @@ class Rest:
 
     def _replace(self, served: APIResource, live: Object, body: Object, subresource: str, request: Request) -> Object:
         body = without_reset_fields(served, body, live, subresource)
-        # a patch shares with the live object what it does not change: its managers must stay
+        # A patched object shares its unchanged parts with the live object, whose managedFields must not change.
         body["metadata"] = {name: value for name, value in body["metadata"].items() if name != "managedFields"}
         if live["metadata"].get("managedFields"):
             body["metadata"]["managedFields"] = live["metadata"]["managedFields"]
@@ -370,7 +370,7 @@ class Rest:
         new["metadata"]["managedFields"] = managers.to_list()
 
     def store_changed(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
-        """Write an object that a subresource has changed; its manager is recorded."""
+        """Store an object that a subresource changed, and record the manager."""
         live = self.get(served, data["metadata"].get("namespace", ""), data["metadata"]["name"])
         self._manage(served, live, data, request, subresource)
         return self._store(served, data, subresource, request)
@@ -388,7 +388,7 @@ class Rest:
         return self._write(served, request, lambda: write(self._changed(served, data, request)), data)
 
     def _update_status(self, obj: Any) -> Any:
-        """Update the status; unlike components of the kit, API clients that write an outdated status are refused."""
+        """Update the status; an API client's outdated version is a conflict, that of a component is not."""
         api = self.cluster.api
         standing, kind = api.store.standing(obj), api.store.kinds.of(obj)
         if standing is not None:
@@ -396,7 +396,7 @@ class Rest:
         return api.update_status(obj, metadata=True)
 
     def _changed(self, served: APIResource, data: Object, request: Request) -> Any:
-        """The object that a write names; its time of deletion keeps the digits that the wire does not show."""
+        """Return the object of a write; its deletion time keeps the digits that the wire format drops."""
         made = self._object(served, data, request)
         standing = self.cluster.api.store.standing(made)
         if served.group == EVENTS:
@@ -408,7 +408,7 @@ class Rest:
         return made
 
     def _write(self, served: APIResource, request: Request, act: Callable[[], Any], data: Object) -> Object:
-        """Carry out a write; under `dryRun` it is undone. The answer is the object as it stands afterwards."""
+        """Run a write and return the object after it; under `dryRun` it is undone."""
         with self.errors(served, data.get("metadata", {}).get("name", "")), self._undone_if(request.dry_run):
             stored = act()
             self.warnings += self.cluster.api.warnings
@@ -425,7 +425,7 @@ class Rest:
 
     @contextmanager
     def errors(self, served: APIResource, name: str) -> Iterator[None]:
-        """The cluster's refusals as Status errors about an object of a resource."""
+        """Convert the cluster's errors to StatusErrors about an object of a resource."""
         try:
             yield
         except KitError as error:
@@ -436,13 +436,13 @@ class Rest:
 
 
 def _filled(served: APIResource, body: Object) -> None:
-    """A custom object with its schema's defaults. Raises: StatusError, 413 where they are too large."""
+    """Set a custom object's defaults; raise a StatusError (413) if they are too large."""
     if not fill(body, served.schema or {}):
         raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
 
 
 def _with_version(shown: Object, version: str) -> None:
-    """The answer to a dry run has the version that stands; a new object has none. Source: DryRunnableStorage."""
+    """Set the stored version in the response to a dry run; a new object has none. Source: DryRunnableStorage."""
     shown["metadata"].pop("resourceVersion", None)
     if version:
         shown["metadata"]["resourceVersion"] = version

@@ -1,4 +1,4 @@
-"""Reviews: who am I, what may I do, whose is a token.
+"""Reviews: SelfSubjectReview, access and rules reviews, TokenReview.
 
 Source: pkg/registry/authorization, pkg/registry/authentication.
 """
@@ -20,12 +20,13 @@ _ATTRIBUTES = ("verb", "group", "resource", "subresource")
 
 
 def answer(target: Target, request: Request, authorizer: RBACAuthorizer, users: Users) -> dict[str, Any] | None:
-    """The review with its status; None where the path names no review.
+    """Return a review with its status; None if the path is not a review's.
 
     Args:
-        target, request: what is asked.
-        authorizer: who may do what.
-        users: whose the tokens are.
+        target: the parts of the request's path.
+        request: the request.
+        authorizer: decides the access reviews.
+        users: the users by token.
     """
     kinds = {plural: kind for plural, kind, _ in reviews(target.group)}
     if target.plural not in kinds:

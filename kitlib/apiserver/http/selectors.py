@@ -1,4 +1,4 @@
-"""Label and field selectors as clients write them in a query.
+"""Label and field selectors in the syntax of a query.
 
 Source: apimachinery pkg/labels (Parse), pkg/fields (ParseSelector), the registries' field label conversions.
 """
@@ -22,10 +22,10 @@ _VALUE = re.compile(r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")
 
 
 def label_selector(text: str) -> Test:
-    """A test of an object's labels: `app=web,tier in (a,b),!old`.
+    """Parse a label selector: `app=web,tier in (a,b),!old`.
 
     Raises:
-        StatusError: 400 where the text is no selector.
+        StatusError: 400 if the text is not a selector.
     """
     tests = [_requirement(part, text) for part in _parts(text)]
 
@@ -142,10 +142,10 @@ _FIELDS["events.k8s.io", "events"] = (
 
 
 def field_selector(text: str, group: str, plural: str, *, custom: Iterable[str] = ()) -> Test:
-    """A test of an object's fields: `spec.nodeName=n1,status.phase!=Failed`.
+    """Parse a field selector: `spec.nodeName=n1,status.phase!=Failed`.
 
     Raises:
-        StatusError: 400 for a field that the resource cannot be selected by.
+        StatusError: 400 for a field that the resource does not support in selectors.
     """
     known = {"metadata.name", "metadata.namespace", *_FIELDS.get((group, plural), ()), *custom}
     tests: list[tuple[str, bool, str]] = []

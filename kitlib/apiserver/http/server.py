@@ -1,7 +1,7 @@
-"""The API behind TLS on a loopback port: tornado carries the requests to the dispatcher.
+"""The API server behind TLS on a loopback port; tornado passes the requests to the dispatcher.
 
-Requests are answered one at a time under the service's lock, so that a cluster is never entered twice; watches wait
-without holding it.
+Requests are answered one at a time under the service's lock, so that a cluster is never used concurrently; watches
+wait without holding the lock.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from kitlib.apiserver.validation.warnings import warning_header
 
 _log = logging.getLogger(__name__)
 AFTER_WRITE = 2.0
-"""Seconds for which time goes on after a client has written something, with `only_while_waited`."""
+"""The time in seconds for which time continues after a client's write, with `only_while_waited`."""
 _READ_AT_MOST = 32 * MAX_BODY
-"""Bytes of a body that are read, so that one that is too large can be answered with 413."""
+"""The number of a body's bytes that are read, so that a body that is too large gets a 413."""
 FASTEST = 86400
-"""Virtual seconds a second at most: a day."""
+"""The maximum pace: virtual seconds per second, one day."""
 MAX_WEBHOOK_ROUNDS = 100
 """The maximum number of times that a request is handled again because a webhook still has to be called."""
 TICK = 0.1
-"""Seconds between two steps of a cluster's time while it is served."""
+"""The interval in seconds between two steps of a served cluster's time."""
 
 
 class GenericAPIServer:
@@ -56,19 +56,19 @@ class GenericAPIServer:
 
     Attributes:
         address: `https://127.0.0.1:PORT`.
-        watches: how many watches and streams are open: clients that wait for what time brings.
-        forwarded: how many connections to ports of pods are open.
-        wrote_at: when a client last changed something; seconds of the monotonic clock.
-        token: the bearer token that every request needs.
-        lock: the cluster's own; what a request does is done with nobody else at the cluster.
+        watches: the number of open watches and streams, whose clients wait for changes.
+        forwarded: the number of open connections to ports of pods.
+        wrote_at: the time of the last write by a client, in seconds of the monotonic clock.
+        token: the administrator's bearer token.
+        lock: the cluster's lock, held during each request.
 
     Args:
-        cluster: what is served.
-        port: 0 = any free one.
-        pace: virtual seconds a second on simulated clusters; 0 = time moves only by `advance`.
-        kubeconfig_path: where the kubeconfig is written; None = nowhere.
-        only_while_waited: time passes only while a client watches, and for a moment after one has written.
-        service_accounts: new pods run as service accounts and get their tokens as files.
+        cluster: the cluster to serve.
+        port: the TCP port; 0 = any free one.
+        pace: virtual seconds per second on simulated clusters; 0 = time moves only by `advance`.
+        kubeconfig_path: the path of the kubeconfig to write; None = do not write it.
+        only_while_waited: whether time passes only while a client watches and shortly after a client's write.
+        service_accounts: whether new pods run as service accounts and get their tokens as files.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class GenericAPIServer:
     ) -> None:
         if not 0 <= pace <= FASTEST:
             raise KitError(f"pace: must be a number from 0 to {FASTEST}, got {pace!r}")
-        if not 0 <= port <= 65535:  # the sockets below would take the rest of a division
+        if not 0 <= port <= 65535:  # a socket would silently take the port modulo 65536
             raise KitError(f"port: must be a number from 1 to 65535, or 0 for a free one, got {port!r}")
         self.cluster, self.pace = cluster, pace
         self._certificate, self.users = new_certificate(), Users(self._exists, cluster.now)
@@ -111,7 +111,7 @@ class GenericAPIServer:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The kubeconfig that reaches it; other users have contexts of their own."""
+        """The kubeconfig of the server; other users have contexts of their own."""
         made = kubeconfig(self.address, self._certificate, self.token)
         for name, token in self._others.items():
             add_user(made, name, token)
@@ -119,11 +119,11 @@ class GenericAPIServer:
 
     @property
     def audit(self) -> AuditLog:
-        """What clients did: who, which verb, which object."""
+        """The log of the clients' changes: user, verb and object."""
         return self.dispatcher.audit
 
     def add_user(self, name: str, groups: Iterable[str] = ()) -> str:
-        """A user whose rights are those that roles and bindings of the cluster give; its token.
+        """Add a user, whose permissions are those of the cluster's roles and bindings, and return its token.
 
         The kubeconfig gets a context `kitlib-NAME` for it.
         """
@@ -133,7 +133,7 @@ class GenericAPIServer:
         return self._others[name]
 
     def start(self) -> GenericAPIServer:
-        """Begin to answer."""
+        """Start the server's thread and write the kubeconfig."""
         self._thread.start()
         self._ready.wait(10)
         if self._path is not None:
@@ -141,7 +141,7 @@ class GenericAPIServer:
         return self
 
     def close(self) -> None:
-        """Stop answering; the port is free again, the kubeconfig that was written is gone."""
+        """Stop serving, close the port, and delete the kubeconfig if it is still this server's."""
         self._unsubscribe()
         self.cluster.api.webhooks = None
         if self._ending is not None and self._thread.is_alive():
@@ -182,7 +182,7 @@ class GenericAPIServer:
             await asyncio.wait_for(_quietly(server.close_all_connections()), 5)
 
     async def _tick(self) -> None:
-        """Let the cluster's time follow the machine's."""
+        """Advance the cluster's time with the machine's."""
         last = time.monotonic()
         while True:
             await asyncio.sleep(TICK)
@@ -198,14 +198,14 @@ class GenericAPIServer:
             last = now
 
     def _stands_still(self, now: float) -> bool:
-        """Whether no client waits for anything that time would bring."""
+        """Return whether time is paused because no client waits for changes."""
         return self._only_while_waited and not self.watches and now - self.wrote_at > AFTER_WRITE
 
     def _on_change(self, event: object) -> None:
         self._call_soon(self._wake)
 
     def _call_soon(self, what: Callable[[], object]) -> None:
-        """Have the loop call a function; the loop may end at any moment, and then nothing is left to call."""
+        """Schedule a function on the event loop; it is dropped if the loop has ended."""
         if self._loop is not None:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(what)
@@ -216,7 +216,7 @@ class GenericAPIServer:
             self._changed = asyncio.Event()
 
     async def changed(self, seconds: float) -> None:
-        """Return at the next change of the store, or after some seconds."""
+        """Wait for the next change of the store, at most this number of seconds."""
         event = self._changed
         if event is not None:
             with suppress(TimeoutError):
@@ -229,12 +229,12 @@ class GenericAPIServer:
         return found is not None and found.metadata.uid == uid
 
     def user_of(self, request: HTTPServerRequest) -> User:
-        """Whose token a request carries, compared in constant time, or whom its sender impersonates.
+        """Return the user of a request's token, or the impersonated user, and mark the connection as authenticated.
 
-        The connection is a known client's then.
+        Tokens are compared in constant time.
 
         Raises:
-            StatusError: 401 without a token that holds, 403 where the impersonation is not allowed.
+            StatusError: 401 without a valid token, 403 if the impersonation is not allowed.
         """
         user = self.users.of_header(request.headers.get("Authorization", ""))
         if user is None:
@@ -270,7 +270,7 @@ class _Handler(RequestHandler):
         self.set_header("Cache-Control", "no-cache, private")
 
     def prepare(self) -> None:
-        """Who asks, before the body is read: a stranger's is not."""
+        """Authenticate before the body is read: the body of an unauthenticated client is not."""
         try:
             user = self._service.user_of(self.request)
         except StatusError as error:
@@ -280,7 +280,7 @@ class _Handler(RequestHandler):
         self.request.connection.set_max_body_size(_READ_AT_MOST)  # type: ignore[union-attr]
 
     def data_received(self, chunk: bytes) -> None:
-        """Keep what is taken, and one byte more, which tells that it is too large."""
+        """Buffer up to MAX_BODY bytes, and one more, which shows that the body is too large."""
         self._body += chunk[: MAX_BODY + 1 - len(self._body)]
 
     async def _handle(self) -> None:
@@ -313,9 +313,9 @@ class _Handler(RequestHandler):
     get = head = post = put = patch = delete = _handle
 
     async def _answer(self, request: Request) -> Any:
-        """Handle a request, and again with the answers of the webhooks that it needs: they are called without the lock.
+        """Handle a request; repeat it with the responses of the webhooks it needs, which are called without the lock.
 
-        The object may change meanwhile, as on an API server, which then asks the webhooks anew.
+        The object may change meanwhile, as on kube-apiserver, which then calls the webhooks again.
         """
         attempts, names = Attempts(), self._service.cluster.api.store.names
         for _ in range(MAX_WEBHOOK_ROUNDS):
@@ -326,7 +326,7 @@ class _Handler(RequestHandler):
                 run = asyncio.get_running_loop().run_in_executor
                 made = await asyncio.gather(*(run(None, perform, call) for call in pending.calls))
                 attempts.answers |= {call.key: answer for call, answer in zip(pending.calls, made, strict=True)}
-        with self._service.lock:  # it changes faster than they answer: wait for them here
+        with self._service.lock:  # the object changes faster than the webhooks respond: hold the lock
             return self._service.dispatcher.handle(request)
 
     async def _stream(self, stream: WatchStream) -> None:
@@ -351,7 +351,7 @@ class _Handler(RequestHandler):
             self._service.watches -= 1
 
     async def _send_log(self, asked: LogRequest) -> None:
-        """Send a container's output as it comes."""
+        """Send a container's output as it arrives."""
         loop, events = asyncio.get_running_loop(), asyncio.Queue[StreamEvent]()
 
         def heard(event: StreamEvent) -> None:
@@ -390,7 +390,7 @@ class _Handler(RequestHandler):
             await loop.run_in_executor(None, stream.close)
 
     def send_error(self, status_code: int = 500, **details: Any) -> None:
-        """An answer that has begun cannot turn into an error: it ends."""
+        """Send an error; a response that has already begun is ended instead."""
         if self._headers_written:
             with suppress(Exception):  # the client has gone
                 self.finish()

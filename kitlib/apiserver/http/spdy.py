@@ -1,7 +1,7 @@
 """SPDY/3.1 frames, as kubectl sends them over an upgraded connection, or through a WebSocket for `port-forward`.
 
-A connection has streams; each has headers, data in both directions, and ends half by half. Header blocks are compressed
-with one zlib stream a direction and the protocol's own dictionary.
+A connection has streams; each has headers, data in both directions, and each direction is closed separately. Header
+blocks are compressed with one zlib stream per direction and the protocol's own dictionary.
 
 Source: SPDY Protocol draft 3.1 (frames, name/value header block); KEP-4006; client-go transport/spdy.
 """
@@ -17,9 +17,9 @@ SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDAT
 FIN = 0x01
 VERSION = 3
 MAX_FRAME = 1 << 20
-"""Bytes of a frame that is taken."""
+"""The maximum size of a frame in bytes."""
 MAX_HEADERS = 16 << 10
-"""Bytes of a header block that are unpacked."""
+"""The maximum size of a decompressed header block in bytes."""
 _NAMES = """
 options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow
 authorization cache-control connection content-base content-encoding content-language content-length content-location
@@ -40,22 +40,22 @@ _TAIL = (
 DICTIONARY = (
     b"".join(struct.pack(">I", len(name)) + name.encode() for name in (*_NAMES.split(), *_MORE)) + _TAIL.encode()
 )
-"""Of header blocks; its Adler-32 checksum is e3c6a7c2."""
+"""The dictionary of header blocks; its Adler-32 checksum is e3c6a7c2."""
 
 
 class SpdyError(Exception):
-    """What came is no SPDY, or asks too much."""
+    """A violation of the protocol or of its limits."""
 
 
 class SPDYFrame(NamedTuple):
-    """What came.
+    """A received frame.
 
     Attributes:
-        kind: of a control frame; 0 = data.
-        stream: its number; of a ping the ping's.
-        data: of a data frame.
-        headers: of a new stream; names in lower case.
-        last: the sender sends nothing more on this stream.
+        kind: the type of a control frame; 0 = data.
+        stream: the stream's number, or a ping's.
+        data: the payload of a data frame.
+        headers: the headers of a new stream, names in lower case.
+        last: whether the sender closes its direction of the stream.
     """
 
     kind: int
@@ -66,7 +66,7 @@ class SPDYFrame(NamedTuple):
 
 
 class Framer:
-    """Both directions of one connection."""
+    """The frames of one connection in both directions."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -74,10 +74,10 @@ class Framer:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def feed(self, piece: bytes) -> list[SPDYFrame]:
-        """The frames that are whole now.
+        """Add received bytes and return the complete frames.
 
         Raises:
-            SpdyError: for what cannot be understood.
+            SpdyError: the bytes are not valid SPDY.
         """
         self._rest += piece
         found = []
@@ -130,24 +130,24 @@ class Framer:
     # What is sent.
 
     def reply(self, stream: int) -> bytes:
-        """A stream is accepted; without headers."""
+        """Return the frame that accepts a stream, without headers."""
         block = self._deflate.compress(struct.pack(">I", 0)) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
         return _control_frame(SYN_REPLY, struct.pack(">I", stream) + block)
 
     def data(self, stream: int, data: bytes, *, last: bool = False) -> bytes:
-        """Data of a stream."""
+        """Return a data frame."""
         return struct.pack(">II", stream, (FIN if last else 0) << 24 | len(data)) + data
 
     def pong(self, number: int) -> bytes:
-        """The answer to a ping."""
+        """Return the frame that answers a ping."""
         return _control_frame(PING, struct.pack(">I", number))
 
     def goaway(self, last: int) -> bytes:
-        """No stream after the last one is taken."""
+        """Return the frame that rejects all streams after the last one."""
         return _control_frame(GOAWAY, struct.pack(">II", last, 0))
 
     def reset(self, stream: int, status: int = 2) -> bytes:
-        """A stream is refused (2) or ends without more (5: cancelled)."""
+        """Return the frame that rejects a stream (status 2) or cancels it (5)."""
         return _control_frame(RST_STREAM, struct.pack(">II", stream, status))
 
 
@@ -156,6 +156,6 @@ def _control_frame(kind: int, body: bytes) -> bytes:
 
 
 def port_of(text: str) -> int:
-    """The port that a stream's header names; 0 where it is none."""
+    """Return the port in a stream's header; 0 if it is not a port."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 5 else 0
     return number if number < 1 << 16 else 0

@@ -1,8 +1,8 @@
-"""exec, attach and port-forward for clients that speak SPDY over the upgraded connection itself, not a WebSocket.
+"""exec, attach and port-forward for clients that use SPDY over the upgraded connection, not a WebSocket.
 
-Before 1.30 (port-forward: 1.31) kubectl knew nothing else. For exec and attach the client opens one SPDY stream for
-each channel that it asked for; they become the channels of the WebSocket protocol here, so that what stands behind them
-is the same. Windows are not kept, as in the library that client and kubelet share: who is not read is held back by TCP.
+kubectl before 1.30 (port-forward: 1.31) has only this. For exec and attach the client opens one SPDY stream for each
+channel; the streams are mapped to the channels of the WebSocket protocol, so that both share one implementation.
+Flow-control windows are not maintained, as in the library that client and kubelet share: TCP limits the sender.
 
 Source: apimachinery util/httpstream (Handshake), httpstream/spdy upgrade.go; cri-streaming remotecommand httpstream.go
 (createHTTPStreamStreams, waitForStreams, v4ProtocolHandler); moby/spdystream.
@@ -26,20 +26,20 @@ _VERSION = "X-Stream-Protocol-Version"
 _PIECE = 64 * 1024  # bytes read at once
 Hear = Callable[[bytes], Coroutine[Any, Any, None]]
 STREAMS = 30.0
-"""Seconds for the client to open the streams that it asked for. Source: DefaultStreamCreationTimeout."""
+"""The timeout in seconds for opening the requested streams. Source: DefaultStreamCreationTimeout."""
 LINGER = 5.0
-"""Seconds for the client to read the end of the streams and to close the connection."""
+"""The time in seconds for the client to read the end of the streams and to close the connection."""
 _RESIZE_LINE = 256
-"""Bytes of a terminal's size."""
+"""The maximum size in bytes of a message with a terminal's size."""
 _REFUSED = 3
 """Source: SPDY draft 3.1, RST_STREAM status REFUSED_STREAM."""
 
 
 def negotiate(headers: HTTPHeaders, accepted: str) -> None:
-    """Whether the client speaks the protocol that is spoken over the streams.
+    """Check that the client supports the protocol of the streams.
 
     Raises:
-        StatusError: 400 where it names none, 403 where it names others.
+        StatusError: 400 if it offers none, 403 if it offers only others.
     """
     lines = headers.get_list(_VERSION)
     offered = [one.strip() for line in lines for one in line.split(",") if one.strip()]
@@ -55,32 +55,32 @@ class Connection:
     """An upgraded connection.
 
     Args:
-        stream: detached from its HTTP connection.
+        stream: the byte stream, detached from its HTTP connection.
     """
 
     def __init__(self, stream: IOStream) -> None:
         self._stream = stream
 
     async def accept(self, protocol: str) -> None:
-        """Answer the upgrade."""
+        """Send the response that accepts the upgrade."""
         lines = ("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", f"Upgrade: {UPGRADE}")
         await self._stream.write("\r\n".join([*lines, f"{_VERSION}: {protocol}", "", ""]).encode())
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """What comes, until either side closes."""
+        """Yield the received bytes until either side closes the connection."""
         with suppress(StreamClosedError):
             while True:
                 yield await self._stream.read_bytes(_PIECE, partial=True)
 
     def send(self, data: bytes) -> Awaitable[None]:
-        """Send bytes; something to wait for until they have gone."""
+        """Send bytes; the result can be awaited until they are written."""
         try:
             return self._stream.write(data)
         except StreamClosedError:
             return _nothing()
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Close the connection."""
         self._stream.close()
 
 
@@ -94,11 +94,11 @@ class Channels:
     """The streams of one exec or attach as channels: each message begins with the channel's number.
 
     Args:
-        connection: over which they go.
+        connection: the upgraded connection.
         wanted: stream type -> channel.
-        closes: channel whose end by the client is told as a message, and that message.
-        lines: channel whose data are lines, one message each.
-        last: channel after whose first message the stream ends.
+        closes: the channel whose end by the client is reported as a message, and that message.
+        lines: the channel whose data are split into lines, one message each.
+        last: the channel after whose first message the stream ends.
     """
 
     def __init__(
@@ -113,18 +113,19 @@ class Channels:
 
     @property
     def complete(self) -> bool:
-        """Whether every stream that was asked for is open."""
+        """Whether every requested stream is open."""
         return len(self._numbers) == len(self._wanted)
 
     async def take(self, piece: bytes, hear: Hear, ready: Callable[[], Awaitable[None]]) -> bool:
-        """Take what came; False where the connection is over.
+        """Process received bytes; return False if the connection has ended.
 
         Args:
-            hear: is given each message.
+            piece: the received bytes.
+            hear: called with each message.
             ready: called once, when all streams are open.
 
         Raises:
-            SpdyError: for what cannot be understood.
+            SpdyError: the bytes are not valid SPDY.
         """
         for count, frame in enumerate(self._framer.feed(piece)):
             if count % 100 == 99:
@@ -167,7 +168,7 @@ class Channels:
             await hear(self._closes[1])
 
     def send(self, message: bytes) -> Awaitable[None]:
-        """Send a message on its channel's stream; one for a channel that the client has not opened is dropped."""
+        """Send a message on its channel's stream; a message of a channel without an open stream is dropped."""
         number = self._numbers.get(message[0])
         if number is None or number in self._ended:
             return _nothing()
@@ -176,7 +177,7 @@ class Channels:
         return self._connection.send(self._framer.data(number, message[1:], last=message[0] == self._last))
 
     def end(self, channels: Collection[int]) -> None:
-        """Nothing more comes on these channels, and no new stream is taken."""
+        """Close these channels and reject new streams."""
         for number in [self._numbers[one] for one in channels if one in self._numbers]:
             if number not in self._ended:
                 self._ended.add(number)

@@ -1,4 +1,4 @@
-"""Status objects: what the API answers instead of an object, and the kit's errors in their form.
+"""Status objects: the API's response instead of an object, and the conversion of the kit's errors.
 
 Source: apimachinery pkg/api/errors (NewInvalid, NewNotFound, NewConflict, NewBadRequest, NewTooManyRequests, …),
 metav1.Status.
@@ -30,14 +30,14 @@ REASONS = {
 
 
 class StatusError(Exception):
-    """An answer that is a Status of failure.
+    """A response that is a Status of failure.
 
     Attributes:
-        code: HTTP status code.
-        reason: the machine-readable reason, `NotFound`; by default the usual one of the code.
-        message: what a client prints.
+        code: the HTTP status code.
+        reason: the machine-readable reason, e.g. `NotFound`; by default that of the code.
+        message: the message for users.
         details: name, group, kind, causes.
-        metadata: of the Status, as of a list: the token that goes on.
+        metadata: the Status' list metadata, e.g. the token with which a list continues.
     """
 
     def __init__(self, code: int, message: str, reason: str = "", details: dict[str, Any] | None = None) -> None:
@@ -48,7 +48,7 @@ class StatusError(Exception):
         self.metadata: dict[str, Any] = {}
 
     def body(self) -> dict[str, Any]:
-        """The Status object."""
+        """Return the Status object."""
         made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure"}
         made["message"] = self.message
         if self.reason:
@@ -59,13 +59,13 @@ class StatusError(Exception):
 
 
 def success(details: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The Status of a request that succeeded without an object to return."""
+    """Return the Status of a successful request without an object to return."""
     made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     return {**made, "details": details} if details else made
 
 
 def of_error(error: Exception, group: str, plural: str, kind: str = "", name: str = "") -> StatusError:
-    """The Status for an error that the cluster raised about an object of a resource."""
+    """Convert an error of the cluster about an object of a resource to a Status."""
     details: dict[str, Any] = {"name": getattr(error, "name", "") or name}
     if group:
         details["group"] = group

@@ -36,20 +36,20 @@ STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach)$"
 IDLE = 4 * 3600.0
-"""Seconds after which a silent stream is closed. Source: kubelet streamingConnectionIdleTimeout."""
+"""The time in seconds after which an idle stream is closed. Source: kubelet streamingConnectionIdleTimeout."""
 _GRANT = 32 * 1024
-"""Bytes of output after which as many more are asked for."""
+"""The number of sent bytes after which the same amount is requested from the node."""
 
 
 class StreamServer(Protocol):
-    """The running API server, as streams need it.
+    """The part of the running API server that streams need.
 
     Attributes:
-        lock: held while the cluster is used.
-        cluster: what is served.
+        lock: the lock that is held while the cluster is used.
+        cluster: the served cluster.
         dispatcher: answers requests.
-        watches: how many watches and streams are open.
-        forwarded: how many connections to ports of pods are open.
+        watches: the number of open watches and streams.
+        forwarded: the number of open connections to ports of pods.
     """
 
     lock: AbstractContextManager[Any]
@@ -59,19 +59,23 @@ class StreamServer(Protocol):
     forwarded: int
 
     def user_of(self, request: HTTPServerRequest) -> User:
-        """Who asks; a StatusError where the token is not known."""
+        """Return the user of a request.
+
+        Raises:
+            StatusError: the token is unknown.
+        """
         ...
 
 
 class _Size(msgspec.Struct):
-    """Source: client-go remotecommand.TerminalSize (two uint16)."""
+    """The terminal size in a client's message. Source: client-go remotecommand.TerminalSize (two uint16)."""
 
     Width: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
     Height: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
 
 
 def terminal_size(text: bytes) -> tuple[int, int] | None:
-    """(Columns, rows) that a client tells; None for a message that holds none."""
+    """Return (columns, rows) of a client's message; None if it is invalid."""
     try:
         size = decoder(_Size).decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -80,7 +84,7 @@ def terminal_size(text: bytes) -> tuple[int, int] | None:
 
 
 def exit_status(code: int, why: str = "") -> dict[str, Any]:
-    """The Status that ends a stream. Source: client-go remotecommand errorDecoderV4."""
+    """Return the Status that ends a stream. Source: client-go remotecommand errorDecoderV4."""
     if why:
         return StatusError(500, f"Internal error occurred: {why}", "InternalError").body()
     if code == 0:
@@ -91,10 +95,10 @@ def exit_status(code: int, why: str = "") -> dict[str, Any]:
 
 
 class PodStream(WebSocketHandler, ABC):
-    """What exec, attach and port-forward have in common: who asks, for which pod, on which node.
+    """The common base of exec, attach and port-forward: finds the user, the pod and the node.
 
     Attributes:
-        spdy_protocol: what is spoken over the streams where the client asks for SPDY instead of a WebSocket.
+        spdy_protocol: the protocol over SPDY streams if the client uses SPDY instead of a WebSocket.
     """
 
     spdy_protocol: str
@@ -125,7 +129,7 @@ class PodStream(WebSocketHandler, ABC):
 
     @property
     def upgrade(self) -> str:
-        """What the client asks for: `websocket` or `spdy/3.1`."""
+        """The requested upgrade: `websocket` or `spdy/3.1`."""
         return self.request.headers.get("Upgrade", "").lower()
 
     async def get(self, *arguments: Any, **named: Any) -> None:
@@ -135,7 +139,7 @@ class PodStream(WebSocketHandler, ABC):
             await self.post()
 
     async def post(self, *_: str) -> None:
-        """SPDY over the connection itself; a WebSocket begins with a GET."""
+        """Upgrade the connection to SPDY; a WebSocket starts with a GET."""
         if self.upgrade == "websocket":
             self._refuse(StatusError(405, "a WebSocket begins with a GET", "MethodNotAllowed"))
             return
@@ -150,7 +154,7 @@ class PodStream(WebSocketHandler, ABC):
             self.on_close()
 
     async def speak(self, connection: Connection) -> None:
-        """Take what comes over an upgraded connection, until it is closed."""
+        """Process the bytes of an upgraded connection until it is closed."""
         await self.open()
         async for piece in connection.pieces():
             await self.on_message(piece)
@@ -163,18 +167,19 @@ class PodStream(WebSocketHandler, ABC):
 
     @abstractmethod
     async def on_message(self, message: str | bytes) -> None:
-        """Take what the client has sent."""
+        """Process a message from the client."""
 
     @abstractmethod
     def find(self) -> None:
-        """Find what is asked for, under the service's lock.
+        """Find the requested pod or container, under the service's lock.
 
         Raises:
-            StatusError, KitError: where it is not there.
+            StatusError: it does not exist or cannot be entered.
+            KitError: the cluster's error.
         """
 
     def check_origin(self, origin: str) -> bool:
-        """The token is what protects: a web page does not have it."""
+        """Accept every origin: the bearer token protects the server, and a web page does not have it."""
         return True
 
     def _refuse(self, error: StatusError) -> None:
@@ -183,10 +188,10 @@ class PodStream(WebSocketHandler, ABC):
         self.finish(json.dumps(error.body()))
 
     def pod(self) -> tuple[Target, dict[str, Any], StreamNode]:
-        """The pod that the path names, and its node.
+        """Return the path's parts, the pod, and its node.
 
         Raises:
-            StatusError: where it is not there, or on no node that can be entered.
+            StatusError: the pod does not exist, or is on no node that runs containers.
         """
         rest, target = self._service.dispatcher.rest, parse_path(self.request.path)
         served = rest.resources.find("", "v1", "pods")
@@ -200,11 +205,11 @@ class PodStream(WebSocketHandler, ABC):
         return target, pod, node
 
     async def elsewhere(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Do what may wait for a node without holding up other requests."""
+        """Run a function that may wait for a node in another thread, so that other requests continue."""
         return await self._loop.run_in_executor(None, partial(work, *arguments))
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside what is answered now."""
+        """Run a coroutine in the background."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -230,12 +235,12 @@ class PodStream(WebSocketHandler, ABC):
             self._idle.cancel()
 
     async def sent(self, data: bytes) -> None:
-        """Send a binary message and wait until it has gone: a peer that does not read is not listened to."""
+        """Send a binary message and wait until it is written, so that a peer that does not read is not read from."""
         with suppress(WebSocketClosedError, StreamClosedError):
             await self.send(data)
 
     def send(self, data: bytes) -> Any:
-        """Send a binary message; something to wait for until it has gone."""
+        """Send a binary message; the result can be awaited until it is written."""
         self._used_at = self._loop.time()
         if self._connection is not None:
             return self._connection.send(data)
@@ -246,7 +251,7 @@ class PodStream(WebSocketHandler, ABC):
 
 
 class StreamHandler(PodStream):
-    """One exec or attach."""
+    """The handler of one exec or attach."""
 
     spdy_protocol = "v4.channel.k8s.io"
 
@@ -259,7 +264,7 @@ class StreamHandler(PodStream):
         self._channels: Channels | None = None  # with SPDY
 
     async def speak(self, connection: Connection) -> None:
-        """As messages on channels; the command begins when the client has opened the streams that it asked for."""
+        """Map the SPDY streams to channels; the command starts when the client has opened all requested streams."""
         asked = {name for name in ("stdin", "stdout", "stderr") if self._flag(name)} | {"error"}
         if self._flag("tty"):
             asked = asked - {"stderr"} | {"resize"}
@@ -295,7 +300,7 @@ class StreamHandler(PodStream):
         return next((one for one in PROTOCOLS if one in subprotocols), None)
 
     def find(self) -> None:
-        """The container."""
+        """Find the container and check that it runs."""
         target, pod, self._node = self.pod()
         names = [
             c["name"]
@@ -376,7 +381,7 @@ class StreamHandler(PodStream):
             self._loop.run_in_executor(None, self._stream.close)
 
     def _heard(self, event: StreamEvent) -> None:
-        """On whatever thread."""
+        """Pass an event of the node, from any thread, to the event loop."""
         with suppress(RuntimeError):  # the server ends
             self._loop.call_soon_threadsafe(self._take, event)
 
@@ -391,7 +396,7 @@ class StreamHandler(PodStream):
             self._end(event.code, event.why)
 
     async def _grant(self, gone: Any, size: int) -> None:
-        """Ask for more output once some has been sent."""
+        """Request more output from the node after some has been written."""
         with suppress(WebSocketClosedError):
             await gone
         self._used += size

@@ -29,16 +29,16 @@ Result = tuple[int, dict[str, Any] | bytes | LogRequest]
 
 
 class Subresources:
-    """What stands behind the paths below an object."""
+    """The handlers of subresources."""
 
     def __init__(self, rest: Rest, users: Users) -> None:
         self._rest, self._users = rest, users
 
     def handle(self, served: APIResource, below: Subresource, target: Target, request: Request) -> Result:
-        """HTTP code and body.
+        """Return the HTTP status code and the body.
 
         Raises:
-            StatusError: for a method that the subresource does not have, and as the operation says.
+            StatusError: the subresource does not have the method, or the operation failed.
         """
         name = below.name
         if name == "scale":
@@ -91,7 +91,10 @@ class Subresources:
         return 200, self._scale_of(served, self._rest.store_changed(served, changed, "scale", request))
 
     def _scale_of(self, served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
-        """Source: apiextensions-apiserver registry/customresource/etcd.go ScaleREST.Get."""
+        """Return the Scale of an object.
+
+        Source: apiextensions-apiserver registry/customresource/etcd.go ScaleREST.Get.
+        """
         if served.scale is None:
             return to_dict(scale_of(from_dict(obj)))
         made = served.scale.scale_of(obj)
@@ -156,7 +159,10 @@ class Subresources:
         return 201, made
 
     def _bound_pod(self, target: Target, bound: dict[str, Any]) -> tuple[str, str]:
-        """Name and UID of the pod with which a token ends. Source: registry/core/serviceaccount/storage token.go."""
+        """Return name and UID of the pod that a token is bound to.
+
+        Source: registry/core/serviceaccount/storage token.go.
+        """
         pods = self._rest.resources.find("", "v1", "pods")
         assert pods is not None
         meta = self._rest.get(pods, target.namespace, str(bound.get("name") or ""))["metadata"]

@@ -1,4 +1,4 @@
-"""Times on the wire have whole seconds, as `metav1.Time` has; `MicroTime` of leases and events has six digits more.
+"""Times in the wire format: `metav1.Time` has whole seconds, `MicroTime` of Leases and Events has microseconds.
 
 Source: apimachinery pkg/apis/meta/v1 Time.MarshalJSON, MicroTime.MarshalJSON.
 """
@@ -10,22 +10,22 @@ from typing import Any
 
 _MICRO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 _SECONDS = 19
-"""Characters of a time up to its seconds."""
+"""The length of a time up to its seconds in characters."""
 _OF_METADATA = ("creationTimestamp", "deletionTimestamp")
 _OF_EVENTS = ("firstTimestamp", "lastTimestamp")
 _MICRO_TIMES = {
     "Event": (("eventTime",), ("series", "lastObservedTime")),
     "Lease": (("spec", "acquireTime"), ("spec", "renewTime")),
 }
-"""Kind -> paths of its times with microseconds, which Go reads with exactly six digits. Source: RFC3339Micro."""
+"""Kind -> paths of its times with microseconds, which Go parses with exactly six digits. Source: RFC3339Micro."""
 
 
 def with_served_times(data: dict[str, Any], *, custom: bool = False) -> dict[str, Any]:
-    """An object with its times as they are served; changed in place.
+    """Convert an object's times to the wire format, in place, and return the object.
 
     Args:
-        data: in the wire form.
-        custom: of a custom kind, whose times outside of its metadata are texts that nothing changes.
+        data: the object.
+        custom: whether the kind is a custom one; times outside its metadata are strings that are never converted.
     """
     meta = data.get("metadata") or {}
     for name in _OF_METADATA:

@@ -1,6 +1,6 @@
-"""Who a request comes from: bearer tokens and the users behind them; only their hashes are kept.
+"""Authentication: bearer tokens and their users; only the hashes of tokens are stored.
 
-Tokens of service accounts are verified by their signature; one that is bound to a pod ends with it.
+Tokens of service accounts are verified by their signature; one that is bound to a pod expires with it.
 
 Source: apiserver authentication (user.Info, system:serviceaccount:…), TokenRequest.
 """
@@ -27,18 +27,18 @@ ADMIN = requester.ADMINISTRATOR.name
 _DEFAULT_LIFE, _SHORTEST_LIFE = 3600, 600
 MAX_TOKENS = 10_000
 AUDIENCES = (service_account_token.ISSUER, "https://kubernetes.default.svc")
-"""For whom a token must be. Source: kube-apiserver --api-audiences."""
+"""The accepted audiences of a token. Source: kube-apiserver --api-audiences."""
 
 
 @dataclass(frozen=True)
 class User:
-    """Who asks.
+    """The user of a request.
 
     Attributes:
         name: `kubernetes-admin`, `viewer`, `system:serviceaccount:default:web`.
-        groups: that the user is in.
-        uid: of a service account.
-        impersonated_by: the user who asks in this one's name; "" = nobody.
+        groups: the user's groups.
+        uid: the UID of a service account.
+        impersonated_by: the name of the user who impersonates this one; "" = no impersonation.
     """
 
     name: str
@@ -48,16 +48,16 @@ class User:
 
     @property
     def sender(self) -> str:
-        """The user who asks: this one, or who acts for it."""
+        """The name of the user who made the request: this one, or the one who impersonates it."""
         return self.impersonated_by or self.name
 
     @property
     def is_master(self) -> bool:
-        """Whether everything is allowed without a look at roles."""
+        """Whether the user is in system:masters, for which roles are not checked."""
         return MASTERS in self.groups
 
     def sign(self, request: CertificateSigningRequest) -> None:
-        """Put this user down as the one who asks for the certificate, whatever the request says.
+        """Record this user as the requesting user of a certificate; the fields in the request are overwritten.
 
         Source: csrStrategy.PrepareForCreate.
         """
@@ -69,13 +69,13 @@ ADMINISTRATOR = User(ADMIN, requester.ADMINISTRATOR.groups)
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> User:
-    """The user that a service account is. Source: serviceaccount.UserInfo."""
+    """Return the user of a service account. Source: serviceaccount.UserInfo."""
     who = requester.service_account(namespace, name, uid)
     return User(who.name, who.groups, who.uid)
 
 
 def new_token() -> str:
-    """A bearer token with 256 bits of chance."""
+    """Return a random bearer token of 256 bits."""
     return secrets.token_urlsafe(32)
 
 
@@ -83,11 +83,11 @@ class Users:
     """The tokens of one served cluster.
 
     Args:
-        exists: (kind, namespace, name, UID) -> whether there is such an object; a Secret is known by its token.
-        clock: the cluster's time.
+        exists: (kind, namespace, name, UID) -> whether the object exists; a Secret is identified by its token.
+        clock: the cluster's clock.
 
     Attributes:
-        key: signs the tokens of service accounts.
+        key: the key that signs the tokens of service accounts.
     """
 
     def __init__(
@@ -100,12 +100,12 @@ class Users:
         self._by_hash: dict[bytes, tuple[User, float]] = {}
 
     def add(self, user: User, token: str = "", seconds: float = float("inf")) -> str:
-        """A token for a user; those that have expired are forgotten.
+        """Add a token of a user and return it; expired tokens are removed.
 
         Args:
-            user: whose.
+            user: the token's user.
             token: the token; "" = a new one.
-            seconds: for which it holds.
+            seconds: the validity in seconds.
         """
         now = time.monotonic()
         self._by_hash = {key: one for key, one in self._by_hash.items() if one[1] > now}
@@ -117,7 +117,7 @@ class Users:
         return token
 
     def of_token(self, token: str) -> User | None:
-        """The user of a token; every known one is compared, in constant time."""
+        """Return the user of a token; the token is compared with every known one in constant time."""
         wanted, found = _hash(token), None
         for known, (user, until) in self._by_hash.items():
             if hmac.compare_digest(known, wanted) and time.monotonic() < until:
@@ -125,7 +125,7 @@ class Users:
         return found if found is not None else self._of_signature(token)
 
     def _of_signature(self, token: str) -> User | None:
-        """The service account of a signed token, while the account and the pod or Secret that it is bound to are there.
+        """Return the service account of a signed token, if the account and its bound pod or Secret still exist.
 
         Source: pkg/serviceaccount validator.Validate, legacyValidator.Validate.
         """
@@ -142,13 +142,13 @@ class Users:
         return service_account(namespace, name, uid)
 
     def of_header(self, authorization: str) -> User | None:
-        """The user of an `Authorization` header."""
+        """Return the user of an `Authorization` header."""
         kind, _, token = authorization.partition(" ")
         return self.of_token(token.strip()) if kind.lower() == "bearer" and token else None
 
 
 def life(asked: object) -> int:
-    """Seconds for which a requested token holds. Source: registry/core/serviceaccount/storage token.go."""
+    """Return the validity of a requested token in seconds. Source: registry/core/serviceaccount/storage token.go."""
     return max(_SHORTEST_LIFE, asked) if isinstance(asked, int) and not isinstance(asked, bool) else _DEFAULT_LIFE
 
 

@@ -1,4 +1,4 @@
-"""A watch: what a client is told of a resource's changes, one JSON line each.
+"""Watches: the events of a resource's changes, one JSON line each.
 
 Source: apiserver handlers/watch.go, KEP-3157 (sendInitialEvents), KEP-956 (bookmarks).
 """
@@ -22,26 +22,26 @@ from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.store.store import ResourceExpired
 
 BOOKMARK_EVERY = 60.0
-"""Seconds. Source: apiserver cacher bookmarkFrequency."""
+"""The interval between bookmarks in seconds. Source: apiserver cacher bookmarkFrequency."""
 DEFAULT_TIMEOUT = 1800.0
-"""Seconds. Source: apiserver MinRequestTimeout."""
+"""The default duration of a watch in seconds. Source: apiserver MinRequestTimeout."""
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 class WatchStream:
-    """The lines of one watch; `poll` returns those that are due, without waiting.
+    """One watch; `poll` returns the encoded events that are due and never blocks.
 
     Args:
-        rest: the objects.
-        served: what is watched.
-        namespace: "" = all.
-        name: only this object; "" = all.
-        request: its query holds resourceVersion, selectors, timeoutSeconds, bookmarks.
-        shape: makes of an object what is sent (the object itself, a Table row, its metadata).
+        rest: the objects of the cluster.
+        served: the watched resource.
+        namespace: the namespace of the objects; "" = all.
+        name: the name of the only watched object; "" = all objects.
+        request: the request; its query has resourceVersion, selectors, timeoutSeconds, bookmarks.
+        shape: converts an object to its sent form (the object itself, a Table row, its metadata).
         protobuf: whether events are sent in frames of protobuf, not in lines of JSON.
 
     Raises:
-        StatusError: 422 for options that do not go together, 504 for a version of the future.
+        StatusError: 422 for conflicting options, 504 for a future version.
     """
 
     def __init__(
@@ -82,16 +82,16 @@ class WatchStream:
                 self._bookmark(initial_end=True)
             return
         self._seen = version
-        try:  # what the client sees at its version: an object that has left the selector since is told to be deleted
+        try:  # the objects that the client knows: one that no longer matches the selector gets a DELETED event
             self._known = {_key(obj) for obj in self._objects(Start(version))}
         except StatusError as error:
             if error.code != 410:
                 raise
-            # the watch begins, and ends with its first event. Source: cacher.Watch (newErrWatcher)
+            # The watch starts with 200 and ends with an ERROR event. Source: cacher.Watch (newErrWatcher).
             self._error(StatusError(410, str(error.__cause__), "Expired"))
 
     def _objects(self, start: Start) -> list[dict[str, Any]]:
-        """The objects of the watch at a version."""
+        """Return the watched objects at a version."""
         found = self._rest.objects_at(self._served, self._namespace, start)
         return [obj for obj in found if self._name in ("", obj["metadata"]["name"]) and self._matches(obj)]
 
@@ -104,7 +104,7 @@ class WatchStream:
         )
 
     def poll(self) -> list[bytes]:
-        """The lines since the last call; after the deadline the stream is closed."""
+        """Return the encoded events since the last call; after the deadline, close the stream."""
         store = self._rest.cluster.api.store
         store.bring_up_to_date(self._rest.kind_of(self._served).qualified)
         if store.version != self._seen and not self.closed:
@@ -126,7 +126,7 @@ class WatchStream:
         return lines
 
     def _take(self, change: str, obj: dict[str, Any]) -> None:
-        """What a change is to a client that sees only what the selectors match."""
+        """Add the event of a change as a client sees it through the selectors: an update can add or delete."""
         key = _key(obj)
         known = key in self._known
         if change != "DELETED" and self._matches(obj):
@@ -176,7 +176,7 @@ Shape = Callable[[list[dict[str, Any]], bool], dict[str, Any]]
 
 
 def as_table(served: APIResource, now: Callable[[], datetime], include: str) -> Shape:
-    """Objects of a watch as Tables; only the first one names the columns."""
+    """Return the function that converts a watch's objects to Tables; only the first Table has the columns."""
 
     def shape(objects: list[dict[str, Any]], first: bool) -> dict[str, Any]:
         made = table(

@@ -18,33 +18,33 @@ from urllib.parse import urlsplit
 from kitlib.apiserver.admission.webhook_calls import Answer, Attempts, WebhookCall, WebhookError, WebhookServer
 
 MAX_ANSWER = 3 << 20
-"""Bytes of an answer that are read."""
+"""The maximum number of a response's bytes that are read."""
 
 
 class WebhookClient:
-    """Calls of webhooks that their caller waits for."""
+    """Calls webhooks synchronously."""
 
     def __init__(self) -> None:
         self.defers = False
 
     def perform(self, call: WebhookCall) -> Answer:
-        """Make a call; an error is an answer too."""
+        """Call a webhook; an error is returned, not raised."""
         return perform(call)
 
     def start(self, calls: Sequence[WebhookCall], attempts: Attempts, again: Callable[[], object]) -> None:
-        """Make calls at once."""
+        """Call webhooks at once and continue."""
         attempts.answers |= {call.key: self.perform(call) for call in calls}
         again()
 
 
 class BackgroundClient(WebhookClient):
-    """Calls for a cluster that is served: a controller that needs an answer goes on with other keys meanwhile.
+    """Calls webhooks of a served cluster in the background; the controller continues with other keys meanwhile.
 
-    The lock is free, so that a webhook may ask the API about what the controller wants to write.
+    The lock is free during the calls, so that a webhook may read from the API.
 
     Args:
-        lock: the cluster's.
-        settle: lets the controllers work; called with the lock held.
+        lock: the cluster's lock.
+        settle: lets the controllers run; called with the lock held.
     """
 
     def __init__(self, lock: AbstractContextManager[Any], settle: Callable[[], object]) -> None:
@@ -52,7 +52,7 @@ class BackgroundClient(WebhookClient):
         self.defers = True
 
     def start(self, calls: Sequence[WebhookCall], attempts: Attempts, again: Callable[[], object]) -> None:
-        """Make calls in a thread; `again` is called with the lock held when they have been answered."""
+        """Call webhooks in a thread; `again` is called with the lock held after they have responded."""
         arguments = (calls, attempts, again)
         threading.Thread(target=self._run, args=arguments, name="kitlib-webhooks", daemon=True).start()
 
@@ -65,7 +65,7 @@ class BackgroundClient(WebhookClient):
 
 
 def perform(call: WebhookCall) -> Answer:
-    """Make a call; an error is an answer too."""
+    """Call a webhook; an error is returned, not raised."""
     try:
         return _post(call.target, json.dumps(call.review, default=str).encode())
     except WebhookError as error:

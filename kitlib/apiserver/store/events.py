@@ -160,7 +160,7 @@ def record(
         existing.count, existing.last_timestamp, existing.message = written.count, now, message
         api.store.update(existing)
         return
-    if written.name:  # it was deleted, with its namespace for instance
+    if written.name:  # the event was deleted, for example with its namespace
         written.count = 1
     reference = ObjectReference(
         api_version=about.api_version,

@@ -170,7 +170,7 @@ def is_served(api_version: str, kind: str, release: Release | None = None) -> bo
         return release is not None and version in gated_versions(kind, release)
     if (group, kind) == ("events.k8s.io", "Event"):
         return version == "v1"
-    if version == "v1beta2" and group == "resource.k8s.io":  # clusters of older releases keep their claims in it
+    if version == "v1beta2" and group == "resource.k8s.io":  # clusters of older releases store their claims in it
         version = "v1"
     return built_in_resource(group, kind) is not None and version in VERSIONS.get(group, ("v1",))
 

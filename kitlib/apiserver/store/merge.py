@@ -35,10 +35,10 @@ def _three_way(shape: Shape, last: dict[str, Any], new: dict[str, Any], current:
         if field not in new:
             merged.pop(field, None)
     for field, value in new.items():
-        if value is None:  # it goes, even where another writer set it
+        if value is None:  # null removes a field, even one of another writer
             merged.pop(field, None)
         elif isinstance(value, dict) and current.get(field) is None:
-            merged[field] = merge_patch({}, value)  # nulls for what is not there say nothing
+            merged[field] = merge_patch({}, value)  # nulls of absent fields are dropped
         else:
             merged[field] = _value(shape, field, last.get(field), value, current.get(field))
     return merged
@@ -230,7 +230,7 @@ def _value(shape: Shape, field: str, last: Any, new: Any, current: Any) -> Any:
         now = standing.get(name, {})
         merged.append(_retained(rule, item, now, _three_way(below, before.get(name, {}), item, now)))
     named = {_name(item, key) for item in new}
-    # Items that another writer added stay; items that the last manifest had and this one has not go.
+    # Items of other writers are kept; items that only the last manifest has are removed.
     return merged + [item for name, item in standing.items() if name not in named and name not in before]
 
 

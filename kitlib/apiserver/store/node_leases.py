@@ -82,7 +82,7 @@ class NodeLeases:
         kept = self._kept.get(name)
         if kept is not None:
             return self._renew_time(kept)
-        self._writing = True  # the others' Leases need not be brought up to date for this one
+        self._writing = True  # do not update the other nodes' Leases for this read
         try:
             lease: Lease | None = self._store.find(Lease, name, NAMESPACE, copy=False)
         finally:

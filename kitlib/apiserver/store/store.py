@@ -256,7 +256,7 @@ class Store:
         made.metadata.creation_timestamp = old.metadata.creation_timestamp
         made.metadata.resource_version = old.metadata.resource_version
         made.metadata.generation = old.metadata.generation
-        if made == old and to_dict(made) == to_dict(old):  # fields of no declared type count too
+        if made == old and to_dict(made) == to_dict(old):  # compares fields without a declared type too
             return made
         marked = made.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None
         changed = _content(made) != _content(old) and not same_generation
@@ -361,7 +361,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make the changes inside atomic: an exception that leaves the block undoes all of them."""
-        if self._undo is not None:  # inside another one: that one decides
+        if self._undo is not None:  # nested: the outer transaction decides
             yield
             return
         self._undo, self._pending = [], []
@@ -375,7 +375,7 @@ class Store:
                 else:
                     self._objects[plural][key] = old
                 self._forget_kinds(plural)
-            for plural in {plural for plural, _, _ in self._undo}:  # an object put back stands where it stood
+            for plural in {plural for plural, _, _ in self._undo}:  # restore the order of creation
                 self._objects[plural] = dict(sorted(self._objects[plural].items(), key=lambda item: age(item[1])))
             self.version = before[0]
             self.names.random.setstate(before[1])
@@ -401,7 +401,7 @@ class Store:
             if type(before) is type(made):
                 share(made, before)
         # Objects written in a row, such as the pods of one workload, are often nearly equal.
-        sibling = self._last_written.get(kind.qualified)  # stored objects never change: what is the same is shared
+        sibling = self._last_written.get(kind.qualified)  # stored objects never change, so equal parts are shared
         if type(sibling) is type(made):
             share(made, sibling)
         self._last_written[kind.qualified] = made

@@ -81,7 +81,7 @@ PRINTERS: dict[str, Printer] = {
 
 
 def cells(resource: APIResource, obj: Object, now: datetime) -> list[Any]:
-    """One row: as many cells as the resource has columns."""
+    """Return the cells of a table row, one per column of the resource."""
     if resource.schema is not None:
         return [_custom(column, obj, now) for column in resource.columns]
     printer = PRINTERS.get(resource.printer or resource.kind)
@@ -96,14 +96,14 @@ def cells(resource: APIResource, obj: Object, now: datetime) -> list[Any]:
 def table(
     resource: APIResource, objects: Iterable[Object], now: datetime, meta: Mapping[str, Any], include: str = "Metadata"
 ) -> dict[str, Any]:
-    """A Table of objects.
+    """Return a Table of objects.
 
     Args:
-        resource: whose columns they are.
-        objects: in the wire form.
-        now: the server's time; ages count from it.
+        resource: the resource with its columns.
+        objects: the objects in the wire form.
+        now: the server's time, for ages.
         meta: the list's metadata: resourceVersion, continue, remainingItemCount.
-        include: what each row carries: `Metadata` (the default), `Object`, `None`.
+        include: the object in each row: `Metadata` (the default), `Object`, `None`.
     """
     columns = [
         {"name": c.name, "type": c.type, "format": c.format, "description": _described(c), "priority": c.priority}
@@ -132,7 +132,7 @@ _STEP = re.compile(
 
 
 def json_path(obj: Any, path: str) -> list[Any]:
-    """The values at a simple JSONPath: fields, indices, `*`, and `[?(@.field=="value")]`. Source: client-go."""
+    """Return the values at a simple JSONPath: fields, indices, `*`, and `[?(@.field=="value")]`. Source: client-go."""
     found = [obj]
     for step in _STEP.finditer(path.strip("{}").replace("\\.", "\x00")):
         field = step.group(1) or step.group(2)
@@ -158,7 +158,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def _custom(column: TableColumnDefinition, obj: Object, now: datetime) -> Any:
-    """Source: apiextensions tableconvertor.cellForJSONValue."""
+    """Return the cell of a custom column. Source: apiextensions tableconvertor.cellForJSONValue."""
     if not column.path:
         return obj.get("metadata", {}).get("name", "")
     found = json_path(obj, column.path)

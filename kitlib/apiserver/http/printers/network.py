@@ -1,4 +1,4 @@
-"""Rows of Services, endpoints and what routes to them. Source: pkg/printers/internalversion/printers.go."""
+"""Rows of Services, endpoints and routes. Source: pkg/printers/internalversion/printers.go."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _port(port: Object) -> str:
 
 
 def _external(obj: Object, kind: str) -> str:
-    """Source: printers getServiceExternalIP."""
+    """Return the EXTERNAL-IP of a Service. Source: printers getServiceExternalIP."""
     spec = obj.get("spec", {})
     given = list(spec.get("externalIPs") or ())
     if kind == "ExternalName":
@@ -44,7 +44,7 @@ def _external(obj: Object, kind: str) -> str:
 
 
 def _balanced(obj: Object) -> list[str]:
-    """The addresses of a load balancer. Source: printers loadBalancerStatusStringer."""
+    """Return the addresses of a load balancer. Source: printers loadBalancerStatusStringer."""
     ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     return sorted({one.get("ip") or one.get("hostname", "") for one in ingress} - {""})
 
@@ -61,7 +61,7 @@ def print_endpoints(obj: Object, now: datetime) -> list[Any]:
 
 
 def _host_port(host: str, port: int) -> str:
-    """Source: net.JoinHostPort."""
+    """Return `host:port`, with brackets for IPv6. Source: net.JoinHostPort."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -91,7 +91,7 @@ def print_ingress(obj: Object, now: datetime) -> list[Any]:
 
 
 def _hosts(rules: Sequence[Object]) -> str:
-    """Source: printers formatHosts: those beyond the third are counted by their rules."""
+    """Return the first three hosts of an Ingress; the rest is a count of its rules. Source: printers formatHosts."""
     hosts: list[str] = []
     more = False
     for rule in rules:

@@ -1,4 +1,4 @@
-"""Rows of nodes, volumes, quotas, events, roles and the rest. Source: pkg/printers/internalversion/printers.go."""
+"""Rows of nodes, volumes, quotas, events, roles and other kinds. Source: pkg/printers/internalversion/printers.go."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def print_persistent_volume_claim(obj: Object, now: datetime) -> list[Any]:
 
 
 def _class(obj: Object) -> str:
-    """The storage class of a volume or claim. Source: helper GetPersistentVolumeClass."""
+    """Return the storage class of a volume or claim. Source: helper GetPersistentVolumeClass."""
     marks = obj.get("metadata", {}).get("annotations") or {}
     found = marks.get("volume.beta.kubernetes.io/storage-class")
     return str(found if found is not None else obj.get("spec", {}).get("storageClassName") or "")
@@ -162,12 +162,12 @@ def print_role_binding(obj: Object, now: datetime) -> list[Any]:
 
 
 def print_creation_time(obj: Object, now: datetime) -> list[Any]:
-    """Kinds of which only the time of creation is shown: ClusterRole, LimitRange, CustomResourceDefinition."""
+    """Return name and creation time, for ClusterRole, LimitRange and CustomResourceDefinition."""
     return [_name(obj), obj.get("metadata", {}).get("creationTimestamp", "")]
 
 
 def print_definition(obj: Object, now: datetime) -> list[Any]:
-    """A CustomResourceDefinition with its served versions, since 1.37."""
+    """Return the row of a CustomResourceDefinition with its served versions, as shown since 1.37."""
     spec = obj.get("spec", {})
     served = [one for one in spec.get("versions") or () if one.get("served")]
     versions = sorted(one["name"] + ("(storage)" if one.get("storage") else "") for one in served)
@@ -214,7 +214,7 @@ def print_volume_attachment(obj: Object, now: datetime) -> list[Any]:
 
 
 def print_resource_claim(obj: Object, now: datetime) -> list[Any]:
-    """Source: printers resourceClaimState."""
+    """Return the row of a ResourceClaim. Source: printers resourceClaimState."""
     status = obj.get("status") or {}
     states = ["deleted"] if obj.get("metadata", {}).get("deletionTimestamp") else []
     if status.get("allocation"):

@@ -12,7 +12,7 @@ from kitlib.apiserver.http.printers.text import Object, conditions, created, par
 
 
 def print_pod(pod: Object, now: datetime) -> list[Any]:
-    """Name, Ready, Status, Restarts, Age, IP, Node, Nominated Node, Readiness Gates."""
+    """Return Name, Ready, Status, Restarts, Age, IP, Node, Nominated Node, Readiness Gates."""
     spec, status, meta = pod.get("spec", {}), pod.get("status", {}), pod.get("metadata", {})
     known = conditions(pod)
     sidecars = {c.get("name") for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
@@ -63,7 +63,7 @@ def print_pod(pod: Object, now: datetime) -> list[Any]:
 
 
 class _Init:
-    """What the init containers add: the reason of the first that has not ended, restarts, ready sidecars."""
+    """The summary of the init containers: the reason of the first that has not finished, restarts, ready sidecars."""
 
     def __init__(self, pod: Object, sidecars: set[Any]) -> None:
         self.reason, self.ready = "", 0

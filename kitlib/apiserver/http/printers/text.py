@@ -1,4 +1,4 @@
-"""Pieces that several printers share: ages, label selectors, containers and images of a template."""
+"""Parts that several printers share: ages, label selectors, containers and images of a template."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Object = Mapping[str, Any]
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """A metav1.Time or MicroTime; None where it is absent or not a time."""
+    """Parse a metav1.Time or MicroTime; None if it is absent or invalid."""
     if not text:
         return None
     try:
@@ -23,7 +23,7 @@ def parse_time(text: str | None) -> datetime | None:
 
 
 def age(text: str | None, now: datetime) -> str:
-    """How long ago a time was. Source: printers translateTimestampSince."""
+    """Return the time since a timestamp, e.g. `5m`. Source: printers translateTimestampSince."""
     moment = parse_time(text)
     return "<unknown>" if moment is None else human_duration((now - moment).total_seconds())
 
@@ -33,17 +33,17 @@ def created(obj: Object, now: datetime) -> str:
 
 
 def labels(found: Mapping[str, str] | None) -> str:
-    """`a=b,c=d`, sorted by key. Source: labels.FormatLabels."""
+    """Return `a=b,c=d`, sorted by key. Source: labels.FormatLabels."""
     return ",".join(f"{k}={v}" for k, v in sorted((found or {}).items())) or "<none>"
 
 
 def selector(found: Mapping[str, Any] | None) -> str:
-    """A label selector on one line."""
+    """Return a label selector on one line."""
     return "<none>" if found is None else format_label_selector(found) or "<none>"
 
 
 def containers(template: Object) -> tuple[str, str]:
-    """Names and images of a template's containers. Source: printers layoutContainerCells."""
+    """Return the names and the images of a template's containers. Source: printers layoutContainerCells."""
     found = template.get("spec", {}).get("containers") or ()
     return ",".join(c.get("name", "") for c in found), ",".join(c.get("image", "") for c in found)
 
@@ -60,6 +60,6 @@ _ACCESS = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX"
 
 
 def access_modes(modes: Iterable[str] | None) -> str:
-    """`RWO,ROX`, in a fixed order. Source: storage helper GetAccessModesAsString."""
+    """Return `RWO,ROX`, in a fixed order. Source: storage helper GetAccessModesAsString."""
     wanted = set(modes or ())
     return ",".join(short for mode, short in _ACCESS.items() if mode in wanted)

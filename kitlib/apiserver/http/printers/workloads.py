@@ -1,4 +1,4 @@
-"""Rows of workloads and of what is scaled. Source: pkg/printers/internalversion/printers.go."""
+"""Rows of workloads and their autoscalers. Source: pkg/printers/internalversion/printers.go."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ _METRIC_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 
 
 def _metrics(wanted: list[Any], current: list[Any]) -> str:
-    """Source: printers formatHPAMetrics."""
+    """Return the TARGETS of a HorizontalPodAutoscaler. Source: printers formatHPAMetrics."""
     if not wanted:
         return "<none>"
     shown = [_metric(spec, current[i] if i < len(current) else {}) for i, spec in enumerate(wanted)]
