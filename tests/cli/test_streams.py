@@ -31,6 +31,8 @@ RUNS = {  # command -> arguments with which it says as much as it can, quickly
     "doctor": ("--no-engine",),
     "explain": ("-f", "dump.yaml"),
     "whatif": ("drain", "nœud-β", "-f", "dump.yaml"),
+    "report": ("-f", "dump.yaml"),
+    "mcp": ("--skill",),
     "sweep": ("sweep.yaml", "--workers", "0"),
     "conformance": ("quantity.jsonl",),
     "cheat-sheet": ("-o", "ž.html"),

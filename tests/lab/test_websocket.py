@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from traitlets.config import Config
+
 from kitlib.lab import server
 from kitlib.lab.websocket import without_delay
 
@@ -30,6 +32,8 @@ def test_a_connection_sends_at_once_and_connects_as_ever() -> None:
 def test_the_server_of_kitlib_lab_gets_such_connections() -> None:
     settings: dict[str, Any] = {server.CONNECTIONS: Connection}
     log = SimpleNamespace(addFilter=lambda _: None)
-    server._load_jupyter_server_extension(SimpleNamespace(web_app=SimpleNamespace(settings=settings), log=log))
+    kernels = SimpleNamespace(config=Config())
+    app = SimpleNamespace(web_app=SimpleNamespace(settings=settings), log=log, kernel_manager=kernels)
+    server._load_jupyter_server_extension(app)
     assert issubclass(settings[server.CONNECTIONS], Connection)
     assert settings[server.CONNECTIONS] is not Connection
