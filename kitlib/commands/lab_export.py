@@ -12,7 +12,8 @@ def add(commands: Any) -> None:
         "lab-export",
         help="write the labs as nbgrader assignments",
         description="Write source/LAB/LAB.ipynb with a graded cell for each task into FOLDER, an nbgrader course: then "
-        "nbgrader generate_assignment LAB there. The kit must be installed where nbgrader grades.",
+        "nbgrader generate_assignment LAB there. The kit must be installed where nbgrader grades. The cells write what "
+        "was done to progress.jsonl beside the notebook; kitlib lab-report FOLDER/submitted --recheck replays it.",
     )
     made.add_argument("folder", type=Path, help="the nbgrader course")
     made.add_argument("labs", nargs="*", help="names of labs (default: all)")

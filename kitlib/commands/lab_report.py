@@ -14,7 +14,8 @@ def add(commands: Any) -> None:
     made = commands.add_parser(
         "lab-report",
         help="make a table of learners and labs from their progress files",
-        description="Read the progress files in FOLDER (NAME.jsonl or NAME/progress.jsonl) and print a table as CSV, "
+        description="Read the progress files in FOLDER (NAME.jsonl or NAME/progress.jsonl, or "
+        "NAME/LAB/progress.jsonl, as nbgrader collects them) and print a table as CSV, "
         "or write it to a file: .csv, .json, or .html for a page.",
     )
     made.add_argument("folder", help="where the progress files are")

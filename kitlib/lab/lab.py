@@ -30,7 +30,7 @@ from kitlib.lab.grader import Grade, both, grade, prepare, timed
 from kitlib.lab.grading_process import grade_apart
 from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Reveal
-from kitlib.lab.progress import Progress
+from kitlib.lab.progress import Progress, record_grade
 from kitlib.lab.score import Score, hint_cost, score
 from kitlib.lab.tables import Table, pods_table
 from kitlib.lab.tally import Tally
@@ -143,20 +143,7 @@ class Lab:
             self._folder.definition.task(key)
         journal, found = self._grade(tasks)
         changed = self._is_changed(found.digest)
-        for result in found.results:
-            self._progress.record(
-                "check",
-                self._folder.name,
-                result.task,
-                result.points,
-                result.of,
-                found=result.found,
-                expected=result.expected,
-                evidence=list(result.evidence),
-                journal=journal,
-                ground=msgspec.to_builtins(self._ground),
-                check_changed=changed,
-            )
+        record_grade(self._progress, self._folder.name, found, journal, self._ground, changed=changed)
         return Graded(found, self.score, self._folder.definition, self._following(), self._origin())
 
     def _origin(self) -> str:

@@ -1,10 +1,13 @@
 """Labs as nbgrader assignments: each task becomes a locked cell that checks the cluster and gives its points.
 
 The cell replays the learner's actions on a fresh cluster in a separate process. Its value is the number of points, so
-nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, where a cell can change everything: for
-reliable grades, replay the journals on your own machine with `kitlib lab-report --recheck`.
+nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, where one line can forge any points. The
+cell therefore also appends the actions to `progress.jsonl` beside the notebook. nbgrader's exchange takes all files of
+an assignment's folder, so the journal travels with the submission, and `kitlib lab-report COURSE/submitted --recheck`
+replays it on your own machine.
 
-Source: nbgrader's documentation, "Creating and grading assignments"; metadata of schema version 3.
+Source: nbgrader's documentation, "Creating and grading assignments"; metadata of schema version 3; nbgrader
+exchange/default/submit.py ExchangeSubmit.copy_files, converters/base.py BaseConverter.init_assignment (all files).
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ c.ClearSolutions.enforce_metadata = False
 
 
 def points(name: str, task: str, lab: Any) -> float:
-    """Return a task's points for the cell that nbgrader runs, and print the result.
+    """Return a task's points for the cell that nbgrader runs; print the result and record it.
+
+    The record goes to `progress.jsonl` in the working directory, which is the notebook's folder.
 
     Args:
         name: the lab's name.
@@ -44,11 +49,13 @@ def points(name: str, task: str, lab: Any) -> float:
     """
     from kitlib.lab.grading_process import grade_apart
     from kitlib.lab.lab import Lab
+    from kitlib.lab.progress import Progress, record_grade
 
     if type(lab) is not Lab or lab.name != name:
         raise KitError(f"`lab` is not the lab {name}: begin with lab = Lab({name!r}), and keep that name")
     journal, ground = lab.done()
     found = grade_apart(LabFolder.read(course_source("labs") / name, lab.seed), journal, (task,), ground)
+    record_grade(Progress(Path.cwd()), name, found, journal, ground, changed=False)
     print(found.results[0])
     return found.results[0].points
 
@@ -104,7 +111,10 @@ def assignment(folder: LabFolder) -> dict[str, Any]:
     opened = f'Lab("{folder.name}")'
     for cell in notebook["cells"]:
         cell["source"] = [line.replace(opened, f'Lab("{folder.name}", seed={seed})') for line in cell["source"]]
-    text = "## Grades\n\nThe cells below are graded. Leave them as they are."
+    text = (
+        "## Grades\n\nThe cells below are graded. Leave them unchanged. Before you submit, restart the kernel and run "
+        "all cells: they write what you did to `progress.jsonl` beside the notebook, which is submitted with it."
+    )
     notebook["cells"].append(_cell("markdown", "grades", text))
     for task in folder.definition.tasks:
         notebook["cells"].append(_graded(folder.name, task))

@@ -20,12 +20,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.api.file_format import check_format
+
+if TYPE_CHECKING:
+    from kitlib.lab.definition import Ground
+    from kitlib.lab.grader import Grade
 
 Kind = Literal["prediction", "check", "hint", "open", "help"]
 ACCOUNT = "JUPYTERHUB_USER"
@@ -130,6 +134,34 @@ class Progress:
     def hints_taken(self, lab: str, task: str) -> int:
         """Return how many hints of a task the learner has taken."""
         return sum(1 for entry in self.entries(lab) if entry.kind == "hint" and entry.task == task)
+
+
+def record_grade(
+    progress: Progress, lab: str, found: Grade, journal: list[dict[str, Any]], ground: Ground, *, changed: bool
+) -> None:
+    """Append an entry for each graded task, with the journal that `kitlib lab-report --recheck` replays.
+
+    Args:
+        progress: the file to append to.
+        lab: the lab's name.
+        found: the results of its tasks.
+        journal, ground: what was done to the cluster, and on which nodes.
+        changed: whether the check file differs from the package's.
+    """
+    for result in found.results:
+        progress.record(
+            "check",
+            lab,
+            result.task,
+            result.points,
+            result.of,
+            found=result.found,
+            expected=result.expected,
+            evidence=list(result.evidence),
+            journal=journal,
+            ground=msgspec.to_builtins(ground),
+            check_changed=changed,
+        )
 
 
 def _counts_more(entry: ProgressEntry, known: ProgressEntry) -> bool:

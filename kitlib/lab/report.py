@@ -1,11 +1,13 @@
 """The instructor's table: one row a learner, one column a lab, from the learners' progress files.
 
-Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the collected folder. `kitlib.lab.submissions` takes
-the best check of each task of the course, limited to the task's points. Without a replay these are the learners'
-claims; with one, only confirmed points count. Predictions give no points. The cost of hints (`hint_cost` of lab.toml,
-KITLIB_HINT_COST) is subtracted from the total. A file that is refused has a row without points and the reason; the
-other rows are not affected. Each file is a point of a sweep: a room is graded in several processes, and a file that
-ends its process is one bad row. Remarks name files and work that an instructor should check (`kitlib.lab.remarks`).
+Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the collected folder; in the folders `submitted` and
+`autograded` of an nbgrader course, a learner has one file for each assignment, `NAME/LAB/progress.jsonl`.
+`kitlib.lab.submissions` takes the best check of each task of the course, limited to the task's points. Without a
+replay these are the learners' claims; with one, only confirmed points count. Predictions give no points. The cost of
+hints (`hint_cost` of lab.toml, KITLIB_HINT_COST) is subtracted from the total. A file that is refused has a row without
+points and the reason; the other rows are not affected. Each learner is a point of a sweep: a room is graded in several
+processes, and a file that ends its process is one bad row. Remarks name files and work that an instructor should check
+(`kitlib.lab.remarks`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import hashlib
 import html
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,18 +110,16 @@ def read_learners(
     found += [(path.parent.name, path) for path in root.glob("*/progress.jsonl")]
     if (root / "progress.jsonl").exists():
         found.append((root.name, root / "progress.jsonl"))
-    if not found:
-        raise KitError(f"{place}: no progress files (NAME.jsonl or NAME/progress.jsonl)")
-    refused, seen = list[LearnerRow](), dict[str, Path]()
-    for name, path in sorted(found):
-        learner = submissions.shortened(name)
-        if name in seen:
-            first, second = (one.relative_to(root) for one in (seen[name], path))
-            problem = f"{second}: not read: {first} is this learner's file already"
-            refused.append(LearnerRow(learner, problems=(submissions.shortened(problem),), not_confirmed=None))
-        else:
-            seen[name] = path
-    points = [{"path": quote_from_bytes(os.fsencode(path)), "recheck": recheck} for path in seen.values()]
+    seen, refused = _one_file_each(root, found)
+    seen = _assignments(root) | seen  # where a learner has one file, a hub's signature covers that file alone
+    if not seen:
+        raise KitError(
+            f"{place}: no progress files (NAME.jsonl, NAME/progress.jsonl or, of nbgrader, NAME/LAB/progress.jsonl)"
+        )
+    points = [
+        {"paths": [quote_from_bytes(os.fsencode(path)) for path in paths], "recheck": recheck}
+        for paths in seen.values()
+    ]
     if workers is None and not recheck:
         workers = 0  # reading alone is quicker than starting a process
     results = sweep(graded, points, workers=workers, progress=progress)
@@ -127,7 +127,31 @@ def read_learners(
         _learner_row(submissions.shortened(name), row, recheck) for name, row in zip(seen, results.rows, strict=True)
     ]
     made = sorted([*rows, *refused], key=lambda row: row.learner)
-    return _remarked(made, collected.read(root, key), seen)
+    return _remarked(made, collected.read(root, key), {name: paths[0] for name, paths in seen.items()})
+
+
+def _one_file_each(root: Path, found: Iterable[tuple[str, Path]]) -> tuple[dict[str, list[Path]], list[LearnerRow]]:
+    """Return the first file of each learner, and a row that refuses each further one."""
+    refused, seen = list[LearnerRow](), dict[str, list[Path]]()
+    for name, path in sorted(found):
+        if name in seen:
+            first, second = (one.relative_to(root) for one in (seen[name][0], path))
+            problem = f"{second}: not read: {first} is this learner's file already"
+            refused.append(LearnerRow(submissions.shortened(name), problems=(submissions.shortened(problem),)))
+        else:
+            seen[name] = [path]
+    return seen, refused
+
+
+def _assignments(root: Path) -> dict[str, list[Path]]:
+    """Return the files of labs that nbgrader collected, by learner; a link in a learner's place is not followed."""
+    found: dict[str, list[Path]] = {}
+    for learner in sorted(one for one in root.iterdir() if one.is_dir() and not one.is_symlink()):
+        # asked for by name: what else a learner's folder holds is not listed
+        files = [learner / lab / "progress.jsonl" for lab in submissions.course_labs()]
+        if there := [file for file in files if os.path.lexists(file)]:
+            found[learner.name] = there
+    return found
 
 
 def _remarked(
@@ -167,19 +191,20 @@ def _learner_row(learner: str, row: SweepRow, recheck: bool) -> LearnerRow:
     return LearnerRow(learner, problems=(problem,), not_confirmed=() if recheck else None)
 
 
-def graded(path: str, recheck: bool) -> dict[str, Any]:
-    """Return the results of a learner's file as data; the scenario of the sweep.
+def graded(paths: list[str], recheck: bool) -> dict[str, Any]:
+    """Return the results of a learner's files as data; the scenario of the sweep.
 
     Args:
-        path: path of the progress file, its bytes quoted as in a URL.
+        paths: paths of the progress files, the bytes of each quoted as in a URL.
         recheck: whether to replay the claims.
     """
-    return {"found": msgspec.to_builtins(_row("", Path(os.fsdecode(unquote_to_bytes(path))), recheck))}
+    files = [Path(os.fsdecode(unquote_to_bytes(path))) for path in paths]
+    return {"found": msgspec.to_builtins(_row("", files, recheck))}
 
 
-def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:
+def _row(learner: str, paths: Sequence[Path], recheck: bool) -> LearnerRow:
     try:
-        found = submissions.read(path)
+        found = submissions.read(*paths)
     except KitError as error:
         return LearnerRow(learner, problems=(f"bad file: {error}",), not_confirmed=() if recheck else None)
     points = {key: entry.points for key, entry in found.checks.items()}

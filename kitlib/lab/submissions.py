@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -158,13 +158,13 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
     return found, problems
 
 
-def read(path: Path) -> Submission:
-    """Return the claims of a learner's file.
+def read(*paths: Path) -> Submission:
+    """Return the claims of a learner's files: one file, or one for each submitted assignment.
 
     Raises:
-        KitError: the file as a whole is refused.
+        KitError: every file as a whole is refused.
     """
-    found, problems = _entries(path)
+    found, problems = _entries_of_all(paths)
     checks: dict[tuple[str, str], Submitted] = {}
     hints: dict[str, set[tuple[str, int | None]]] = {}
     seeds: dict[str, set[int]] = {}
@@ -204,6 +204,24 @@ def read(path: Path) -> Submission:
         dict(tries),
         predictions,
     )
+
+
+def _entries_of_all(paths: Sequence[Path]) -> tuple[list[Submitted], list[str]]:
+    """Return the lines of all files that fit, and the problems of each with the name of its folder."""
+    if len(paths) == 1:
+        return _entries(paths[0])
+    found, problems, taken = list[Submitted](), list[str](), 0
+    for path in paths:
+        try:
+            more, wrong = _entries(path)
+            taken += 1
+        except KitError as error:
+            more, wrong = [], [str(error)]
+        found += more
+        problems += [f"{shortened(path.parent.name)}: {text}" for text in wrong]
+    if not taken:
+        raise KitError("; ".join(problems[:MAX_PROBLEMS]))
+    return found, problems
 
 
 def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:

@@ -15,6 +15,7 @@ from kitlib.lab import Lab
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.nbgrader import assignment, export, points
 from kitlib.lab.progress import Progress
+from kitlib.lab.report import read_learners
 from tests import venvs
 
 ROOT = Path(__file__).parents[2]
@@ -41,12 +42,36 @@ def test_the_command_writes_a_course(tmp_path: Path, capsys: pytest.CaptureFixtu
         export(tmp_path, ("nothing",))
 
 
-def test_a_cells_value_is_what_the_cluster_is_worth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cells_value_is_what_the_cluster_is_worth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     lab = Lab(FIRST, seed=0, progress=Progress(tmp_path))
     assert points(FIRST, "guaranteed", lab) == 0
     LabFolder.read(ROOT / "labs" / FIRST).answers().reference(lab.cluster)
     assert points(FIRST, "guaranteed", lab) == 2
     assert "✓ The pod web is Guaranteed" in capsys.readouterr().out
+
+
+def test_the_journal_that_a_cell_writes_is_replayed_and_forged_points_are_not_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, places = Lab(FIRST, seed=0, progress=Progress(tmp_path / "own")), {}
+    for learner in ("honest", "forger"):
+        places[learner] = tmp_path / "submitted" / learner / FIRST
+        places[learner].mkdir(parents=True)
+    monkeypatch.chdir(places["forger"])
+    points(FIRST, "guaranteed", lab)
+    claimed = json.loads(Path("progress.jsonl").read_text())
+    Path("progress.jsonl").write_text(json.dumps({**claimed, "points": 2}) + "\n")
+    LabFolder.read(ROOT / "labs" / FIRST).answers().reference(lab.cluster)
+    monkeypatch.chdir(places["honest"])
+    for task in ("guaranteed", "cgroup"):
+        points(FIRST, task, lab)
+    rows = {row.learner: row for row in read_learners(tmp_path / "submitted", recheck=True, workers=0)}
+    assert rows["honest"].labs == {FIRST: (3, 3)} and rows["honest"].not_confirmed == ()
+    assert rows["forger"].labs == {FIRST: (0, 2)}
+    assert rows["forger"].not_confirmed and "2 claimed, 0 confirmed" in rows["forger"].not_confirmed[0]
 
 
 def test_something_else_named_lab_is_refused() -> None:
@@ -59,7 +84,7 @@ def test_something_else_named_lab_is_refused() -> None:
 
 @pytest.mark.workshop
 def test_nbgrader_generates_and_grades(tmp_path: Path) -> None:
-    """nbgrader itself: the untouched assignment and the reference solution, released, submitted and graded."""
+    """nbgrader itself: an assignment untouched, solved and with forged points is graded, and replayed afterwards."""
     place = Path(os.environ.get("KITLIB_NBGRADER_ENVIRONMENT") or tmp_path / "venv")
     python = venvs.make(place)
     venvs.install(python, "nbgrader==0.9.6", "msgspec", "numpy", "PyYAML", "rich", "pandas", "ipywidgets")
@@ -75,12 +100,17 @@ def test_nbgrader_generates_and_grades(tmp_path: Path) -> None:
 
     nbgrader("generate_assignment", FIRST)
     released = json.loads((course / "release" / FIRST / f"{FIRST}.ipynb").read_text())
-    for learner in ("untouched", "solved"):
+    for learner in ("untouched", "solved", "forged"):
         notebook = json.loads(json.dumps(released))
+        where = next(i for i, c in enumerate(notebook["cells"]) if "lab.check()" in "".join(c["source"]))
         if learner == "solved":
             folder = f"LabFolder.read({str(ROOT / 'labs' / FIRST)!r}, lab.seed)"
             code = f"from kitlib.lab.definition import LabFolder\n{folder}.answers().reference(lab.cluster)"
-            where = next(i for i, c in enumerate(notebook["cells"]) if "lab.check()" in "".join(c["source"]))
+            notebook["cells"][where]["source"] = code.splitlines(keepends=True)
+        if learner == "forged":
+            code = (
+                "import kitlib.lab.nbgrader as n\nn.points = lambda lab, task, _: {'guaranteed': 2, 'cgroup': 1}[task]"
+            )
             notebook["cells"][where]["source"] = code.splitlines(keepends=True)
         place = course / "submitted" / learner / FIRST
         place.mkdir(parents=True)
@@ -89,4 +119,7 @@ def test_nbgrader_generates_and_grades(tmp_path: Path) -> None:
     nbgrader("export", "--to", "grades.csv")
     lines = [line.split(",") for line in (course / "grades.csv").read_text().splitlines()]
     scores = {row[lines[0].index("student_id")]: float(row[lines[0].index("score")]) for row in lines[1:]}
-    assert scores["solved"] == 3 and scores["untouched"] == 0
+    assert scores == {"solved": 3, "untouched": 0, "forged": 3}
+    rows = {row.learner: row for row in read_learners(course / "autograded", recheck=True, workers=0)}
+    assert rows["solved"].points == 3 and rows["solved"].not_confirmed == ()
+    assert rows["untouched"].points == 0 and "forged" not in rows, "a forged cell writes no journal"

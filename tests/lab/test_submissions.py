@@ -241,6 +241,38 @@ def test_the_learners_own_bar_passes_over_what_is_no_entry(tmp_path: Path) -> No
     assert progress.score(LAB) == (1, 2)
 
 
+def test_the_assignments_that_nbgrader_collected_are_one_row(tmp_path: Path) -> None:
+    for lab, content in ((LAB, line()), ("03-sidecar-oom", b"[1, 2]\n"), ("nothing", line())):
+        (tmp_path / "ann" / lab).mkdir(parents=True)
+        (tmp_path / "ann" / lab / "progress.jsonl").write_bytes(content)
+    row = table(tmp_path)["ann"]
+    assert row.labs == {LAB: (2, 2)}
+    assert len(row.problems) == 1 and row.problems[0].startswith("03-sidecar-oom: no line of it is an entry")
+
+
+def test_a_linked_assignment_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / LAB).mkdir(parents=True)
+    (tmp_path / "elsewhere" / LAB / "progress.jsonl").write_bytes(line())
+    room = tmp_path / "room"
+    (room / "ann").mkdir(parents=True)
+    (room / "ann" / LAB).symlink_to(tmp_path / "elsewhere" / LAB, target_is_directory=True)
+    (room / "bob").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (room / "eve" / LAB).mkdir(parents=True)
+    (room / "eve" / LAB / "progress.jsonl").symlink_to(tmp_path / "elsewhere" / LAB / "progress.jsonl")
+    rows = table(room)
+    refused = ("bad file: a symbolic link is not followed",)
+    assert {name: row.problems for name, row in rows.items() if name != "honest"} == {"ann": refused, "eve": refused}
+    assert rows["ann"].points == rows["eve"].points == 0
+
+
+def test_a_file_of_its_own_counts_and_no_assignment_beside_it(tmp_path: Path) -> None:
+    """A hub's signature covers the learner's one file: what is put beside it must not add points."""
+    (tmp_path / "ann.jsonl").write_bytes(line(points=1))
+    (tmp_path / "ann" / LAB).mkdir(parents=True)
+    (tmp_path / "ann" / LAB / "progress.jsonl").write_bytes(line(points=2))
+    assert table(tmp_path)["ann"].labs == {LAB: (1, 2)}
+
+
 def test_no_file_at_all_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KitError, match="no progress files"):
         read_learners(tmp_path)
