@@ -258,7 +258,9 @@ def reap(label: str, kubeconfig: str, context: str, namespace: str) -> None:
 
     Args:
         label: the owner's label value.
-        kubeconfig, context, namespace: the cluster.
+        kubeconfig: path of the kubeconfig; "" = kubectl's default.
+        context: name of a context; "" = the current one.
+        namespace: namespace of the node pods.
     """
     with suppress(KitError):
         api = Api(Place(kubeconfig, context, namespace))

@@ -1,8 +1,8 @@
-"""The agent of a node: the kubelet, driven by what the owner asks, by the clock and by containers that end.
+"""The agent of a node: the kubelet, driven by its owner's requests, the clock and the exits of containers.
 
-One loop without threads: it waits for the owner's lines, for the end of a child, for output of containers and for the
-next moment at which something is due. The kubelet is the same as on the simulated kernel; here its cgroups are the
-kernel's and its containers are crun's. What it reports goes to the owner as it happens.
+One loop without threads: it waits for the owner's lines, the exit of a child, output of containers and the next time at
+which something is due. The kubelet is the same as on the simulated kernel; here its cgroups are the kernel's and its
+containers are crun's. Its reports go to the owner as they arise.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from kitlib.node.real.streams import NodeStreams
 from kitlib.node.real.system import RealSystem, system_ooms
 
 TICK = 0.5
-"""Seconds between two looks of the kubelet while nothing happens."""
+"""Seconds between two ticks of an idle kubelet."""
 TOGETHER = 0.02
-"""Seconds that a report may wait for others: every message wakes half a dozen processes on its way to the owner."""
+"""Seconds for which a report waits for others: a message wakes half a dozen processes on its way to the owner."""
 RENEW_INTERVAL = 10.0
 """Seconds between two renewals of the node's Lease. Source: kubelet nodeLeaseDurationSeconds 40, of which a quarter."""
 BUSY_AFTER = 5.0
-"""Seconds of work after which the owner hears that it goes on."""
+"""Seconds without a message after which a busy node reports that it is working."""
 _CHUNK = 1 << 16
 
 KNOWN: dict[str, type[Any]] = {CONFIG_MAP: ConfigMap, SECRET: Secret, NODE: Node, CLAIM: PersistentVolumeClaim}
-"""The kinds of objects that a kubelet is sent."""
+"""The kinds of objects that the owner sends to a kubelet."""
 
 
 class Owner:
-    """Who holds the node's streams; implements `kitlib.kubelet.loop.interfaces.Reports`."""
+    """The connection to the node's owner; implements `kitlib.kubelet.loop.interfaces.Reports`."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -59,18 +59,21 @@ class Owner:
         self._renewed = -RENEW_INTERVAL
 
     def renew(self) -> None:
-        """Renew the node's Lease where it is time."""
+        """Renew the node's Lease if `RENEW_INTERVAL` has passed."""
         if time.monotonic() - self._renewed >= RENEW_INTERVAL:
             self._renewed = time.monotonic()
             self.send({"report": "lease"})
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Write one message behind what waits; the owner reads all the time, so this waits for nobody."""
+        """Send a message at once, after the waiting reports.
+
+        The owner reads continuously, so the write does not block.
+        """
         self._waiting.append(protocol.encode(message))
         self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Send the waiting reports."""
         if self._waiting:
             whole = b"".join(self._waiting)
             self._waiting.clear()
@@ -78,7 +81,7 @@ class Owner:
             self._said_at = time.monotonic()
 
     def _report(self, message: Mapping[str, Any]) -> None:
-        """Write one message with those that come soon."""
+        """Add a report to the waiting ones, and send them if the oldest has waited for `TOGETHER` seconds."""
         if not self._waiting:
             self._since = time.monotonic()
         self._waiting.append(protocol.encode(message))
@@ -86,7 +89,7 @@ class Owner:
             self.flush()
 
     def now(self) -> datetime:
-        """The host's date."""
+        """Return the host's date."""
         return datetime.now(UTC)
 
     def event(
@@ -98,38 +101,38 @@ class Owner:
         field: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """An event about a pod, a part of it, or the node."""
+        """Report an event about a pod, a part of it, or the node."""
         told = {"kind": kind, "reason": reason, "message": message, "field": field, "annotations": annotations or {}}
         self._report({"report": "event", "pod": _key(about), **told})
 
     def status(self, pod: Pod, status: PodStatus) -> None:
-        """A pod's status has changed."""
+        """Report a pod's new status."""
         self._report({"report": "status", "pod": _key(pod), "status": to_dict(Pod(status=status)).get("status", {})})
 
     def gone(self, pod: Pod) -> None:
-        """A pod that was to be deleted has ended."""
+        """Report that a terminating pod has ended."""
         self._report({"report": "gone", "pod": _key(pod)})
 
     def condition(self, condition: Condition) -> None:
-        """A condition of the node has changed."""
+        """Report a condition of the node."""
         self._report({"report": "condition", "condition": to_dict(condition)})
 
     def busy(self) -> None:
-        """Say that the node is at work where it has said nothing for a while, so that nobody takes it for stuck."""
+        """Report that the node is working, if it has sent nothing for `BUSY_AFTER` seconds."""
         self.renew()
         if time.monotonic() - self._said_at >= BUSY_AFTER:
             self.send({"report": "busy"})
 
     def images(self, images: Sequence[Image]) -> None:
-        """There are none on a real node."""
+        """Ignore the list: a real node has no images."""
 
 
 class Agent:
-    """What runs in a node container.
+    """The agent that runs in a node's container.
 
     Args:
-        reads, writes: descriptors of the owner's requests and of the answers.
-        lacking: sentences: what its container could not be given.
+        reads, writes: file descriptors of the owner's requests and of the answers.
+        lacking: sentences about what the engine could not give the container.
     """
 
     def __init__(self, reads: int, writes: int, lacking: Sequence[str] = ()) -> None:
@@ -154,11 +157,11 @@ class Agent:
         }
 
     def clock(self) -> float:
-        """Seconds since the agent began."""
+        """Return the seconds since the agent's start."""
         return time.monotonic() - self._began
 
     def run(self) -> int:
-        """Serve until the owner has gone."""
+        """Serve the owner until the connection ends; return the exit code."""
         signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         next_tick = 0.0
@@ -205,7 +208,7 @@ class Agent:
         return min(self._runtime.next_kill(), self._introspection.next_sample())
 
     def _look(self) -> None:
-        """Let the kubelet see what has happened; what goes wrong is told, and the next look tries again."""
+        """Let the kubelet work; an error is reported, and the next tick tries again."""
         if self._kubelet is None:
             return
         self._owner.renew()
@@ -219,7 +222,7 @@ class Agent:
         self._owner.event(None, "Warning", "KubeletError", f"{part}: {described(error)}")
 
     def _tell_system_ooms(self, kubelet: Kubelet) -> None:
-        """Where a container was killed, see in the kernel's log whether the node itself had no memory left."""
+        """After an OOM kill of a container, report kills for which the node as a whole had no memory left."""
         if self._runtime is None or self._introspection is None or self._runtime.kills == self._kills:
             return
         self._kills = self._runtime.kills
@@ -229,7 +232,7 @@ class Agent:
             kubelet.system_out_of_memory(*process)
 
     def _hear(self) -> bool:
-        """Take the owner's lines and answer each; False where the owner has gone."""
+        """Read and answer the owner's lines; return False if the connection has ended."""
         piece = os.read(self._reads, _CHUNK)
         if not piece:
             return False
@@ -246,12 +249,12 @@ class Agent:
             if what not in self._does:
                 raise KitError(f"{what!r}: this node knows {', '.join(sorted(self._does))}")
             answer: dict[str, Any] = {"id": number, "ok": self._does[what](**asked)}
-        except Exception as error:  # whatever it is, the node goes on and the owner hears of it
+        except Exception as error:  # an error of one request must not end the node; the owner receives it
             answer = {"id": number, "error": protocol.error_to_data(error)}
         self._owner.send(answer)
 
     def _start(self, version: int, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Make the tree ours and the kubelet; what this node may do, and what not."""
+        """Take over the cgroup tree, create the kubelet, and return the facts about the node."""
         if version != protocol.VERSION:
             raise KitError(f"the image speaks version {protocol.VERSION}, the kit {version}: kitlib image build")
         if self._kubelet is not None:
@@ -306,11 +309,11 @@ class Agent:
         }
 
     def _sync(self, pods: list[dict[str, Any]], same: Sequence[str] = ()) -> float:
-        """Which pods are bound here; the seconds that it took to bring the node in line.
+        """Bring the node in line with the pods bound to it, and return the seconds that it took.
 
         Args:
-            pods: those that are new or have changed.
-            same: UIDs of the others, which stand as they were told last.
+            pods: new and changed pods.
+            same: UIDs of the pods that are unchanged since the last call.
         """
         if self._kubelet is None:
             raise KitError("this node has not been started")
@@ -321,7 +324,7 @@ class Agent:
         return self.clock() - began
 
     def _take_objects(self, objects: list[dict[str, Any]]) -> None:
-        """Store the node and the objects that the pods bound here refer to; all others count as missing."""
+        """Store the node and the objects that its pods refer to; all others count as missing."""
         made: list[Any] = [from_dict(one, KNOWN[one["kind"]]) for one in objects]
         self._objects = {Reference(one.kind, one.metadata.namespace, one.metadata.name): one for one in made}
 
@@ -334,12 +337,12 @@ def _key(pod: Pod | None) -> list[str]:
 
 
 def main(lacking: Sequence[str] = ()) -> int:
-    """Take standard input and output for the owner; prints go to standard error.
+    """Serve the owner on standard input and output; prints go to standard error.
 
     Args:
-        lacking: sentences: what the container could not be given.
+        lacking: sentences about what the engine could not give the container.
     """
-    with suppress(ValueError, OSError):  # what the engine sets counts a user's processes on the whole machine
+    with suppress(ValueError, OSError):  # the engine's limit counts the user's processes on the whole machine
         resource.setrlimit(resource.RLIMIT_NPROC, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     writes = os.dup(1)
     os.dup2(2, 1)

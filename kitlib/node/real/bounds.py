@@ -1,11 +1,11 @@
-"""What a container engine does for a node and Kubernetes does not, done by the agent in its pod before the node begins.
+"""The parts of a node that a container engine sets up and Kubernetes does not; the agent does so in its pod.
 
-    the pod's container      limits of CPU and memory, which Kubernetes sets; its leaf `watchdog` has process 1
-    └── node                 processors, memory, processes; a cgroup namespace begins here: it is the node's root
+    the pod's container      limits of CPU and memory, which Kubernetes sets; its leaf `watchdog` holds process 1
+    └── node                 processors, memory, processes; the root of the node's cgroup namespace
 
-A pod cannot ask for a set of processors, but the CPU weights of the node's own pods only count where these compete for
-the same processors. A privileged pod has no cgroup namespace; here the node gets one in any case. And the node leaves
-its pod's network for one of its own, which has a loopback device only.
+A pod cannot request a set of processors, but the CPU weights of the node's own pods only matter while these compete for
+the same processors. A privileged pod has no cgroup namespace; the agent creates one in any case. The node also leaves
+its pod's network for a namespace with a loopback device only.
 
 Source: cgroup_namespaces(7), network_namespaces(7); kernel admin-guide/cgroup-v2.rst "Delegation", "nsdelegate";
 containerd CRI gives containers that are not privileged a cgroup namespace on v2.
@@ -29,12 +29,12 @@ _WORDS = ("cpus", "memory", "pids")
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one node may use.
+    """The resource limits of one node.
 
     Attributes:
-        cpus: processors.
-        memory: bytes.
-        pids: processes; 0 = not bounded.
+        cpus: number of processors.
+        memory: memory in bytes.
+        pids: number of processes; 0 = unlimited.
     """
 
     cpus: int
@@ -43,10 +43,10 @@ class Bounds:
 
 
 def read(words: Sequence[str]) -> Bounds:
-    """The bounds that a command line names: `--cpus=2 --memory=1073741824 --pids=4160`.
+    """Parse the limits of a command line: `--cpus=2 --memory=1073741824 --pids=4160`.
 
     Raises:
-        KitError: a word that is none of these.
+        KitError: an argument is unknown or not a number.
     """
     given: dict[str, int] = {}
     for word in words:
@@ -58,13 +58,13 @@ def read(words: Sequence[str]) -> Bounds:
 
 
 def enter(bounds: Bounds) -> list[str]:
-    """Have this process, and all that it starts, run within these bounds.
+    """Move this process below a cgroup with these limits, into its own cgroup and network namespaces.
 
     Returns:
-        Sentences: what is not bounded, and why.
+        Sentences about limits that could not be set, and why.
 
     Raises:
-        KitError: the pod sees cgroups that are none of its own.
+        KitError: the pod sees cgroups other than its own.
     """
     notes = []
     if "" in mounts.cgroup_hierarchies():
@@ -80,7 +80,7 @@ def enter(bounds: Bounds) -> list[str]:
 
 
 def picked(available: Sequence[int], wanted: int, name: str) -> list[int]:
-    """The processors of a node: as many as it wants, others for other names, so that nodes spread over a machine."""
+    """Return `wanted` of the available processors, chosen by the node's name so that nodes spread over a machine."""
     if not 0 < wanted < len(available):
         return list(available)
     places = len(available) // wanted
@@ -89,15 +89,18 @@ def picked(available: Sequence[int], wanted: int, name: str) -> list[int]:
 
 
 def _enter_cgroup(bounds: Bounds) -> list[str]:
-    """Make the node's root below this container's cgroup, bound it, go into it, and begin a namespace there."""
+    """Create the node's root cgroup below the container's, limit it, move into it and unshare the cgroup namespace."""
     root = own_cgroup(_text("/proc/self/mountinfo"), _text("/proc/self/cgroup"))
     mounts.make_writable(MOUNT)
     pids = _text(f"{root}/cgroup.procs").split()
+    # A process of another pid namespace reads as 0: it cannot be moved from here.
     if "0" in pids:
         return [f"{root}: processes of another container stand there: nothing keeps the node within its bounds"]
     os.makedirs(root + WATCHDOG, exist_ok=True)
     for pid in pids:
         _write(f"{root}{WATCHDOG}/cgroup.procs", pid)
+    # Only now: the kernel refuses to enable controllers in a cgroup that still holds processes (cgroup-v2.rst, "No
+    # Internal Process Constraint").
     for controller in _text(f"{root}/cgroup.controllers").split():
         _write(f"{root}/cgroup.subtree_control", f"+{controller}")
     os.makedirs(root + NODE, exist_ok=True)
@@ -108,7 +111,7 @@ def _enter_cgroup(bounds: Bounds) -> list[str]:
 
 
 def _bound(place: str, bounds: Bounds) -> list[str]:
-    """Write the bounds of the node's root; sentences where one is refused."""
+    """Write the limits of the node's root cgroup, and return sentences about those that are refused."""
     notes = []
     wanted = {"memory.max": str(bounds.memory or "max"), "pids.max": str(bounds.pids or "max")}
     try:
@@ -128,13 +131,14 @@ def _bound(place: str, bounds: Bounds) -> list[str]:
 
 
 def own_cgroup(mountinfo: str, cgroup: str) -> str:
-    """The directory of this process's cgroup v2, below the mount that it sees.
+    """Return the directory of this process's cgroup (v2) below the visible mount.
 
     Args:
-        mountinfo, cgroup: the files of /proc/self.
+        mountinfo: contents of /proc/self/mountinfo.
+        cgroup: contents of /proc/self/cgroup.
 
     Raises:
-        KitError: where it is not below that mount.
+        KitError: the cgroup is not below the mount.
     """
     shown = next((line.partition("::")[2] for line in cgroup.splitlines() if line.startswith("0::")), "")
     for line in mountinfo.splitlines():
@@ -150,10 +154,12 @@ def own_cgroup(mountinfo: str, cgroup: str) -> str:
 
 
 def _check_own_v1() -> None:
-    """On v1 a privileged pod sees its machine's hierarchies from their roots, and would take them for its own.
+    """Check that the visible hierarchies (v1) are the pod's own.
+
+    A privileged pod sees its machine's hierarchies from their roots, and would use them as its own.
 
     Raises:
-        KitError: it does.
+        KitError: the hierarchies are the machine's.
     """
     own: dict[str, str] = {}
     for line in _text("/proc/self/cgroup").splitlines():
@@ -172,10 +178,10 @@ def _text(path: str) -> str:
 
 
 def _write(path: str, value: str) -> None:
-    """Write a file of a cgroup; a process that has just ended needs no other place.
+    """Write a file of a cgroup; a process that has just ended is ignored.
 
     Raises:
-        KitError: where the kernel refuses.
+        KitError: the kernel refuses the value.
     """
     try:
         with open(path, "w") as file:

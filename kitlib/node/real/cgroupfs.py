@@ -1,8 +1,8 @@
 """The real cgroup file systems, version 1 or 2, as the agent finds them in its own container.
 
-On v1 every controller has a hierarchy of its own; here they are one tree, and a file's name says in which hierarchy it
-stands. On v2 there is one; a cgroup that hands controllers down may hold no processes, so whatever runs in the node's
-root is moved to a leaf first. Which version it is, is read from the mounts, never assumed.
+On v1 every controller has its own hierarchy; here they are shown as one tree, and a file's name determines its
+hierarchy. On v2 there is one hierarchy. A cgroup that enables controllers for its children must not hold processes, so
+the processes of the node's root are moved to a leaf first. The version is read from the mounts, never assumed.
 
 Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst; opencontainers/cgroups fs, fs2.CreateCgroupPath;
 kubelet cm.cgroupCommon.
@@ -24,7 +24,7 @@ from kitlib.node.common.errors import CgroupError
 from kitlib.node.real import mounts
 
 LEAF = "/agent"
-"""On v2: where the agent and everything else that stood in the node's root runs; with systemd, the watchdog."""
+"""On v2: the cgroup of the agent and of the other processes of the node's root; with systemd, of the watchdog."""
 SETTINGS = {
     1: (
         *("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuset.cpus", "cpuset.mems"),
@@ -35,13 +35,13 @@ SETTINGS = {
         *("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "memory.oom.group"),
     ),
 }
-"""The files that can be written, read where no tree says which ones matter; those of huge pages come on top."""
+"""Writable files by version, shown for cgroups that the kubelet does not manage; limits of huge pages are added."""
 NOT_OURS = (
     "its engine runs without root, or maps users, and has no cgroup to give away "
     "(use one that root has started, or cgroup v2 with a cgroup that was delegated to the engine's user)"
 )
 _NOT_EVERYWHERE = ("hugetlb.", "memory.memsw.", "memory.swap.")
-"""Files that a controller has on some hosts only: sizes of huge pages, swap that is counted."""
+"""Prefixes of files that depend on the host: sizes of huge pages, swap accounting."""
 NO_CGROUP = (
     "it may make none for the node (an engine without root: run it in a session of systemd, or have a cgroup delegated "
     "to its user and name that in KITLIB_CGROUP_PARENT)"
@@ -50,17 +50,19 @@ _LOOKS, _LOOK = 20, 0.01
 
 
 class RealCgroupFS:
-    """Implements `kitlib.kubelet.loop.interfaces.CgroupFS` on the kernel that this process runs on.
+    """The cgroups of the kernel on which this process runs.
+
+    Implements `kitlib.kubelet.loop.interfaces.CgroupFS`.
 
     Args:
-        hierarchies: controller -> where it is mounted (v1); {"": mount} on v2. None = look at this process's mounts.
+        hierarchies: mount point by controller (v1), or {"": mount point} (v2). None = read this process's mounts.
 
     Attributes:
         version: 1 or 2.
-        controllers: what the node may use, in the kernel's order.
-        roots: where hierarchies are mounted.
-        foreign: cgroups below the root that another than the kubelet made, and that no tree shows with what is in them
-            unless the kubelet wants one of them.
+        controllers: the available controllers, in the kernel's order.
+        roots: mount points of the hierarchies.
+        foreign: cgroups below the root that something other than the kubelet created; a tree omits them and their
+            contents unless the kubelet uses one of them.
     """
 
     version: Version
@@ -77,10 +79,10 @@ class RealCgroupFS:
         self._moving = False
 
     def prepare(self) -> None:
-        """Make the tree ours: writable, on v2 with every process in a leaf and every controller handed down.
+        """Take over the tree: make it writable, and on v2 move all processes to a leaf and enable every controller.
 
         Raises:
-            KitError: where the engine or the host does not let us.
+            KitError: the engine or the host does not allow it.
         """
         for root in self.roots:
             mounts.make_writable(root)
@@ -90,7 +92,7 @@ class RealCgroupFS:
             self._alone()
             root = self.hierarchies[""]
             os.makedirs(root + LEAF, exist_ok=True)
-            for _ in range(10):  # a process may be born while the others are moved
+            for _ in range(10):  # a process may fork while it is moved
                 pids = self._text(f"{root}/cgroup.procs").split()
                 for pid in pids:
                     with suppress(ProcessLookupError):
@@ -100,12 +102,15 @@ class RealCgroupFS:
             self._hand_down("/")
 
     def _alone(self) -> None:
-        """v2: an engine that may make no cgroup leaves the node in its own: nothing is made or moved there.
+        """Check (v2) that the node's root cgroup holds no processes of the engine.
+
+        An engine without rights to create a cgroup leaves the node in its own one. A process of another pid namespace
+        reads as 0.
 
         Raises:
-            KitError: where processes stand in the node's root that are none of the container's; those read as 0.
+            KitError: processes of the engine are in the node's root; nothing is created or moved there.
         """
-        for _ in range(_LOOKS):  # who has started the container may just be leaving
+        for _ in range(_LOOKS):  # the process that started the container may be about to leave it
             if "0" not in self._text(f"{self.hierarchies['']}/cgroup.procs").split():
                 return
             time.sleep(_LOOK)
@@ -114,19 +119,19 @@ class RealCgroupFS:
     # Directories.
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
+        """Return whether the cgroup exists in any hierarchy."""
         return any(os.path.isdir(root + path) for root in self.roots)
 
     def absent(self, path: str) -> Sequence[str]:
-        """Return the hierarchies without such a cgroup."""
+        """Return the hierarchies in which the cgroup does not exist."""
         mounted = {name: root for name, root in self.hierarchies.items() if name in (*V1_HIERARCHIES, "")}
         return [name for name, root in sorted(mounted.items()) if not os.path.isdir(root + path)]
 
     def makedirs(self, path: str) -> None:
-        """Make a cgroup and those above it, with all controllers.
+        """Create a cgroup and its missing parents, with all controllers.
 
         Raises:
-            CgroupError: as the kernel says it.
+            CgroupError: the kernel's error.
         """
         above = ""
         for part in [part for part in path.split("/") if part]:
@@ -148,7 +153,7 @@ class RealCgroupFS:
         """Remove a cgroup from every hierarchy.
 
         Raises:
-            CgroupError: EBUSY where it has processes or children.
+            CgroupError: EBUSY if it has processes or children, or another error of the kernel.
         """
         for root in self.roots:
             try:
@@ -159,7 +164,7 @@ class RealCgroupFS:
                 raise CgroupError(error.errno or errno.EIO, path) from None
 
     def children(self, path: str) -> list[str]:
-        """The paths of the cgroups directly below, in any hierarchy."""
+        """Return the paths of the child cgroups in all hierarchies, without the agent's leaf."""
         found: set[str] = set()
         for root in self.roots:
             with suppress(FileNotFoundError), os.scandir(root + path) as entries:
@@ -168,7 +173,7 @@ class RealCgroupFS:
         return [f"{below}/{name}" for name in sorted(found) if f"{below}/{name}" != LEAF]
 
     def paths(self) -> Iterator[str]:
-        """Every cgroup, parents before children; not the agent's own leaf."""
+        """Yield every cgroup, parents before children, without the agent's leaf."""
         stack = ["/"]
         while stack:
             path = stack.pop()
@@ -178,10 +183,10 @@ class RealCgroupFS:
     # Files.
 
     def location(self, path: str, file: str) -> str:
-        """Where a file really stands.
+        """Return the path of a cgroup's file in the file system.
 
         Raises:
-            CgroupError: ENOENT where the node has no such controller.
+            CgroupError: ENOENT if the node does not have the file's controller.
         """
         if self.version == 2:
             return f"{self.hierarchies['']}{path.rstrip('/')}/{file}"
@@ -192,10 +197,10 @@ class RealCgroupFS:
         return f"{root}{path.rstrip('/')}/{file}"
 
     def read(self, path: str, file: str) -> str:
-        """A file's content without the last line's end.
+        """Return a file's content without the trailing newline.
 
         Raises:
-            CgroupError: where there is none.
+            CgroupError: the file cannot be read.
         """
         _check(path, file)
         try:
@@ -209,7 +214,7 @@ class RealCgroupFS:
         """Write a file.
 
         Raises:
-            CgroupError: with the kernel's errno, where it refuses.
+            CgroupError: the kernel's error.
         """
         _check(path, file)
         try:
@@ -220,10 +225,15 @@ class RealCgroupFS:
             raise CgroupError(error.errno or errno.EIO, path, file, value.strip()) from None
 
     def configure(self, cgroup: Cgroup, files: Iterable[CgroupFile]) -> None:
-        """Nobody but the kubelet manages this cgroup."""
+        """Do nothing: with the cgroupfs driver only the kubelet manages its cgroups."""
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
-        """What the files say; with `like`, only its files where they exist, and all settings of other cgroups."""
+        """Return the observed cgroup tree.
+
+        Args:
+            driver: the cgroup driver.
+            like: a tree whose cgroups are shown with its files only; other cgroups are shown with all writable files.
+        """
         values: dict[str, dict[str, str]] = {}
         for path in self.paths():
             wanted = like[path] if like is not None and path in like else None
@@ -238,13 +248,13 @@ class RealCgroupFS:
         return CgroupTree.observed(self.version, driver, values)
 
     def lacks(self, file: str) -> bool:
-        """Whether no cgroup of this node has such a file: without its controller, or where the host counts no swap."""
+        """Return whether no cgroup of this node has such a file: it has no such controller, or no swap accounting."""
         if controller_of(file) not in self.controllers:
             return True
         return file.startswith(_NOT_EVERYWHERE) and not os.path.exists(self.location("/", file))
 
     def settings(self, path: str) -> list[str]:
-        """The files of a cgroup that can be written."""
+        """Return the names of a cgroup's writable files."""
         names = []
         for name in SETTINGS[self.version]:
             with suppress(CgroupError):
@@ -259,14 +269,14 @@ class RealCgroupFS:
         return names
 
     def procs(self, path: str) -> list[int]:
-        """The processes in a cgroup itself."""
+        """Return the ids of the processes in a cgroup, without those of its children."""
         pids = self.read(path, "cgroup.procs").split()
         return [int(pid) for pid in pids if pid != "0"]  # 0 is one of another pid namespace: the watchdog
 
     def oom_kills(self, path: str) -> int:
-        """How many processes of this cgroup the OOM killer has ended; on v2 with those of the cgroups below it.
+        """Return the number of OOM-killed processes of a cgroup, on v2 including its descendants.
 
-        A kill of the whole group is counted apart where the kernel does so.
+        A kernel may count the kill of a whole group separately (`oom_group_kill`).
         """
         file = "memory.oom_control" if self.version == 1 else "memory.events"
         try:
@@ -279,7 +289,7 @@ class RealCgroupFS:
         """Move a process into a cgroup, in every hierarchy.
 
         Raises:
-            CgroupError: as the kernel says it.
+            CgroupError: the kernel's error.
         """
         for root in self.roots:
             try:
@@ -288,12 +298,12 @@ class RealCgroupFS:
                 raise CgroupError(error.errno or errno.EIO, path, "cgroup.procs", str(pid)) from None
 
     def expect_processes(self) -> None:
-        """A process will be moved into a cgroup in some milliseconds: have the kernel get ready for it meanwhile.
+        """Prepare the kernel for a process that will be moved into a cgroup within milliseconds.
 
-        The first move after a quiet time waits until every processor has passed through the scheduler (8 to 12 ms with
-        250 ticks a second), those right after it do not. So a move that changes nothing, of this process to where it
-        stands, waits on a thread of its own while the runtime starts. No cgroup can be made meanwhile: all that the
-        kubelet makes for the process must be there before.
+        The first move after a quiet period waits until every processor has passed through the scheduler (8 to 12 ms at
+        250 Hz); the following ones do not. Therefore a thread moves this process to its current cgroup, which changes
+        nothing but takes that wait, while the runtime starts. No cgroup can be created in the meantime: all cgroups of
+        the process must exist.
 
         Source: kernel cgroup_procs_write_start, percpu_down_write, rcu_sync_enter; cgroup-v2.rst favordynmods.
         """
@@ -305,8 +315,8 @@ class RealCgroupFS:
             return
         self._moving = True
         try:
-            start_new_thread(self._move_nowhere, (descriptor,))  # unlike a Thread's start it waits for nobody
-        except RuntimeError:  # no process id left for it
+            start_new_thread(self._move_nowhere, (descriptor,))  # Thread.start would wait until the thread runs
+        except RuntimeError:  # the limit of processes is reached
             os.close(descriptor)
             self._moving = False
 
@@ -327,7 +337,7 @@ class RealCgroupFS:
     # What the two versions need.
 
     def _hand_down(self, path: str) -> None:
-        """v2: every controller that the cgroup has goes to its children."""
+        """Enable (v2) every controller of a cgroup for its children."""
         where = f"{self.hierarchies['']}{path.rstrip('/')}"
         have = self._text(f"{where}/cgroup.controllers").split()
         enabled = self._text(f"{where}/cgroup.subtree_control").split()
@@ -340,7 +350,7 @@ class RealCgroupFS:
                 raise CgroupError(number, path, "cgroup.subtree_control", missing) from None
 
     def _inherit_cpuset(self, above: str, below: str) -> None:
-        """v1: a new cgroup has no CPUs and no memory nodes until they are copied from the cgroup above."""
+        """Copy (v1) CPUs and memory nodes of the parent: a new cpuset is empty and accepts no process."""
         root = self.hierarchies["cpuset"]
         for file in ("cpuset.cpus", "cpuset.mems"):
             if not self._text(f"{root}{below}/{file}").strip():
@@ -353,13 +363,13 @@ class RealCgroupFS:
 
 
 def _check(path: str, file: str) -> None:
-    """A path stays within the node's tree."""
+    """Raise an error for a path outside the node's tree."""
     if not path.startswith("/") or ".." in path.split("/") or "/" in file or not file or "\0" in path + file:
         raise KitError(f"{path}/{file}: no file of this node's cgroup tree")
 
 
 def _write(path: str, value: str) -> None:
-    """One write call, as the kernel's rules for these files expect."""
+    """Write a value with one write call, which these files require."""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, value.encode())

@@ -1,8 +1,9 @@
-"""A node's container: made with the smallest privilege that can own a cgroup tree, gone as soon as its owner is.
+"""A node's container: created with the minimum of rights that can own a cgroup tree, and removed with its owner.
 
-It has no network, no volumes, no devices of the host, a read-only root and limits of its own. What the engine refuses
-is left out at the next try, and said. The container lives on the stream that its owner holds (`StdinOnce`, auto-remove,
-`watchdog.py`); labels name the owner, so that what was created and never started is found and removed.
+It has no network, no volumes, no devices of the host, a read-only root and its own limits. A capability or limit that
+the engine rejects is left out at the next attempt and reported. The container lives as long as the stream that its
+owner holds (`StdinOnce`, auto-remove, `watchdog.py`). Labels name the owner, so that a container that was created and
+never started can be found and removed.
 
 Source: Docker Engine API ContainerCreate, ContainerAttach; capabilities(7).
 """
@@ -25,38 +26,38 @@ from kitlib.node.real.link import Link
 
 Privilege = Literal["least", "full"]
 LABEL, OWNER, RUN = "dev.kitlib.node", "dev.kitlib.owner", "dev.kitlib.run"
-"""Labels: the node's name, the process that holds it, and what KITLIB_RUN says (to find all nodes of one session)."""
+"""Labels: the node's name, its owner's process, and KITLIB_RUN (to find all nodes of one session)."""
 NEEDED = (
     *("SYS_ADMIN", "CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SETPCAP", "SYS_CHROOT", "MKNOD"),
     *("SYS_PTRACE",),
 )
-"""SYS_ADMIN owns cgroups and mounts, SYS_PTRACE lets containers join their pod's namespaces, the rest is crun's."""
+"""Required capabilities: SYS_ADMIN for cgroups and mounts, SYS_PTRACE to join a pod's namespaces, the rest for crun."""
 WISHED = ("SYS_RESOURCE", "SYSLOG")
-"""Scores below 0, and the kernel's log: nodes do without where the engine has none to give."""
+"""Optional capabilities: OOM scores below 0, and the kernel's log."""
 OVERHEAD = 96 * 2**20
-"""Bytes that the agent, the runtime and what is kept in memory may use on top of what pods may."""
+"""Bytes of memory for the agent, the runtime and files in memory, on top of the machine's memory."""
 PIDS_OVERHEAD = 64
 MAX_PID = 4096
 CONTROL = "control-plane"
-"""The control plane's container is called so, and its first process is told so (`watchdog.py`)."""
+"""Name of the control plane's container, and the argument of its first process (`watchdog.py`)."""
 SYSTEMD = "systemd"
-"""What the first process is told where systemd is to be the node's."""
+"""Argument of the first process of a node that runs systemd."""
 CONTROL_UID = 65533
-"""The control plane's user and group, which no pod has by default (65534): a limit of processes that an engine sets per
-user (RLIMIT_NPROC) counts pods on the whole machine, and must not stop the control plane. The agent is root."""
+"""The control plane's user and group, other than the default of pods (65534): an engine's limit of processes per user
+(RLIMIT_NPROC) counts pods on the whole machine, and must not stop the control plane. The agent is root."""
 CONTROL_MEMORY = 512 * 2**20
 CONTROL_PIDS = 32
 CGROUP_PARENT = "KITLIB_CGROUP_PARENT"
-"""Variable: the cgroup below which nodes' containers stand, for an engine that has none of its own to put them in."""
+"""Environment variable: the parent cgroup of nodes' containers, for an engine without a cgroup of its own."""
 BOUNDS = ("cpuset", "memory", "pids")
-"""Cgroup controllers that bound the container itself; an engine without root has those that were delegated to it."""
+"""Cgroup controllers that limit the container itself; a rootless engine has only those that were delegated to it."""
 _REFUSED = ("caps", "capabilit", "operation not permitted")
 _NONE_SUCH = "no such container"
 _GONE_WITHIN = 5.0
 _held: weakref.WeakValueDictionary[str, Link] = weakref.WeakValueDictionary()
-"""Container's id -> its stream, of all containers that this process has started."""
+"""Streams by container id, of all containers that this process has started."""
 _known_to_lack: dict[str, tuple[str, ...]] = {}
-"""Engine's URL -> what it has refused before in this process: not asked for again."""
+"""Capabilities and limits by engine URL that the engine has rejected in this process: not requested again."""
 
 
 @dataclass
@@ -64,10 +65,10 @@ class NodeContainer:
     """A container that runs a node's agent.
 
     Attributes:
-        client: of the engine.
-        id: of the container.
-        link: the stream.
-        lacking: what was refused: capabilities (`WISHED`), controllers that would bound it (`BOUNDS`).
+        client: client of the engine.
+        id: id of the container.
+        link: the container's streams.
+        lacking: rejected capabilities (of `WISHED`) and controllers (of `BOUNDS`).
     """
 
     client: Any
@@ -76,9 +77,9 @@ class NodeContainer:
     lacking: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """End the node; returns when nothing of it is left, or after some seconds by force.
+        """End the node; returns when its container is gone, by force after `_GONE_WITHIN` seconds.
 
-        An engine that has gone is no reason to complain: it ends its containers when it comes back, or `sweep` does.
+        An unreachable engine is not an error: it ends the container when it is back, or `sweep` does.
         """
         self.link.close()
         deadline = time.monotonic() + _GONE_WITHIN
@@ -91,16 +92,16 @@ class NodeContainer:
 
 
 def exists(client: Any, identity: str) -> bool:
-    """Whether the engine knows that container.
+    """Return whether the engine knows the container.
 
     Raises:
-        EngineError: where the engine does not answer.
+        EngineError: the engine does not answer.
     """
     try:
         with asking(f"container {identity[:12]}"):
             client.api.inspect_container(identity)
     except EngineError as error:
-        # Podman answers 500 where the container goes while it is being looked at
+        # Podman answers 500 if the container is removed during the request
         if getattr(error.__cause__, "status_code", 0) == 404 or _NONE_SUCH in str(error).lower():
             return False
         raise
@@ -123,18 +124,19 @@ def start(
     """Start a node.
 
     Args:
-        client, image: the engine and what runs.
-        name: of the node.
-        machine: what it may use.
+        client: client of the engine.
+        image: name of the image.
+        name: name of the node.
+        machine: the resources of the node.
         privilege: "least", or "full" for the engine's `--privileged`.
-        cpuset: processors that it may use; "" = all.
-        lacking: what is known to be refused.
-        most_memory: bytes that the container may use at most, whatever the machine has; 0 = no such bound.
-        systemd: whether it is process 1 of the node (`init.py`); then the image must have it.
-        link: makes the stream's owner of a name and the stream.
+        cpuset: processors of the node in the kernel's list format; "" = all.
+        lacking: capabilities and controllers that are known to be rejected.
+        most_memory: maximum bytes of memory of the container, whatever the machine has; 0 = no maximum.
+        systemd: whether systemd is process 1 of the node (`init.py`); the image must contain it.
+        link: returns the owner of a stream, from the node's name and the stream.
 
     Raises:
-        KitError: where the engine refuses, in its words.
+        KitError: the engine rejects the container; the message is the engine's.
     """
     from docker.errors import APIError
 
@@ -167,10 +169,10 @@ def start(
 
 
 def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> NodeContainer:
-    """Start the container of a control plane: of the nodes' image, with no right at all and nothing to write to.
+    """Start the container of a control plane: the nodes' image, no capabilities, no writable directories.
 
     Raises:
-        KitError: where the engine refuses, in its words.
+        KitError: the engine rejects the container; the message is the engine's.
     """
     host = client.api.create_host_config(
         cap_drop=["ALL"],
@@ -193,7 +195,7 @@ def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> 
 def _launch(
     client: Any, image: str, name: str, host: Any, link: Callable[[str, Any], Link], **more: Any
 ) -> tuple[str, Link]:
-    """Create a container, hold its streams, start it; where that fails nothing is left."""
+    """Create a container, attach to it and start it; after a failure the container is removed."""
     made, held = "", None
     try:
         made = client.api.create_container(
@@ -209,7 +211,7 @@ def _launch(
         stream = client.api.attach_socket(made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0})
         held = _held[made] = link(name, stream)
         client.api.start(made)
-    except BaseException:  # an interrupted cell too
+    except BaseException:  # also KeyboardInterrupt: the container must not be left
         if held is not None:
             held.close()
         if made:
@@ -219,23 +221,23 @@ def _launch(
 
 
 def _remove(client: Any, identity: str) -> None:
-    """Remove a container by force; one that the engine is just starting cannot be removed until it runs."""
+    """Remove a container by force; the engine rejects this while the container is starting, so it is retried."""
     from docker.errors import APIError, NotFound
 
     deadline = time.monotonic() + _GONE_WITHIN
     while time.monotonic() < deadline:
         try:
             client.api.remove_container(identity, force=True)
-        except (NotFound, OSError):  # it has gone, or the engine has
+        except (NotFound, OSError):  # the container or the engine is gone
             return
         except APIError:
             time.sleep(0.05)
 
 
 def _missing_controller(text: str) -> str:
-    """The controller that an engine misses, of its refusal; "" = it is about something else.
+    """Return the controller whose absence an engine's error reports; "" = it is another error.
 
-    Source: crun's "the requested cgroup controller `cpuset` is not available"; runc names the file that is not there.
+    Source: crun's "the requested cgroup controller `cpuset` is not available"; runc names the missing file.
     """
     about = text.lower()
     if "cgroup" not in about and "controller" not in about:
@@ -246,7 +248,7 @@ def _missing_controller(text: str) -> str:
 
 
 def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """What is left out, from nothing to all that is only wished for."""
+    """Return the sets of optional capabilities to leave out, from none to all, without those known to fail."""
     steps: list[tuple[str, ...]] = [(), ("SYS_RESOURCE",), ("SYSLOG",), WISHED]
     return [step for step in steps if set(lacking) <= set(step)]
 
@@ -283,41 +285,42 @@ def _host_config(
 
 
 def owner() -> str:
-    """This process, so that what it leaves behind can be told from what belongs to others."""
+    """Return an identification of this process, to distinguish its containers from others'."""
     return f"{_numbered_by()}:{os.getpid()}"
 
 
 def _numbered_by() -> str:
-    """Where this process has its number: containers that share the host's name still number theirs from 1."""
+    """Return the host and pid namespace of this process: containers share a host's name, but not its process ids."""
     with suppress(OSError):
         return f"{platform.node()}/{os.stat('/proc/self/ns/pid').st_ino}"
     return platform.node()
 
 
 def sweep(client: Any) -> list[str]:
-    """Remove what nobody on this machine holds any more; the ids of these containers.
+    """Remove containers without an owner on this machine, and return their ids.
 
-    A node ends by itself with its stream, but one that was created and never started does not; nor does one whose
-    engine was killed, before that engine is back: what carries the stream inside of it keeps both its ends open.
+    A node ends with its stream, with two exceptions: a container that was created and never started, and one whose
+    engine was killed, until the engine is back: the process that carries the stream inside the container keeps both
+    ends open.
     """
     removed = []
     for found in client.api.containers(all=True, filters={"label": LABEL}):
         held = found.get("Labels", {}).get(OWNER, "")
         if _lost(found["Id"], found["State"]) if held == owner() else runs_here(held) is False:
-            with suppress(Exception):  # it ends by itself at this moment, or another process sweeps too
+            with suppress(Exception):  # it is ending, or another process removes it too
                 client.api.remove_container(found["Id"], force=True)
                 removed.append(str(found["Id"]))
     return removed
 
 
 def _lost(identity: str, state: str) -> bool:
-    """Whether a container of this very process runs without its stream; one just created has none yet."""
+    """Return whether a container of this process runs without its stream; a created one has no stream yet."""
     link = _held.get(identity)
     return state != "created" and (link is None or not link.alive)
 
 
 def runs_here(process: str) -> bool | None:
-    """Whether an owner, as `owner` names it, still runs; None where it is none of this machine's."""
+    """Return whether an owner's process runs, as named by `owner`; None if it is of another machine."""
     place, _, pid = process.rpartition(":")
     return _runs(int(pid)) if place == _numbered_by() and pid.isdigit() else None
 

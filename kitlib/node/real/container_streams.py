@@ -1,4 +1,4 @@
-"""The standard streams that a container or a command in one starts with: pipes, or a terminal."""
+"""The standard streams of a container, or of a command in a container: pipes or a terminal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 
 class Started(NamedTuple):
-    """A command that was started.
+    """A started command.
 
     Attributes:
-        pid: of its process.
-        output, errors: descriptors to read from; -1 = none.
-        input: descriptor to write to; -1 = none. Of a terminal, the same as the output.
+        pid: id of its process.
+        output, errors: file descriptors to read from; -1 = none.
+        input: file descriptor to write to; -1 = none. With a terminal, the same as the output.
     """
 
     pid: int
@@ -23,18 +23,18 @@ class Started(NamedTuple):
 
 
 class ContainerPipes:
-    """Made before the runtime starts, kept or closed after it.
+    """The streams of one start: created before the runtime starts, kept or closed after it.
 
     Args:
-        console: path for the socket over which a terminal comes.
-        tty: whether there is a terminal; then it is all three streams.
+        console: path of the socket over which the runtime sends a terminal.
+        tty: whether all three streams are a terminal.
         stdin: whether there is a standard input.
-        errors: whether standard error has a pipe of its own.
+        errors: whether standard error has its own pipe.
 
     Attributes:
-        given: output, input and errors as the runtime gets them; -1 = as it likes.
-        errors: read end of standard error; -1 = it goes with the output.
-        options: of the runtime's command line.
+        given: file descriptors of output, input and errors for the runtime; -1 = the runtime's default.
+        errors: read end of standard error; -1 = it is written to the output.
+        options: options of the runtime's command line.
     """
 
     def __init__(self, console: str, *, tty: bool = False, stdin: bool = False, errors: bool = False) -> None:
@@ -44,7 +44,7 @@ class ContainerPipes:
         self._output = self._input = self.errors = -1
         self.given, self.options = (-1, -1, -1), list[str]()
         if tty:
-            from kitlib.node.real.terminal import ConsoleSocket  # other containers do without sockets
+            from kitlib.node.real.terminal import ConsoleSocket  # imported here: other containers need no sockets
 
             with suppress(OSError):
                 os.unlink(console)
@@ -60,7 +60,10 @@ class ContainerPipes:
         self.given = output, inputs, written
 
     def _pipe(self, *, reads: bool = False) -> tuple[int, int]:
-        """Read end and write end; the runtime's is the write end, or with `reads` the read end."""
+        """Create a pipe and return its read end and its write end.
+
+        The runtime gets the write end, or with `reads` the read end; this process's end does not block.
+        """
         ends = os.pipe()
         theirs, ours = (ends[0], ends[1]) if reads else (ends[1], ends[0])
         self._theirs.append(theirs)
@@ -69,10 +72,10 @@ class ContainerPipes:
         return ends
 
     def keep(self) -> tuple[int, int, int]:
-        """The process runs: output, input and terminal belong to the caller from now on, errors too.
+        """Return output, input and terminal, which from now on belong to the caller, as `errors` does.
 
         Raises:
-            OSError: where no terminal has come.
+            OSError: the runtime has sent no terminal.
         """
         terminal = -1
         if self._console is not None:
@@ -82,7 +85,7 @@ class ContainerPipes:
         return self._output, self._input, terminal
 
     def close(self) -> None:
-        """Close the runtime's ends, and what was not kept."""
+        """Close the runtime's ends, and this process's ends unless they were kept."""
         for descriptor in (*self._theirs, *self._ours):
             os.close(descriptor)
         self._theirs.clear()

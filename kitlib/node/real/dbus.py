@@ -1,8 +1,7 @@
-"""A small client of D-Bus: enough to ask systemd for a unit and to hear that its job is done.
+"""A minimal D-Bus client: enough to request a unit from systemd and to wait for its job.
 
-It speaks to systemd's own socket, as `systemctl` does for root, so no bus daemon stands in between. Values are packed
-by the type string of each message, as the specification says: little-endian, each value aligned to its own size from
-the message's begin.
+It connects to systemd's own socket, as `systemctl` does for root, without a bus daemon. Values are packed by the type
+string of each message: little-endian, each value aligned to its own size from the start of the message.
 
 Source: D-Bus Specification (Type System, Marshaling, Message Format, Authentication Protocol); systemd
 org.freedesktop.systemd1(5); go-systemd dbus.NewSystemdConnection.
@@ -27,11 +26,11 @@ _LARGEST = 1 << 24
 
 
 class BusError(KitError):
-    """The other side refused a call.
+    """An error reply to a call.
 
     Args:
-        name: of the error, `org.freedesktop.systemd1.UnitExists`.
-        message: in words.
+        name: name of the error, such as `org.freedesktop.systemd1.UnitExists`.
+        message: the error's message.
     """
 
     def __init__(self, name: str, message: str) -> None:
@@ -40,13 +39,13 @@ class BusError(KitError):
 
 
 class Message(NamedTuple):
-    """One message.
+    """A D-Bus message.
 
     Attributes:
         kind: CALL, RETURN, ERROR or SIGNAL.
-        serial: its number.
-        fields: of the header, by their codes.
-        body: its arguments.
+        serial: serial number of the message.
+        fields: values of the header's fields, by their codes.
+        body: the arguments.
     """
 
     kind: int
@@ -56,12 +55,12 @@ class Message(NamedTuple):
 
     @property
     def member(self) -> str:
-        """The method or the signal."""
+        """The name of the method or signal."""
         return str(self.fields.get(_MEMBER, ""))
 
 
 def types(signature: str) -> Iterator[str]:
-    """The complete types that a signature lists: `sa(sv)u` is `s`, `a(sv)`, `u`."""
+    """Yield the complete types of a signature: `sa(sv)u` is `s`, `a(sv)`, `u`."""
     at = 0
     while at < len(signature):
         begin = at
@@ -85,12 +84,12 @@ def _alignment(kind: str) -> int:
 
 
 def pack(kind: str, value: Any, out: bytearray) -> None:
-    """Append one value of a complete type; a variant's value is (type, value).
+    """Append a value of a complete type; the value of a variant is (type, value).
 
     Args:
-        kind: the type.
-        value: what is appended.
-        out: the bytes so far, from an 8-byte boundary on.
+        kind: the complete type.
+        value: the value.
+        out: the message so far; its start is an 8-byte boundary.
     """
     out += bytes(-len(out) % _alignment(kind))
     first = kind[0]
@@ -119,7 +118,7 @@ def pack(kind: str, value: Any, out: bytearray) -> None:
 
 
 def unpack(kind: str, raw: bytes, at: int) -> tuple[Any, int]:
-    """Read one value of a complete type: the value, and where the next one may begin; a variant gives its value."""
+    """Read a value of a complete type, and return it and the offset of the next value; a variant gives its value."""
     at += -at % _alignment(kind)
     first = kind[0]
     if first in _FIXED:
@@ -152,7 +151,7 @@ def unpack(kind: str, raw: bytes, at: int) -> tuple[Any, int]:
 def call_bytes(
     serial: int, destination: str, path: str, interface: str, member: str, signature: str, arguments: tuple[Any, ...]
 ) -> bytes:
-    """A method call as it goes over the wire."""
+    """Return the bytes of a method call."""
     body = bytearray()
     for kind, value in zip(types(signature), arguments, strict=True):
         pack(kind, value, body)
@@ -172,7 +171,7 @@ def call_bytes(
 
 
 def message(raw: bytes) -> Message:
-    """A message that was received whole."""
+    """Parse a complete message."""
     _, kind, _, _, _, serial = unpack("(yyyyuu)", raw, 0)[0]
     listed, at = unpack("a(yv)", raw, 12)
     fields = dict(listed)
@@ -185,15 +184,15 @@ def message(raw: bytes) -> Message:
 
 
 class Bus:
-    """A connection to a process that speaks D-Bus on a socket of its own; a context manager.
+    """A connection to a D-Bus peer on its own socket; a context manager.
 
     Args:
         place: path of the socket.
-        timeout: seconds to wait for any answer.
+        timeout: maximum seconds to wait for an answer.
 
     Raises:
-        OSError: where nobody listens.
-        KitError: where we are not let in.
+        OSError: no process listens on the socket.
+        KitError: the authentication failed.
     """
 
     def __init__(self, place: str, timeout: float = 30.0) -> None:
@@ -215,9 +214,10 @@ class Bus:
         self._socket.close()
 
     def _authenticate(self) -> None:
-        """The kernel tells the other side who we are (EXTERNAL); we only name our number.
+        """Authenticate with EXTERNAL: the kernel tells the peer this process's user, and the request repeats it.
 
-        BEGIN is sent at once, as sd-bus does: it may let the first call lie, where it finds both in one read.
+        BEGIN is sent in the same write, as sd-bus does: a peer may ignore a first call that arrives in the same read as
+        BEGIN.
         """
         self._socket.sendall(b"\0AUTH EXTERNAL " + str(os.getuid()).encode().hex().encode() + b"\r\nBEGIN\r\n")
         while b"\r\n" not in self._rest:
@@ -239,11 +239,11 @@ class Bus:
     def call(
         self, destination: str, path: str, interface: str, member: str, signature: str = "", *arguments: Any
     ) -> list[Any]:
-        """Call a method and wait for its answer; signals that come before it are kept for `signal`.
+        """Call a method and return its result; signals that arrive before are kept for `signals`.
 
         Raises:
-            BusError: where it is refused.
-            KitError: where no answer comes.
+            BusError: the reply is an error.
+            KitError: no reply arrives in time.
         """
         self._serial, self._asked = self._serial + 1, member
         self._socket.sendall(
@@ -259,7 +259,11 @@ class Bus:
                 return found.body
 
     def signals(self) -> Iterator[Message]:
-        """Signals as they come, those that have come already first; KitError where none comes in time."""
+        """Yield signals as they arrive, the kept ones first.
+
+        Raises:
+            KitError: no signal arrives in time.
+        """
         self._asked += " (its signal)"
         while True:
             if self._signals:

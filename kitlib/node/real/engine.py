@@ -1,8 +1,8 @@
-"""Finds the container engine: DOCKER_HOST first, then the current Docker context, then the usual sockets.
+"""The search for a container engine: DOCKER_HOST first, then the current Docker context, then the usual sockets.
 
-The Docker SDK by itself knows DOCKER_HOST and one socket only; people with Docker Desktop, colima, rootless Docker or
-Podman have others. A socket, or the folder around it, that this user may not read counts as absent: Debian's podman
-package makes /run/podman for root alone at every boot, also where an ordinary user has Docker.
+The Docker SDK itself knows only DOCKER_HOST and one socket; Docker Desktop, colima, rootless Docker and Podman have
+others. A socket that this user cannot access, or whose folder is closed, counts as missing: Debian's podman package
+creates /run/podman for root alone at every boot, even if an ordinary user has Docker.
 
 Source: docker/cli cli/context/store (metadata and TLS files by the SHA-256 of the context's name).
 """
@@ -25,10 +25,10 @@ from kitlib.api.errors import KitError
 from kitlib.node.real.installed import not_running
 
 PIPES = ("docker_engine", "podman-machine-default")
-"""On Windows: Docker Desktop's named pipe (Rancher Desktop takes the same), Podman's."""
+"""Named pipes on Windows: Docker Desktop's (also Rancher Desktop's) and Podman's."""
 FULL = "the engine's disk is full: docker system df says of what, docker system prune makes room"
 OLDEST = "1.24"
-"""The oldest version of the API that the SDK speaks."""
+"""The oldest version of the API that the SDK supports."""
 IN_A_PAGE = "Python runs in a browser's page here, which reaches no container engine; Cluster.simulated() needs none"
 TIMEOUT = 60
 _DOCKER_HOST = "DOCKER_HOST="
@@ -37,18 +37,18 @@ _PATIENT = 1800
 
 
 class EngineError(KitError):
-    """No container engine can be used: why, and what to do."""
+    """No container engine is usable; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class EngineEndpoint:
-    """Where an engine may listen.
+    """A possible address of an engine.
 
     Attributes:
-        url: `unix:///var/run/docker.sock`, `tcp://…`, `npipe://…`, `ssh://…`; "" = as the environment says.
-        found: how it was found.
+        url: `unix:///var/run/docker.sock`, `tcp://…`, `npipe://…`, `ssh://…`; "" = the environment's DOCKER_HOST.
+        found: description of its origin.
         tls: directory with ca.pem, cert.pem and key.pem, or some of them; "" = none.
-        verify: whether the engine's certificate must be good.
+        verify: whether the engine's certificate is verified.
     """
 
     url: str
@@ -59,19 +59,18 @@ class EngineEndpoint:
 
 @guarded("engine settings")
 def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[EngineEndpoint]:
-    """Return the places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
+    """Return the engines to try, in order.
 
-    A place that may not be looked into is not among them; see `closed_places`.
-
-    DOCKER_HOST counts before DOCKER_CONTEXT, and that before the context that `docker context use` has chosen, as for
-    the docker command itself (docker/cli cli/command `resolveContextName`).
+    An engine that is chosen by DOCKER_HOST or a context is the only one. Closed sockets are left out; see
+    `closed_places`. DOCKER_HOST has precedence over DOCKER_CONTEXT, and that over the context of `docker context use`,
+    as in the docker command (docker/cli cli/command `resolveContextName`).
 
     Args:
-        environment: None = this process's.
-        home: the user's directory; None = this user's.
+        environment: environment variables; None = this process's.
+        home: the user's home directory; None = this user's.
 
     Raises:
-        EngineError: where the current context cannot be read.
+        EngineError: the current context cannot be read.
     """
     known = os.environ if environment is None else environment
     home = home or _home()
@@ -88,7 +87,7 @@ def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = 
 
 @dataclass(frozen=True)
 class ClosedPlace:
-    """A usual place of engines that this user may not use.
+    """A usual place of engines that is closed to this user.
 
     Attributes:
         path: the socket, or the outermost folder on the way to it that may not be searched.
@@ -127,7 +126,7 @@ def _closed(path: Path) -> Path | None:
 
 
 def _access(path: Path) -> str:
-    """Return how this user gets access to a closed path: a socket's group; a folder of root's engine stays root's."""
+    """Return how this user gets access to a closed path; the folder of an engine of root's stays closed."""
     if path.is_dir():
         return "the folder of an engine that root runs; a Podman of your own needs no rights"
     import grp  # not on Windows
@@ -140,7 +139,7 @@ def _access(path: Path) -> str:
 
 
 def _home() -> Path:
-    """Return the user's directory; a missing folder for a user without one (containers under any number)."""
+    """Return the user's home directory, or a missing one for a user without one (a container with an arbitrary uid)."""
     try:
         return Path.home()
     except RuntimeError:
@@ -153,10 +152,10 @@ def _is_there(path: Path) -> bool:
 
 
 def _sockets(known: Mapping[str, str], home: Path) -> list[Path]:
-    """Where engines put their sockets: the system's Docker, the user's own, virtual machines', Podman's."""
+    """Return the usual paths of engines' sockets: the system's Docker, the user's, virtual machines', Podman's."""
     runtimes = [Path(known["XDG_RUNTIME_DIR"])] if known.get("XDG_RUNTIME_DIR") else []
     if not runtimes and hasattr(os, "getuid"):
-        runtimes = [Path(f"/run/user/{os.getuid()}")]  # a kernel that a service started has no session's variables
+        runtimes = [Path(f"/run/user/{os.getuid()}")]  # a notebook kernel started by a service lacks the variable
     settings = Path(known.get("XDG_CONFIG_HOME") or home / ".config")
     scratch = Path(known.get("TMPDIR") or "/tmp")
     return [
@@ -201,18 +200,18 @@ def _context(configured: Path, name: str) -> EngineEndpoint:
 
 
 def connect(environment: Mapping[str, str] | None = None) -> Any:
-    """A client of the first engine that answers; see `reach`."""
+    """Return a client of the first engine that answers; see `reach`."""
     return reach(environment)[0]
 
 
 def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, EngineEndpoint]:
-    """A client of the first engine that answers, and where that is.
+    """Return a client of the first engine that answers, and its endpoint.
 
     Returns:
-        A `docker.DockerClient`, which the caller closes, and the place.
+        A `docker.DockerClient`, which the caller closes, and the endpoint.
 
     Raises:
-        EngineError: where none answers, with every place that was tried and what it said.
+        EngineError: no engine answers; the message lists every attempt and its error.
     """
     if sys.platform == "emscripten":
         raise EngineError(IN_A_PAGE)
@@ -229,7 +228,7 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, EngineEndp
             _check_ssh(endpoint)
             client = _patient_client(docker, endpoint)
             if endpoint.url.startswith("unix:"):
-                client.api.trust_env = False  # a socket has no proxy; looking for one reads the whole environment
+                client.api.trust_env = False  # a socket has no proxy; the search for one reads the whole environment
             client.ping()
             client.api.timeout = TIMEOUT
             return client, endpoint
@@ -259,7 +258,7 @@ def _check_ssh(endpoint: EngineEndpoint) -> None:
 
 
 def _patient_client(docker: Any, endpoint: EngineEndpoint) -> Any:
-    """A client. The SDK walks through the environment, and fails where a thread changes it meanwhile: once more."""
+    """Return a client, with retries: the SDK iterates over the environment and fails if a thread changes it."""
     for _ in range(5):
         try:
             return _client(docker, endpoint)
@@ -269,7 +268,7 @@ def _patient_client(docker: Any, endpoint: EngineEndpoint) -> Any:
 
 
 def _client(docker: Any, endpoint: EngineEndpoint) -> Any:
-    """A client with little patience; it has asked the engine for its version already."""
+    """Return a client with a short timeout; its construction has already requested the engine's version."""
     if endpoint.tls:
         tls = {"tls": _tls(docker, Path(endpoint.tls), endpoint.verify)}
         return _checked_by_its_own(lambda **more: docker.DockerClient(base_url=endpoint.url, **tls, **more))
@@ -281,10 +280,11 @@ def _client(docker: Any, endpoint: EngineEndpoint) -> Any:
 
 
 def _checked_by_its_own(make: Callable[..., Any]) -> Any:
-    """A client that checks the engine's certificate against the authority that was given for this engine.
+    """Return a client that verifies the engine's certificate against the authority configured for this engine.
 
-    Where REQUESTS_CA_BUNDLE is set, the library below the SDK would take those authorities instead. A client asks for
-    the engine's version while it is made, before it can be told; so it is made without that, asked, and made again.
+    If REQUESTS_CA_BUNDLE is set, the requests library would use those authorities instead. A client with an automatic
+    version sends a request during its construction, before `trust_env` can be changed. So it is constructed with a
+    fixed version, asks for the engine's version, and is constructed again with that.
     """
     version = OLDEST
     for _ in range(2):
@@ -308,11 +308,11 @@ def _tls(docker: Any, place: Path, verify: bool) -> Any:
 
 @contextmanager
 def asking(about: str, problem: type[KitError] = EngineError) -> Iterator[None]:
-    """Turn what the engine refuses, or that it has gone in the meantime, into an error in words.
+    """Convert errors of the Docker SDK and of its transport into a `KitError`.
 
     Args:
-        about: what is asked for, for the message.
-        problem: the error to raise.
+        about: description of the request, for the message.
+        problem: class of the error.
     """
     try:
         yield
@@ -326,7 +326,7 @@ def asking(about: str, problem: type[KitError] = EngineError) -> Iterator[None]:
 
 @contextmanager
 def patiently(client: Any) -> Iterator[None]:
-    """Wait longer for answers: an engine says nothing while it takes in an image, which may take minutes."""
+    """Raise the client's timeout: an engine sends nothing while it imports an image, which may take minutes."""
     before, client.api.timeout = client.api.timeout, _PATIENT
     try:
         yield
@@ -335,7 +335,7 @@ def patiently(client: Any) -> Iterator[None]:
 
 
 def words(error: BaseException) -> str:
-    """What an engine said, without the wrapping of the layers between; and what to do where that is known."""
+    """Return an engine's error message without the wrapping of the SDK, with the remedy if it is known."""
     said = str(getattr(error, "explanation", None) or "").strip()
     if not said and type(error).__module__.partition(".")[0] == "docker" and not error.__cause__:
         said = str(error)
@@ -345,7 +345,7 @@ def words(error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost cause in a few words: the layers above only repeat it."""
+    """Return a short text of the error's root cause; the outer errors only repeat it."""
     seen: BaseException = error
     while seen.__cause__ is not None or seen.__context__ is not None:
         seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]

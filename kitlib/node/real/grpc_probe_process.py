@@ -1,12 +1,12 @@
-"""A gRPC probe over the node's loopback device, in a process of its own: one call of `grpc.health.v1.Health/Check`.
+"""A gRPC probe over the node's loopback device in its own process: one call of `grpc.health.v1.Health/Check`.
 
 It imports nothing of the kit: `python3 -I -S grpc_probe_process.py SECONDS HOST PORT AUTHORITY AGENT [SERVICE]`. It
-writes one line and ends with 0 where the server answers:
+prints one line, and exits with 0 if the server answers:
 
-    status NUMBER           of the service; 1 is SERVING
-    error NUMBER TEXT       a gRPC status code with its message
-    connect                 nobody there, or nobody that speaks HTTP/2 in time
-    timeout                 connected, and no answer in time
+    status NUMBER           status of the service; 1 is SERVING
+    error NUMBER TEXT       gRPC status code and message
+    connect                 no connection, or no HTTP/2 on it, in time
+    timeout                 connected, but no answer in time
 
 Source: pkg/probe/grpc/grpc.go; RFC 9113 (HTTP/2), RFC 7541 (HPACK); gRPC over HTTP2 (PROTOCOL-HTTP2.md), health.proto.
 """
@@ -26,7 +26,7 @@ PATH = "/grpc.health.v1.Health/Check"
 CANCELLED, UNKNOWN, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 1, 2, 7, 8
 UNIMPLEMENTED, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 12, 13, 14, 16
 STREAM_ERRORS = {7: UNAVAILABLE, 8: CANCELLED, 11: RESOURCE_EXHAUSTED, 12: PERMISSION_DENIED}
-"""Error of a stream -> gRPC status; every other is Internal. Source: http2ErrConvTab."""
+"""gRPC status by HTTP/2 error code of a stream; all others are Internal. Source: http2ErrConvTab."""
 HTTP_STATUSES = {
     "400": INTERNAL,
     "401": UNAUTHENTICATED,
@@ -34,9 +34,9 @@ HTTP_STATUSES = {
     "404": UNIMPLEMENTED,
     **dict.fromkeys(("429", "502", "503", "504"), UNAVAILABLE),
 }
-"""Source: HTTPStatusConvTab."""
+"""gRPC status by HTTP status. Source: HTTPStatusConvTab."""
 LARGEST = 1 << 20
-"""Bytes of an answer that are read."""
+"""Maximum bytes of a frame."""
 _STATUSES = ("200", "204", "206", "304", "400", "404", "500")
 _CONTENT_TYPE = 31
 _LENGTHS = (
@@ -44,15 +44,15 @@ _LENGTHS = (
     "KABABABBBACCBBBABCBAABCCCCCKGJIXPRPPRRRSRSSSSSTSTTRSTSSSSQRSRSSTRQPRRSSQSRRTQRSSQQRQSRSSPRRRSRRS"
     "VVPORSRUVVVWWVTUOQVWWVWTQQVVXWWWPTPQRQQSRRUUTTVSVWVVWWWWWXWWWWWVZ"
 )
-"""Symbol -> bits of its code, A = 5; the code is canonical. Source: RFC 7541, appendix B."""
+"""Length in bits of each symbol's canonical Huffman code, as a letter: A = 5. Source: RFC 7541, appendix B."""
 
 
 class CallEnded(Exception):
-    """The call has ended without an answer; the text is what is to be told."""
+    """The end of the call without an answer; its text is the line to print."""
 
 
 class ProbeConnection:
-    """A connection that is read and written until a moment."""
+    """A connection with a deadline for all reads and writes."""
 
     def __init__(self, peer: socket.socket, deadline: float) -> None:
         self.peer, self.deadline, self._read = peer, deadline, b""
@@ -64,7 +64,7 @@ class ProbeConnection:
         self.peer.sendall(head + payload)
 
     def frames(self) -> Iterator[tuple[int, int, bytes]]:
-        """Kind, flags and payload of what comes in."""
+        """Yield kind, flags and payload of received frames."""
         while True:
             head = self._take(9)
             size = int.from_bytes(head[:3], "big")
@@ -90,11 +90,12 @@ class ProbeConnection:
 
 
 def connect(host: str, port: int, deadline: float) -> ProbeConnection:
-    """Connect and exchange settings, again and again until the deadline. Source: grpc.WithBlock."""
+    """Connect and exchange settings, with retries until the deadline. Source: grpc.WithBlock."""
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             line = ProbeConnection(socket.create_connection((host, port), deadline - time.monotonic()), deadline)
             line.peer.sendall(PREFACE)
+            # HEADER_TABLE_SIZE 0: `decoded` has no dynamic table; ENABLE_PUSH 0
             line.send(SETTINGS, 0, 0, b"\x00\x01\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00")  # no table, no pushes
             if next(line.frames())[0] == SETTINGS:
                 line.send(SETTINGS, ACK, 0)
@@ -105,7 +106,7 @@ def connect(host: str, port: int, deadline: float) -> ProbeConnection:
 
 
 def ask(line: ProbeConnection, authority: str, agent: str, service: str) -> str:
-    """Call Check and tell what it answers."""
+    """Call Check and return the line to print."""
     name = service.encode()
     body = b"\x0a" + _varint(len(name)) + name if name else b""
     left = max(1, int((line.deadline - time.monotonic()) * 1000))
@@ -147,7 +148,7 @@ def ask(line: ProbeConnection, authority: str, agent: str, service: str) -> str:
 
 
 def _check_response(headers: dict[str, str]) -> None:
-    """An answer of a server that does not speak gRPC. Source: http2Client.operateHeaders."""
+    """Raise an error for a server that does not speak gRPC. Source: http2Client.operateHeaders."""
     content, status = headers.get("content-type"), headers.get(":status", "")
     wrong = []
     if status != "200":
@@ -161,7 +162,7 @@ def _check_response(headers: dict[str, str]) -> None:
 
 
 def status_of(message: bytes) -> int:
-    """Field 1 of a HealthCheckResponse; 0 where it is not set."""
+    """Return field 1 of a HealthCheckResponse; 0 if it is not set."""
     return _integer(message, 1, 7)[0] if message[:1] == b"\x08" else 0
 
 
@@ -180,7 +181,7 @@ def _varint(number: int) -> bytes:
 
 
 def _prefixed(number: int, bits: int) -> bytes:
-    """An integer that begins in the last bits of a byte. Source: RFC 7541, section 5.1."""
+    """Encode an integer that starts in the last bits of a byte. Source: RFC 7541, section 5.1."""
     most = 2**bits - 1
     return bytes([number]) if number < most else bytes([most]) + _varint(number - most)
 
@@ -190,7 +191,7 @@ def _text(text: str) -> bytes:
 
 
 def _named(index: int, value: str) -> bytes:
-    """A header whose name is in the static table."""
+    """Encode a header whose name is in the static table."""
     return _prefixed(index, 4) + _text(value)
 
 
@@ -199,17 +200,17 @@ def _new(name: str, value: str) -> bytes:
 
 
 def decoded(block: bytes) -> dict[str, str]:
-    """The headers of a block, as far as they matter here. Source: RFC 7541, section 6."""
+    """Return the headers of a block that matter here. Source: RFC 7541, section 6."""
     found: dict[str, str] = {}
     at = 0
     while at < len(block):
         first = block[at]
-        if first & 0x80:  # in a table, which without a dynamic one holds no value but those of :status
+        if first & 0x80:  # an indexed field: of the static table's values only those of :status matter
             index, at = _integer(block, at, 7)
             if 8 <= index <= 14:
                 found[":status"] = _STATUSES[index - 8]
             continue
-        if first & 0xE0 == 0x20:  # the size of the table
+        if first & 0xE0 == 0x20:  # an update of the table's size
             at = _integer(block, at, 5)[1]
             continue
         index, at = _integer(block, at, 6 if first & 0x40 else 4)
@@ -223,7 +224,7 @@ def decoded(block: bytes) -> dict[str, str]:
 
 
 def _integer(block: bytes, at: int, bits: int) -> tuple[int, int]:
-    """A number and where it ends."""
+    """Return a prefixed integer and the offset after it."""
     most = 2**bits - 1
     number, at, shift = block[at] & most, at + 1, 0
     while number >= most:
@@ -241,7 +242,7 @@ def _string(block: bytes, at: int) -> tuple[str, int]:
 
 
 def unpacked(raw: bytes) -> bytes:
-    """What Huffman's code stands for."""
+    """Decode a Huffman-coded text."""
     symbols: dict[tuple[int, int], int] = {}
     code = before = 0
     for length, symbol in sorted((ord(one) - ord("A") + 5, symbol) for symbol, one in enumerate(_LENGTHS)):
@@ -260,7 +261,7 @@ def unpacked(raw: bytes) -> bytes:
 
 
 def main(seconds: str, host: str, port: str, authority: str, agent: str, service: str = "") -> int:
-    """Connect, ask and tell."""
+    """Run the probe and print its result; return the exit code."""
     deadline = time.monotonic() + float(seconds)
     try:
         print(ask(connect(host, int(port), deadline), authority, agent, service))

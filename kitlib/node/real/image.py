@@ -1,9 +1,9 @@
-"""The image of a node: built on the user's machine, from Debian or any base, or from a root file system given by hand.
+"""The image of a node: built on the user's machine, from Debian, another base image, or a given root file system.
 
-Two layers of work: a base with Python, crun and stress-ng, which needs a network once, and the kit's own library with
-numpy on top of it, which needs none and takes a few seconds. A control plane runs from the same image. The image's name
-carries a hash of the library, so a changed library is never run in an old image. `save` and `load` carry both to a room
-without internet. A second image, larger by systemd and its bus, is only for nodes with the systemd cgroup driver.
+It has two parts. The base with Python, crun and stress-ng needs a network once; the kit's own library with numpy on top
+needs none and takes a few seconds. A control plane runs from the same image. The image's name contains a hash of the
+library, so a changed library never runs in an old image. `save` and `load` transfer both to a place without internet. A
+second image, larger by systemd and its bus, is only for nodes with the systemd cgroup driver.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from kitlib.node.real.root_check import PROGRAMS, SYSTEMD_PROGRAMS, can_install,
 BASE = "kitlib-base"
 NAME = "kitlib-node"
 SYSTEMD = "-systemd"
-"""Ending of both names where systemd is the node's process 1."""
+"""Suffix of both names for nodes with systemd as process 1."""
 LABEL = "dev.kitlib.image"
 DEBIAN = "debian:bookworm-slim"
 PACKAGE = Path(__file__).resolve().parents[2]
 PACKAGES = ("api", "apiserver", "cel", "cluster", "controllers", "kubelet", "node", "scheduler")
 """The packages of the kit that run in a node or in the control plane."""
 _LEFT_OUT = ("apiserver/http",)
-"""Parts of them that do not."""
+"""Parts of these packages that are not copied into the image."""
 _UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft", "doc", "include", "_pyinstaller")
-"""What of numpy the scheduler has no use for; it weighs a third of it."""
+"""Folders of numpy that the scheduler does not need, a third of its size."""
 _UNUSED_FILES = ("_simd.", "_tests.")
 _LINE = 100
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -49,11 +49,11 @@ Tell = Callable[[str], None]
 
 
 class ImageError(KitError):
-    """An image cannot be built, saved or loaded."""
+    """An error while building, saving or loading an image."""
 
 
 def sources() -> Iterator[tuple[str, Path]]:
-    """Every file of the kit that an image carries: its name there, and where it stands here."""
+    """Yield the name in the image and the path of every file of the kit that the image contains."""
     yield "kitlib/__init__.py", PACKAGE / "__init__.py"
     for package in PACKAGES:
         for path in sorted((PACKAGE / package).rglob("*")):
@@ -64,7 +64,7 @@ def sources() -> Iterator[tuple[str, Path]]:
 
 
 def fingerprint() -> str:
-    """A hash of the Dockerfiles and of every file that the image carries."""
+    """Return a hash of the Dockerfiles and of every file of the kit in the image."""
     whole = hashlib.sha256(dockerfile() + dockerfile(systemd=True))
     for name, path in sources():
         whole.update(f"\0{name}\0".encode())
@@ -73,17 +73,17 @@ def fingerprint() -> str:
 
 
 def dockerfile(*, systemd: bool = False) -> bytes:
-    """How a node's image is made."""
+    """Return the Dockerfile of the node's image."""
     return (PACKAGE / "node" / "real" / ("Dockerfile.systemd" if systemd else "Dockerfile")).read_bytes()
 
 
 def tag(*, systemd: bool = False) -> str:
-    """The name of the image for this very library; with `systemd`, of the one that has it."""
+    """Return the name of the image for this version of the library, with or without systemd."""
     return f"{_named(NAME, systemd)}:{fingerprint()}"
 
 
 def base_of(*, systemd: bool = False) -> str:
-    """The name of what the image is made from."""
+    """Return the name of the base image."""
     return f"{_named(BASE, systemd)}:latest"
 
 
@@ -92,9 +92,9 @@ def _named(name: str, systemd: bool) -> str:
 
 
 def context(base: str, *, systemd: bool = False) -> bytes:
-    """What the engine needs to build, as a tar archive: the Dockerfile and the library.
+    """Return the engine's build context as a tar archive: the Dockerfile and the library.
 
-    The image with systemd takes the library from the other image.
+    The image with systemd copies the library from the other image.
     """
     buffer = io.BytesIO()
     if systemd:
@@ -118,7 +118,7 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 def _foreign() -> Iterator[tuple[str, Path]]:
-    """This machine's own msgspec and numpy: where they do not fit the image's Python, the build fetches others."""
+    """Yield this machine's msgspec and numpy; if they do not fit the image's Python, the build fetches others."""
     for name in ("msgspec", "numpy"):
         found = importlib.util.find_spec(name)
         if found is None or not found.submodule_search_locations:
@@ -133,7 +133,7 @@ def _foreign() -> Iterator[tuple[str, Path]]:
 
 
 def have(client: Any, name: str) -> bool:
-    """Whether the engine has an image of that name."""
+    """Return whether the engine has an image of this name."""
     from docker.errors import ImageNotFound
 
     try:
@@ -147,21 +147,21 @@ def have(client: Any, name: str) -> bool:
 
 
 def ready(client: Any, *, systemd: bool = False) -> bool:
-    """Whether a node can be started without fetching anything: the image is there, or what it is made from."""
+    """Return whether a node can be started without a network: the image or its base exists."""
     return have(client, tag(systemd=systemd)) or have(client, base_of(systemd=systemd))
 
 
 def ensure(client: Any, tell: Tell = lambda text: None, *, systemd: bool = False) -> str:
-    """The image's name; it is built where it is not there.
+    """Return the image's name, after building the image if it does not exist.
 
     Raises:
-        ImageError: where it cannot be built.
+        ImageError: the image cannot be built.
     """
     return standing(client, systemd=systemd) or build(client, tell=tell, systemd=systemd)
 
 
 def standing(client: Any, *, systemd: bool = False) -> str:
-    """The image's name where it is there; "" where it must be built."""
+    """Return the image's name if it exists; "" if it must be built."""
     name = tag(systemd=systemd)
     return name if have(client, name) else ""
 
@@ -177,18 +177,18 @@ def build(
     """Build the image.
 
     Args:
-        client: of the engine.
-        base: an image to build on; "" = the one that was prepared before, else Debian.
-        root: a tar archive with a root file system, or a directory with one; it becomes the base.
-        systemd: the image for nodes with the systemd cgroup driver. It is made from the other image, which is built
-            first where it is not there, and from that one's base where it has none.
-        tell: called with every line that the engine says.
+        client: client of the engine.
+        base: name of a base image; "" = the base that was prepared before, else Debian.
+        root: path of a tar archive of a root file system, or of a directory with one, to use as the base.
+        systemd: whether to build the image for the systemd cgroup driver. It is made from the other image, which is
+            built first if it does not exist, and without a base of its own from that one's base.
+        tell: function that is called with every line of the engine's output.
 
     Returns:
         The image's name.
 
     Raises:
-        ImageError: with the engine's last words.
+        ImageError: the build failed; the message has the end of the engine's output.
     """
     if systemd:
         ensure(client, tell)
@@ -200,20 +200,20 @@ def build(
         known = (base_of(systemd=systemd), base_of())
         base = next((one for one in known if have(client, one)), DEBIAN)
     name, ours = tag(systemd=systemd), base_of(systemd=systemd)
-    if base != ours:  # the base that stands is replaced only by one that could be built
+    if base != ours:  # the old base is replaced only after the new one was built
         try:
             _run_build(client, context(base, systemd=systemd), ours, tell, "packages", _lacks(root, systemd=systemd))
         finally:
             if root is not None:
                 _forget(client, base)
-        base = ours  # it serves the next library too, without a network
+        base = ours  # later builds need no network
     _run_build(client, context(base, systemd=systemd), name, tell)
     _forget_older(client, name)
     return name
 
 
 def _forget(client: Any, name: str) -> None:
-    """Take a name from an image; what was built on it keeps its layers."""
+    """Remove a name of an image; images built on it keep its layers."""
     from docker.errors import DockerException
 
     with suppress(DockerException):
@@ -221,7 +221,7 @@ def _forget(client: Any, name: str) -> None:
 
 
 def _forget_older(client: Any, name: str) -> None:
-    """Images of this kit's earlier sources go; those that run, or that another version has just made, stay."""
+    """Remove images of earlier sources that are older than a day; running ones stay."""
     from docker.errors import DockerException
 
     limit = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
@@ -259,7 +259,7 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
 
 
 def _hint(text: str, systemd: bool) -> str:
-    """What to do where the base could not be fetched, or where there is no room for it."""
+    """Return the remedy if the base could not be fetched or the disk is full; "" = none is known."""
     if "no space left" in text:
         return f" ({FULL})"
     words = ("pull", "manifest", "lookup", "registry", "no such host", "Could not resolve", "dial tcp")
@@ -270,10 +270,10 @@ def _hint(text: str, systemd: bool) -> str:
 
 
 def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
-    """Import a root file system of which a node can be made, under a name of its own; the existing base is kept.
+    """Import a root file system under its own name, so that the existing base is kept.
 
     Raises:
-        ImageError: it cannot be read, or lacks something that cannot be added either.
+        ImageError: it cannot be read, or lacks programs that cannot be installed.
     """
     if not root.exists():
         raise ImageError(f"{root}: there is no such root file system")
@@ -297,7 +297,7 @@ def _lacks(root: str | os.PathLike[str] | None, *, systemd: bool) -> str:
 
 
 def _import(client: Any, root: Path, name: str) -> str:
-    """Make an image of a root file system."""
+    """Create an image from a root file system."""
     if not root.is_dir():
         with root.open("rb") as given:
             return _import_tar(client, given, name)
@@ -309,7 +309,7 @@ def _import(client: Any, root: Path, name: str) -> str:
 
 
 def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Devices, caches and documents stay behind: the engine makes /dev itself."""
+    """Leave out devices, caches and documentation: the engine creates /dev itself."""
     name = info.name.removeprefix("./")
     left = ("var/cache/apt/", "var/lib/apt/lists/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "proc/")
     return None if info.ischr() or info.isblk() or info.isfifo() or name.startswith(left) else info
@@ -325,15 +325,15 @@ def _import_tar(client: Any, archive: IO[bytes], name: str) -> str:
 
 
 def save(client: Any, file: str | os.PathLike[str]) -> int:
-    """Write the image, the one with systemd where it has been built, and what they are made from to a file.
+    """Write the images that exist, and their bases, to a file; the image without systemd is built if necessary.
 
-    Where that fails, what stood there stays.
+    After a failure an existing file is unchanged.
 
     Returns:
-        Bytes that were written.
+        Number of bytes written.
 
     Raises:
-        ImageError: where the engine does not give them, or the file cannot be written.
+        ImageError: the engine does not return the images, or the file cannot be written.
     """
     names = [ensure(client)]
     others = (base_of(), tag(systemd=True), base_of(systemd=True))
@@ -362,7 +362,7 @@ def save(client: Any, file: str | os.PathLike[str]) -> int:
 
 
 def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
-    """Take in what `save` wrote.
+    """Load the images of a file that `save` wrote.
 
     Returns:
         The names of the images that the file held, sorted.
@@ -384,7 +384,7 @@ def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
 
 
 class _NotTaken(Exception):
-    """An engine's word in the stream of its answer."""
+    """An error in the engine's streamed answer."""
 
 
 def _loaded(client: Any, said: Iterable[Mapping[str, Any]]) -> set[str]:

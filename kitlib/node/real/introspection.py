@@ -1,6 +1,6 @@
-"""What an owner may ask a node to show: cgroup files, processes, use, logs, and samples of files many times a second.
+"""The requests by which an owner inspects a node: cgroup files, processes, usage, logs, and samples of files.
 
-Sampled files stay open and are read with pread: at 10 Hz over a thousand files that costs a tenth of opening each time.
+Sampled files stay open and are read with pread: at 10 Hz and a thousand files that costs a tenth of reopening them.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _OOM_WORDS = ("oom-kill", "oom_reaper", "invoked oom-killer", "out of memory", "
 
 
 class Watched:
-    """Files that are sampled: the n-th sample is due at `began + n * every`."""
+    """Files that are sampled; the n-th sample is due at `began + n * every` seconds."""
 
     def __init__(self, places: Sequence[str], every: float, began: float) -> None:
         self.places, self.every, self.next = list(places), every, began
         self._open: dict[str, int] = {}
 
     def values(self) -> list[str | None]:
-        """The content of each file now; None where there is none."""
+        """Return the current content of each file; None for a missing one."""
         return [self._value(place) for place in self.places]
 
     def _value(self, place: str) -> str | None:
@@ -51,23 +51,23 @@ class Watched:
                     return None
             try:
                 return os.pread(descriptor, _READ, 0).decode().removesuffix("\n")
-            except OSError:  # the cgroup has gone; another of the same name may stand there
+            except OSError:  # the cgroup was removed; a new one may have its name, so the file is opened again
                 os.close(self._open.pop(place))
         return None
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for descriptor in self._open.values():
             os.close(descriptor)
         self._open.clear()
 
 
 class Introspection:
-    """Answers an owner's questions about a node.
+    """The answers to an owner's requests about a node.
 
     Args:
-        kubelet, cgroups, runtime: of this node.
-        clock: seconds.
+        kubelet, cgroups, runtime: those of this node.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Introspection:
         self.kubelet, self.cgroups, self.runtime, self.clock = kubelet, cgroups, runtime, clock
         self._watched: dict[int, Watched] = {}
         self._kernel_log, self._ring = KernelLog(), RingReader()
-        self._ring.new(mounts.kernel_log()[0])  # what stands there already is not this node's
+        self._ring.new(mounts.kernel_log()[0])  # existing lines are older than this node
         self._since = time.clock_gettime(time.CLOCK_MONOTONIC)
 
     def requests(self) -> dict[str, Callable[..., Any]]:
-        """What may be asked for, by name."""
+        """Return the methods that an owner may call, by name."""
         named = (self.read, self.write, self.exists, self.children, self.makedirs, self.rmdir, self.tree, self.desired)
         others = (self.processes, self.usages, self.signal, self.logs, self.kernel_log, self.watch, self.unwatch)
         more = (self.usage, self.total_usage, self.host_time, self.alive, self.timeline, self.checkpoint)
@@ -89,7 +89,7 @@ class Introspection:
     # Cgroups.
 
     def read(self, path: str, file: str) -> str:
-        """A file's content."""
+        """Return a file's content."""
         return self.cgroups.read(path, file)
 
     def write(self, path: str, file: str, value: str) -> None:
@@ -97,15 +97,15 @@ class Introspection:
         self.cgroups.write(path, file, value)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
+        """Return whether the cgroup exists."""
         return self.cgroups.exists(path)
 
     def children(self, path: str) -> list[str]:
-        """The cgroups below."""
+        """Return the paths of the child cgroups."""
         return self.cgroups.children(path)
 
     def makedirs(self, path: str) -> None:
-        """Make a cgroup by hand."""
+        """Create a cgroup and its missing parents by hand."""
         self.cgroups.makedirs(path)
 
     def rmdir(self, path: str) -> None:
@@ -113,32 +113,32 @@ class Introspection:
         self.cgroups.rmdir(path)
 
     def tree(self) -> dict[str, Any]:
-        """What the files say, those that the kubelet has an opinion about."""
+        """Return the observed cgroup tree, with the files that the kubelet wants."""
         wanted = self.kubelet.wanted
         return protocol.tree_to_data(self.cgroups.tree(wanted.driver, like=wanted))
 
     def desired(self) -> dict[str, Any]:
-        """What the kubelet wants."""
+        """Return the kubelet's desired cgroup tree."""
         return protocol.tree_to_data(self.kubelet.wanted)
 
     # Processes.
 
     def alive(self) -> float:
-        """Seconds on the node's clock."""
+        """Return the seconds on the node's clock."""
         return self.clock()
 
     def timeline(self) -> list[list[Any]]:
-        """What the kubelet did and why: time, actor, action, about, detail, source of each entry."""
+        """Return the kubelet's actions and reasons: time, actor, action, about, detail, source of each entry."""
         return [list(entry) for entry in self.kubelet.timeline]
 
     def checkpoint(self) -> str:
-        """What the kubelet remembers of the CPUs that it gave out."""
+        """Return the CPU manager's checkpoint."""
         return self.kubelet.managers.checkpoint()
 
     def processes(self) -> list[dict[str, Any]]:
-        """Every container's processes with what /proc says about them, oldest container first.
+        """Return the processes of all containers with data of /proc, oldest container first.
 
-        `refused` is the oom_score_adj that the kubelet wanted where the host has refused it, else None.
+        `refused` is the oom_score_adj that the kubelet wanted and the host rejected, else None.
         """
         found = []
         names = self._names()
@@ -162,10 +162,10 @@ class Introspection:
         return found
 
     def state(self, namespace: str, pod: str, container: str) -> ContainerState:
-        """A container by its names; without its own it is the first of the pod's own.
+        """Return a container's state; without a container's name, that of the pod's first container.
 
         Raises:
-            NotFound: where it is not here.
+            NotFound: the node has no such container.
         """
         for worker in self.kubelet.workers:
             if (worker.pod.namespace, worker.pod.name) == (namespace, pod):
@@ -175,7 +175,7 @@ class Introspection:
         raise NotFound("containers", f"{namespace}/{pod}/{container}")
 
     def usages(self) -> list[Any]:
-        """Namespace, pod, container, CPUs and bytes of every container that runs."""
+        """Return namespace, pod, container, CPUs and memory in bytes of every running container."""
         found = []
         for worker in self.kubelet.workers:
             for state in worker.states:
@@ -185,11 +185,11 @@ class Introspection:
         return found
 
     def usage(self, path: str) -> int:
-        """Bytes of memory of a cgroup without inactive page cache."""
+        """Return the memory usage of a cgroup in bytes, without inactive page cache."""
         return memory_of(self.cgroups, path)[0]
 
     def total_usage(self) -> list[float]:
-        """Seconds of CPU that the node has used so far, and bytes of memory that it uses now."""
+        """Return the CPU time that the node has used, in seconds, and its memory usage in bytes."""
         return [cpu_seconds(self.cgroups, "/"), memory_of(self.cgroups, "/")[0]]
 
     def host_time(self) -> dict[str, Any]:
@@ -204,22 +204,22 @@ class Introspection:
         os.kill(pid, signal.Signals(number))
 
     def logs(self, namespace: str, pod: str, container: str) -> str:
-        """The last of a container's output."""
+        """Return the end of a container's output."""
         return self.runtime.logs(self.state(namespace, pod, container).id).decode(errors="replace")
 
     def kernel_log(self) -> dict[str, Any]:
-        """What the kernel wrote about the OOM killer since the node began, and why it cannot be read.
+        """Return the kernel's lines about the OOM killer since the node's start, and why the log is unreadable.
 
-        The log is the whole host's: what is about anything else is left out.
+        The log is the whole host's: lines about anything else are left out.
         """
         why = self.read_kernel_log()[1]
         return {"lines": self._kernel_log.shown(), "why": why}
 
     def read_kernel_log(self) -> tuple[list[str], str]:
-        """Take over what the kernel has written since the last call, before it is overwritten.
+        """Add the kernel's new lines to the record, before the ring overwrites them.
 
         Returns:
-            The new lines about the OOM killer, and why the log cannot be read ("" where it can).
+            The new lines about the OOM killer, and why the log cannot be read ("" if it can).
         """
         ring, why = mounts.kernel_log()
         new, overflowed = self._ring.new(ring)
@@ -233,24 +233,24 @@ class Introspection:
     # Samples.
 
     def watch(self, number: int, files: list[list[str]], hz: float) -> None:
-        """Begin to send samples of files, at most 50 a second."""
+        """Start sending samples of files, at most 50 a second."""
         if not 0 < hz <= MOST_HZ:
             raise KitError(f"watch: {hz} Hz must be greater than 0 and at most {MOST_HZ:g}")
         places = [self.cgroups.location(path, file) for path, file in files]
         self._watched[number] = Watched(places, 1 / hz, self.clock())
 
     def unwatch(self, number: int) -> None:
-        """No more samples."""
+        """Stop sending samples."""
         watched = self._watched.pop(number, None)
         if watched is not None:
             watched.close()
 
     def next_sample(self) -> float:
-        """Seconds on the clock: when the next sample is due; infinite where nobody watches."""
+        """Return the time of the next sample on the clock, in seconds; infinite without watches."""
         return min((watched.next for watched in self._watched.values()), default=float("inf"))
 
     def sample(self, send: Callable[[Mapping[str, Any]], None]) -> None:
-        """Send the samples that are due; those that were missed are left out, not made up."""
+        """Send the samples that are due; missed samples are skipped."""
         for number, watched in self._watched.items():
             now = self.clock()
             if now >= watched.next:
@@ -259,13 +259,13 @@ class Introspection:
 
 
 def _is_of_oom(line: str, since: float) -> bool:
-    """Whether a line, `<6>[  12.345678] text`, is about the OOM killer and not older than that."""
+    """Return whether a line, `<6>[  12.345678] text`, is about the OOM killer and not older than `since` seconds."""
     found = _STAMP.match(line)
     return found is not None and float(found[1]) >= since and any(word in line for word in _OOM_WORDS)
 
 
 def proc(pid: int) -> dict[str, Any] | None:
-    """What /proc says about a process; None where it has gone."""
+    """Return data of /proc about a process; None if it has ended."""
     try:
         said: dict[str, str] = {}
         for name in PROC_FILES:

@@ -1,10 +1,11 @@
-"""The owner's end of a node's streams: requests with answers, and reports as they come.
+"""The owner's end of a node's streams: requests with answers, and reports as they arrive.
 
-A thread reads all the time, so that a node never waits for its owner; it only sorts what comes. Reports wait in a queue
-until the owner's own thread takes them: nothing of the cluster is touched from two threads.
+A thread reads continuously, so that a node never waits for its owner; it only sorts the messages. Reports wait in a
+queue until the owner's own thread takes them, so only that thread touches the cluster's state.
 
-Every line is checked before it is used. A line that does not fit is noted and left out. A node that goes on like that,
-sends a line without end, or reports faster than its reports can be read loses its connection; other nodes keep theirs.
+Every line is checked before it is used. An invalid line is recorded and dropped. A node that keeps sending invalid
+lines, sends a line without end, or reports faster than its reports can be read loses its connection; other nodes keep
+theirs.
 """
 
 from __future__ import annotations
@@ -24,43 +25,43 @@ from kitlib.api.errors import KitError
 from kitlib.node.real import protocol
 
 TIMEOUT = 60.0
-"""Seconds after which a node that does not answer counts as stuck."""
+"""Seconds without a message after which a node counts as stuck."""
 BEGINS = 150.0
-"""The same of one that begins: systemd takes its time in an emulated machine."""
+"""The same for a starting node: systemd is slow in an emulated machine."""
 _STDOUT, _STDERR = 1, 2
 _HEADER = 8
 _CHUNK = 1 << 16
 _SAID_LAST = 40
 _SAID_LENGTH = 2000
 MAX_BAD = 100
-"""Lines that may be wrong before the connection is given up."""
+"""Number of invalid lines after which the connection is closed."""
 MAX_REPORTS = 200_000
-"""Reports that may wait: an OOM storm of 25 pods makes 2,000."""
+"""Maximum number of waiting reports: a burst of OOM kills in 25 pods produces 2,000."""
 
 
 class NodeGone(KitError):
-    """The node's container has ended, or does not answer any more."""
+    """The node's container has ended, or does not answer."""
 
 
 class Misbehaved(KitError):
-    """A peer sent what it may not: its connection is given up."""
+    """The peer violated the protocol; its connection is closed."""
 
 
 class Conversation:
-    """A conversation between an owner and a node, over any transport that carries the lines.
+    """A conversation between an owner and a node, over any transport of lines.
 
     Args:
-        name: of the node, for messages.
-        first: the number of the first request.
+        name: name of the node, for messages.
+        first: number of the first request.
 
     Attributes:
-        reports: what the node has told and nobody has taken yet.
+        reports: waiting reports of the node.
         errors: the last lines of its standard error.
-        heard: how many lines have come so far.
+        heard: number of received lines.
         renewed: the time of the last renewal of the Lease by the node's kubelet; None = not yet.
-        patience: seconds without any word that a request waits by default.
-        whom: for messages.
-        ended: the error that says so where nobody is there any more.
+        patience: default timeout of requests in seconds without any message.
+        whom: the peer's description in messages.
+        ended: class of the error for a closed connection.
     """
 
     ended: type[NodeGone] = NodeGone
@@ -81,25 +82,29 @@ class Conversation:
         self.renewed: datetime | None = None
 
     def write(self, line: bytes) -> None:
-        """Send a line as it is; OSError where nobody is there any more."""
+        """Send a line unchanged.
+
+        Raises:
+            OSError: the connection is closed.
+        """
         raise OSError("not connected")
 
     @property
     def alive(self) -> bool:
-        """Whether the node is still there."""
+        """Whether the connection is open."""
         return not self._ended.is_set()
 
     def ask(self, do: str, *, timeout: float | None = None, **about: Any) -> Any:
         """Send a request and wait for its answer.
 
         Raises:
-            NodeGone: where the node has ended or does not answer.
-            KitError: what the node refuses.
+            NodeGone: the node has ended or does not answer.
+            KitError: the node's error.
         """
         return self.answer(self.send(do, **about), timeout)
 
     def send(self, do: str, **about: Any) -> int:
-        """Send a request; its number, for `answer`."""
+        """Send a request and return its number, for `answer`."""
         number = next(self._numbers)
         self._waiting[number], self._asked[number] = queue.SimpleQueue(), do
         line = protocol.encode({"id": number, "do": do, **about})
@@ -114,11 +119,11 @@ class Conversation:
         return number
 
     def answer(self, number: int, timeout: float | None = None) -> Any:
-        """Wait for the answer to a request that was sent.
+        """Wait for the answer to a sent request.
 
         Raises:
-            NodeGone: where nobody answers.
-            KitError: what the node refuses, or an answer of the wrong type.
+            NodeGone: the node has ended or does not answer.
+            KitError: the node's error, or an answer of the wrong type.
         """
         do = self._asked.get(number, "")
         found = self.message(number, timeout)
@@ -131,16 +136,16 @@ class Conversation:
         return found.get("ok")
 
     def message(self, number: int, timeout: float | None = None) -> dict[str, Any]:
-        """The whole message that answers a request, an error too.
+        """Wait for the whole message that answers a request; it may be an error.
 
-        A node answers one request after the other, and says every few seconds that it is at work where that takes long.
+        A node answers requests one after another, and during a long one reports every few seconds that it is working.
 
         Args:
-            number: of the request.
-            timeout: seconds without any word; None = `patience`.
+            number: number of the request.
+            timeout: maximum seconds without any message; None = `patience`.
 
         Raises:
-            NodeGone: where nobody answers.
+            NodeGone: the node has ended or does not answer.
         """
         asked_at = time.monotonic()
         timeout = self.patience if timeout is None else timeout
@@ -160,7 +165,13 @@ class Conversation:
         return found
 
     def watch(self, files: list[tuple[str, str]], hz: float, heard: Callable[[float, list[Any]], None]) -> int:
-        """Have files sampled; `heard` is called on the reader's thread with seconds and values."""
+        """Have files sampled, and return the watch's number.
+
+        Args:
+            files: (cgroup, file) of each.
+            hz: samples a second.
+            heard: function that the reader's thread calls with the node's seconds and the values.
+        """
         number = next(self._numbers)
         self._watches[number] = heard
         try:
@@ -171,20 +182,20 @@ class Conversation:
         return number
 
     def unwatch(self, number: int) -> None:
-        """No more samples."""
+        """Stop a watch."""
         if self._watches.pop(number, None) is not None and self.alive:
             self.ask("unwatch", number=number)
 
     def open_stream(self, do: str, heard: Callable[[dict[str, Any] | None], None], **about: Any) -> int:
-        """Open a stream; its number, for `tell`.
+        """Open a stream and return its number, for `tell`.
 
         Args:
-            do: `exec`, `attach`, `follow`, `connect`.
-            heard: called on the reader's thread with every message; None = the node has gone.
-            about: what the request says.
+            do: `exec`, `attach`, `follow` or `connect`.
+            heard: function that the reader's thread calls with every message; None = the connection is closed.
+            **about: fields of the request.
 
         Raises:
-            KitError: what the node refuses.
+            KitError: the node's error.
         """
         number = next(self._numbers)
         self._streams[number] = heard
@@ -196,26 +207,26 @@ class Conversation:
         return number
 
     def close_stream(self, number: int) -> None:
-        """No more of a stream is wanted."""
+        """Close a stream."""
         if self._streams.pop(number, None) is not None:
             self.tell("stream_close", number=number)
 
     def tell(self, do: str, **about: Any) -> None:
-        """Send a request whose answer nobody waits for; nothing where the node has gone."""
+        """Send a request without waiting for its answer; nothing happens if the connection is closed."""
         with suppress(OSError):
             self.write(protocol.encode({"id": 0, "do": do, **about}))
 
     def _gone(self) -> NodeGone:
-        """The error to raise where nobody is there any more, with the last that it said."""
+        """Return the error of a closed connection, with the end of the node's standard error."""
         said = " / ".join(self.errors)[-600:]
         return self.ended(f"{self.whom} has ended{f': {said}' if said else ''}")
 
     def _late(self, timeout: float) -> NodeGone:
-        """The error to raise where the node is connected and does not answer."""
+        """Return the error of a node that is connected but does not answer."""
         return self.ended(f"{self.whom}: no answer within {timeout:g} s")
 
     def _over(self) -> None:
-        """The connection has ended: all who wait for an answer are told."""
+        """Note the end of the connection, and wake all waiting requests and streams."""
         self._ended.set()
         for waiting in list(self._waiting.values()):
             waiting.put(None)
@@ -223,21 +234,21 @@ class Conversation:
             heard(None)
 
     def say(self, text: str) -> None:
-        """Keep something that the node said, or that is wrong with it, for messages."""
+        """Record a text of the node, or about it, for messages."""
         self.errors.extend(line[:_SAID_LENGTH] for line in text.splitlines()[-_SAID_LAST:])
 
     def _take(self, line: bytes) -> None:
-        """Take a line as it came; one that is not a message is noted and left out.
+        """Process a received line; an invalid one is recorded and dropped.
 
         Raises:
-            Misbehaved: that was one too many.
+            Misbehaved: it was invalid line number `MAX_BAD`.
         """
         self.heard, self._heard_at = self.heard + 1, time.monotonic()
         try:
             self._sort(line)
         except Misbehaved:
             raise
-        except Exception as error:  # whatever a line does, the next one is read
+        except Exception as error:  # no line may end the reader's thread
             self.say(str(error) if isinstance(error, KitError) else f"{type(error).__name__}: {error}")
             self._bad += 1
             if self._bad >= MAX_BAD:
@@ -249,13 +260,14 @@ class Conversation:
         self._hear(message, line)
 
     def _hear(self, message: dict[str, Any], line: bytes) -> None:
-        """Give a message to whom it is for.
+        """Deliver a message to its recipient: the reports, a watch, a stream or a waiting request.
 
         Args:
-            message, line: decoded, and as it came.
+            message: the decoded message.
+            line: the line as received.
         """
         if "report" in message:
-            if message["report"] == "lease":  # noted when it comes, by a clock that is never set; nothing waits
+            if message["report"] == "lease":  # by a monotonic clock, at its arrival: a slow owner must not delay it
                 self.renewed = steady_now()
             elif message["report"] != "busy":
                 if len(self.reports) >= MAX_REPORTS:
@@ -281,8 +293,8 @@ class Link(Conversation):
     """A stream to one node.
 
     Args:
-        name: of the node, for messages.
-        stream: of `attach_socket`, with standard output and error in frames.
+        name: name of the node, for messages.
+        stream: stream of `attach_socket`, with standard output and error in frames.
     """
 
     def __init__(self, name: str, stream: Any) -> None:
@@ -293,12 +305,16 @@ class Link(Conversation):
         self._reader.start()
 
     def write(self, line: bytes) -> None:
-        """Send a line as it is; OSError where nobody is there any more."""
+        """Send a line unchanged.
+
+        Raises:
+            OSError: the connection is closed.
+        """
         with self._lock:
             self._socket.sendall(line)
 
     def close(self) -> None:
-        """Let go: the node ends by itself."""
+        """Close the connection, at which the node ends."""
         import socket
 
         with suppress(OSError, AttributeError):
@@ -309,7 +325,7 @@ class Link(Conversation):
             self._socket.close()
 
     def _taken(self) -> None:
-        """All that came at once has been taken."""
+        """Handle the end of one read, whose messages are all processed; a hook for subclasses."""
 
     # The reader's thread.
 
@@ -334,7 +350,7 @@ class Link(Conversation):
                         self._taken()
         except (OSError, ValueError):
             pass  # closed
-        except Exception as error:  # it never ends without a word
+        except Exception as error:  # recorded, so that the next request's error shows it
             self.say(str(error) if isinstance(error, KitError) else f"reader: {type(error).__name__}: {error}")
             self.close()
         finally:
@@ -342,13 +358,13 @@ class Link(Conversation):
 
 
 class Lines:
-    """Cuts a stream into lines, none of which may be longer than `most` bytes."""
+    """A splitter of a stream into lines of at most `most` bytes."""
 
     def __init__(self, most: int) -> None:
         self._most, self._rest = most, bytearray()
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The lines that are whole now.
+        """Add received bytes and return the complete lines.
 
         Raises:
             Misbehaved: a line is too long.
@@ -365,9 +381,9 @@ class Lines:
 
 
 def _socket_of(stream: Any) -> Any:
-    """What the SDK's stream reads from: a socket, a pipe of Windows, or a TLS connection, which has its own rules."""
+    """Return the socket of the SDK's stream: a socket, a named pipe of Windows, or a wrapped TLS connection."""
     found = getattr(stream, "_sock", stream)
-    if type(found).__name__ == "SSLSocket":  # where there is none, its module is not loaded either
+    if type(found).__name__ == "SSLSocket":  # by name: the module ssl is not imported without need
         from kitlib.node.real.tls import TlsStream
 
         return TlsStream(found)

@@ -1,7 +1,7 @@
-"""A connection to a port on which a process of a pod listens.
+"""Connections to ports on which a pod's processes listen.
 
-The pods of a node share its loopback device, so the listening socket's owner is looked up: a pod's port never leads to
-another pod.
+The pods of a node share its loopback device, so the owner of the listening socket is checked: a pod's port never leads
+to another pod.
 
 Source: proc(5), /proc/PID/fd, /proc/net/tcp; containerd sandbox_portforward.go.
 """
@@ -19,12 +19,12 @@ _HOSTS = {"tcp": "127.0.0.1", "tcp6": "::1"}
 
 
 def connect(pids: Iterable[int], port: int) -> int:
-    """A non-blocking socket that is connected to a port of one of these processes.
+    """Return the descriptor of a non-blocking socket connected to a port of one of these processes.
 
     Raises:
-        KitError: where none of them listens there.
+        KitError: none of the processes listens on the port.
     """
-    import socket  # nodes to which nobody connects do without it
+    import socket  # imported here: most nodes have no connections
 
     own = set(sockets(pids))
     for table, host in _HOSTS.items():
@@ -47,7 +47,7 @@ def connect(pids: Iterable[int], port: int) -> int:
 
 
 def shut(descriptor: int) -> None:
-    """Nothing more will be sent on a connection."""
+    """End the sending direction of a connection."""
     import socket
 
     with suppress(OSError):
@@ -57,7 +57,7 @@ def shut(descriptor: int) -> None:
 
 
 def sockets(pids: Iterable[int]) -> Iterator[str]:
-    """The inodes of the sockets that processes hold."""
+    """Yield the inodes of the sockets that processes hold."""
     for pid in pids:
         with suppress(OSError):
             for name in os.listdir(f"/proc/{pid}/fd"):
@@ -68,7 +68,7 @@ def sockets(pids: Iterable[int]) -> Iterator[str]:
 
 
 def listeners(table: str, port: int) -> Iterator[str]:
-    """The inodes of the sockets that listen on a port, of `tcp` or `tcp6`."""
+    """Yield the inodes of the sockets that listen on a port, of the table `tcp` or `tcp6`."""
     with suppress(OSError), open(f"/proc/net/{table}") as file:
         next(file, None)
         for line in file:

@@ -1,6 +1,6 @@
-"""Mounts of the agent's container: which cgroup hierarchies there are, how they become writable, where pods get a root.
+"""Mounts of the agent's container: its cgroup hierarchies, how they become writable, and the root of pods.
 
-mount(2) is called directly: a `mount` process for each of a dozen hierarchies would take longer than all the rest of a
+mount(2) is called directly: a `mount` process for each of a dozen hierarchies would take longer than the rest of a
 node's start.
 
 Source: proc(5) mountinfo; mount(2), MS_REMOUNT with MS_BIND.
@@ -29,13 +29,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def cgroup_hierarchies(text: str = "") -> dict[str, str]:
-    """Controller -> mount point on v1, named hierarchies as `name=systemd`; {"": mount} on v2.
+    """Return the mount point by controller on v1 (named hierarchies as `name=systemd`), or {"": mount point} on v2.
 
     Args:
-        text: of a mountinfo file; "" = this process's own.
+        text: contents of a mountinfo file; "" = this process's own.
 
     Raises:
-        KitError: where no cgroup file system is mounted at its usual place.
+        KitError: no cgroup file system is mounted at its usual place.
     """
     if not text:
         with open("/proc/self/mountinfo") as file:
@@ -62,10 +62,10 @@ def cgroup_hierarchies(text: str = "") -> dict[str, str]:
 
 
 def make_writable(place: str) -> None:
-    """Remount a mount of ours without its read-only flag; nothing where it is writable.
+    """Remount a mount of this namespace without its read-only flag, if it is read-only.
 
     Raises:
-        KitError: where the kernel refuses.
+        KitError: the kernel refuses.
     """
     if os.access(place, os.W_OK) and not os.statvfs(place).f_flag & os.ST_RDONLY:
         return
@@ -73,17 +73,17 @@ def make_writable(place: str) -> None:
 
 
 def bind_root(place: str) -> None:
-    """Bind the node's root file system, without what is mounted on it, to `place`, read-only: the root of pods."""
+    """Bind the node's root file system read-only to `place`, without other mounts: the root of pods."""
     os.makedirs(place, exist_ok=True)
     _mount("/", place, "", MS_BIND)
     _mount("none", place, "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
 def own_namespaces() -> None:
-    """Mounts of our own from now on, and a pid namespace for the children that come.
+    """Create a mount namespace for this process, and a pid namespace for its future children.
 
     Raises:
-        KitError: where the kernel refuses.
+        KitError: the kernel refuses.
     """
     if _libc.unshare(CLONE_NEWNS | CLONE_NEWPID) != 0:
         raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: systemd needs namespaces of its own")
@@ -91,29 +91,30 @@ def own_namespaces() -> None:
 
 
 def own_cgroups(place: str) -> None:
-    """A cgroup namespace that begins at this process's cgroup, and its file system (v2) at `place`.
+    """Create a cgroup namespace that begins at this process's cgroup, and mount its file system (v2) at `place`.
 
     Raises:
-        KitError: where the kernel refuses.
+        KitError: the kernel refuses.
     """
     if _libc.unshare(CLONE_NEWNS | CLONE_NEWCGROUP) != 0:
         raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: a node needs a cgroup namespace (CAP_SYS_ADMIN?)")
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
-    if _libc.umount2(place.encode(), MNT_DETACH) != 0:  # a file system cannot be mounted on itself
+    # The kernel refuses to mount a file system on a mount of the same one: EBUSY (kernel do_add_mount).
+    if _libc.umount2(place.encode(), MNT_DETACH) != 0:
         raise KitError(f"umount {place}: {os.strerror(ctypes.get_errno())}")
     _mount("cgroup2", place, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
 def own_network() -> None:
-    """A network of this process's own: a loopback device and nothing else.
+    """Create a network namespace for this process with only a loopback device.
 
     Raises:
-        KitError: where the kernel refuses the namespace.
-        OSError: where it refuses to bring the device up.
+        KitError: the kernel refuses the namespace.
+        OSError: the device cannot be brought up.
     """
     if _libc.unshare(CLONE_NEWNET) != 0:
         raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}")
-    import fcntl  # nodes of a container engine do without
+    import fcntl  # imported here: nodes of a container engine do not need it
     import socket
     import struct
 
@@ -122,11 +123,11 @@ def own_network() -> None:
 
 
 def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:
-    """Mount the /proc of this pid namespace, with nothing in it that could change the host.
+    """Mount the /proc of this pid namespace, without files that could change the host.
 
     Args:
-        masked: paths that are hidden.
-        read_only: paths that may only be read.
+        masked: paths to hide.
+        read_only: paths to mount read-only.
     """
     flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
     _mount("proc", "/proc", "proc", flags)
@@ -142,12 +143,12 @@ def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:
 
 
 def be_subreaper() -> None:
-    """Have containers' first processes become children of this process when the runtime that started them exits."""
+    """Make this process the parent of containers' first processes after the runtime that started them exits."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def give_memory_back() -> None:
-    """Return to the kernel what was needed for the start only."""
+    """Return memory to the kernel that only the start needed."""
     gc.collect()
     gc.freeze()
     if hasattr(_libc, "malloc_trim"):
@@ -161,7 +162,7 @@ def _mount(source: str, place: str, kind: str, flags: int) -> None:
 
 
 def kernel_log() -> tuple[list[str], str]:
-    """The kernel's messages, oldest first, and why they cannot be read ("" where they can)."""
+    """Return the kernel's messages, oldest first, and why they cannot be read ("" if they can)."""
     size = _libc.klogctl(10, None, 0)
     if size < 0:
         return [], os.strerror(ctypes.get_errno())

@@ -1,8 +1,8 @@
-"""What a manifest asks for that no pod of a kit node gets, one sentence each, for an event.
+"""The settings of a manifest that pods of a kit node do not get, as one sentence each for an event.
 
-A node runs on a machine that it shares: pods have no capability, no privilege, no namespace of the host's, and
-the runtime's default list of system calls. A request for more is not refused, since the pod can do its work without
-it; it is said.
+A node shares its machine: pods have no capabilities, no privileges, no namespaces of the host, and the runtime's
+default list of system calls. A request for more is not rejected, since the pod can work without it; an event reports
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NOT = "is not granted on this node"
 
 
 def of_pod(pod: Pod) -> Iterator[str]:
-    """What the pod asks for as a whole."""
+    """Yield a sentence for each pod-level setting that is not granted."""
     spec, context = pod.spec, pod.spec.security_context
     for asked, name in (
         (spec.host_network, "hostNetwork"),
@@ -37,11 +37,11 @@ def of_pod(pod: Pod) -> Iterator[str]:
 
 
 def of_container(container: Container, place: str) -> Iterator[str]:
-    """What a container asks for.
+    """Yield a sentence for each setting of a container that is not granted.
 
     Args:
-        container: of the pod.
-        place: its path in the manifest, `spec.containers[0]`.
+        container: the container.
+        place: path of the container in the manifest, `spec.containers[0]`.
     """
     context = container.security_context
     if context is None:
@@ -61,7 +61,7 @@ def of_container(container: Container, place: str) -> Iterator[str]:
 
 
 def sentences(pod: Pod, container: Container) -> list[str]:
-    """Everything that is not granted to a container: what its pod asks for is said with the first one."""
+    """Return all sentences about a container; those of its pod are included with the first container only."""
     spec = pod.spec
     kinds = (
         ("containers", spec.containers),

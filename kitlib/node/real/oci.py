@@ -1,9 +1,9 @@
-"""What the OCI runtime is told about a container: the bundle's config.json, made of a manifest and cgroup files.
+"""The OCI runtime's config.json of a container, from a manifest and cgroup files.
 
-Pods run with less than the node: no capability, no new privileges, never as root, the runtimes' default list of system
-calls, a session keyring of their own (crun makes one), a read-only root, a fresh /proc with the usual paths masked, no
-/sys, a /dev of their own, no network beside the loopback device. Cgroup values go through
-the runtime, as containerd hands them over: as `resources` on v1, as `unified` files on v2.
+Pods have fewer rights than the node: no capabilities, no new privileges, never root, the runtimes' default list of
+system calls, their own session keyring (crun creates one), a read-only root, a new /proc with the usual paths masked,
+no /sys, their own /dev, no network beside the loopback device. Cgroup values are passed to the runtime as containerd
+does: as `resources` on v1, as `unified` files on v2.
 
 Source: opencontainers/runtime-spec config.md, config-linux.md;
 containerd internal/cri/server container_create_linux.go.
@@ -33,24 +33,24 @@ MASKED = (
     *("/proc/timer_stats", "/proc/sched_debug", "/proc/scsi"),
 )
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
-"""As containerd sets both. Source: containerd oci.populateDefaultUnixSpec."""
+"""Masked and read-only paths as in containerd. Source: containerd oci.populateDefaultUnixSpec."""
 PAUSE = ["/usr/bin/sleep", "infinity"]
 INIT = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep infinity & wait $!; done"]
-"""The pause container of a pod whose containers share its processes: `wait` reaps the orphans that are left to it."""
+"""The pause container of a pod with a shared pid namespace: as process 1 it must reap orphans, which `wait` does."""
 SERVER = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait"]
-"""In place of an image's own program. As process 1 it has a handler for SIGTERM, as most servers do."""
+"""The replacement of an image's own program; the kernel discards SIGTERM for a process 1 without a handler."""
 _DISK = ("cache", "disk", "logs", "volume", "inodes", "child", "shm")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
 
 
 def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
-    """What runs in a container, and what the user should know about it.
+    """Return the command of a container, and notes for the user.
 
-    The declared workload, else the manifest's command and args; a container without either would run its image's own
-    program, which is not there: it idles.
+    The command is the declared workload, else the manifest's command and args. A container without either idles, since
+    its image's own program is not there.
 
     Raises:
-        WorkloadError: for an annotation that cannot be read.
+        WorkloadError: the annotation is invalid.
     """
     notes = [f'Image "{container.image}" is not pulled: the node\'s own root file system stands in for it']
     declared = pod.metadata.annotations.get(ANNOTATION + container.name)
@@ -69,7 +69,7 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
 
 
 def workload_command(workload: Workload) -> list[str]:
-    """A process that follows a declared workload."""
+    """Return the command of a process that follows a declared workload."""
     phases = []
     for p in workload.phases:
         more = [p.pids, p.burst, p.every, p.hot]
@@ -102,22 +102,23 @@ def bundle(
     mounts: Iterable[Mapping[str, Any]] = (),
     terminal: bool = False,
 ) -> dict[str, Any]:
-    """The config.json of one container.
+    """Return the config.json of a container.
 
     Args:
         root: path of its root file system.
-        arguments: the program and what it is told.
-        cgroup: its path; of a scope of systemd `slice:prefix:name`, then the processes stand in the scope itself.
-        files: of its cgroup; only written ones count.
-        version: of cgroups.
-        oom_score_adj: of its processes.
-        hostname: the pod's name.
-        environment: variables.
-        user: uid and gid, never 0.
-        directory: in which it starts.
-        join: kind of namespace -> path of one that exists (the pause container's); others are made anew.
-        mounts: volumes, on top of the usual ones.
-        terminal: whether its standard streams are a terminal.
+        arguments: the program and its arguments.
+        cgroup: path of its cgroup, or `slice:prefix:name` for a scope of systemd, which then holds the processes
+            itself.
+        files: files of its cgroup; only those marked as written are passed on.
+        version: cgroup version.
+        oom_score_adj: oom_score_adj of its processes, -1000 to 1000.
+        hostname: name of the pod.
+        environment: environment variables.
+        user: uid and gid; never 0.
+        directory: working directory.
+        join: path of an existing namespace by kind (the pause container's); other namespaces are created.
+        mounts: mounts of volumes, in addition to the usual ones.
+        terminal: whether the standard streams are a terminal.
     """
     joined = dict(join or {})
     namespaces = []
@@ -179,7 +180,7 @@ def bundle(
 
 
 def resources(files: Iterable[CgroupFile], version: Version) -> dict[str, Any]:
-    """Cgroup files as the runtime takes them; those that nobody writes are left out."""
+    """Return cgroup files in the form that the runtime reads, without files that are not written."""
     written = {file.name: file.value for file in files if file.written}
     if version == 2:
         return {"unified": written} if written else {}
@@ -190,7 +191,7 @@ def resources(files: Iterable[CgroupFile], version: Version) -> dict[str, Any]:
         if name in written
     }
     if cpu.get("quota", 0) < 0:
-        del cpu["quota"]  # none is what a new cgroup has, and crun writes -1 without its sign
+        del cpu["quota"]  # a new cgroup has no quota, and crun would write -1 without its sign
     cpu |= {key: written[f"cpuset.{key}"] for key in ("cpus", "mems") if f"cpuset.{key}" in written}
     if cpu:
         made["cpu"] = cpu
@@ -214,7 +215,7 @@ def resources(files: Iterable[CgroupFile], version: Version) -> dict[str, Any]:
 
 
 def user_of(pod: Pod, container: Container) -> tuple[int, list[str]]:
-    """The user that a container runs as, and a note where the manifest asks for root."""
+    """Return the user of a container, and a note if the manifest requests root."""
     for context in (container.security_context, pod.spec.security_context):
         wanted = context.run_as_user if context is not None else None
         if wanted is not None:
@@ -227,13 +228,14 @@ def user_of(pod: Pod, container: Container) -> tuple[int, list[str]]:
 def volumes(
     pod: Pod, container: Container, directory: str, env: Mapping[str, str], sub_paths: Mapping[tuple[str, str], str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Mounts of a container's volumes, and a note for each that is not there.
+    """Return the mounts of a container's volumes, and a note for each unsupported one.
 
     Args:
-        pod, container: whose.
-        directory: below which the node keeps emptyDirs, in memory, and the files that the kubelet writes.
-        env: of the container, for `subPathExpr`.
-        sub_paths: (volume, path below it) -> where it lies, of emptyDirs.
+        pod: the pod.
+        container: the container.
+        directory: folder of the node for the pod's emptyDirs, in memory, and for the files that the kubelet writes.
+        env: environment variables of the container, for `subPathExpr`.
+        sub_paths: path of the open directory by (volume, subPath), for emptyDirs.
     """
     kinds = {volume.name: volume for volume in pod.spec.volumes}
     made: list[dict[str, Any]] = []
@@ -247,7 +249,7 @@ def volumes(
         options = ["bind", "nosuid", "nodev", "ro" if mount.read_only or written else "rw"]
         source, below = f"{directory}/{mount.name}", sub_path(mount, env)
         if below and written:
-            source = os.path.realpath(f"{source}/{below}")  # of the present version: it does not follow updates
+            source = os.path.realpath(f"{source}/{below}")  # the current version: a subPath does not receive updates
         elif below:
             source = sub_paths[mount.name, below]
         made.append({"destination": mount.mount_path, "type": "bind", "source": source, "options": options})
@@ -255,14 +257,15 @@ def volumes(
 
 
 def joined_namespaces(pod: Pod, container: Container, pid: Callable[[str], int]) -> dict[str, str]:
-    """The namespaces of others that a container joins: its pod's, and the processes of its pod or of its target.
+    """Return the namespaces that a container joins: its pod's, and the pid namespace of its pod or its target.
 
     Args:
-        pod, container: whose.
-        pid: of a running container by its id; 0 = it does not run.
+        pod: the pod.
+        container: the container.
+        pid: returns the process id of a running container by its id; 0 = it does not run.
 
     Raises:
-        ContainerProblem: where the container that it targets does not run.
+        ContainerProblem: the target container does not run.
 
     Source: kuberuntime namespaces.PidNamespaceForPod, PodNamespaceForTargetContainer (`--target` of kubectl debug).
     """

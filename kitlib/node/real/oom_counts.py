@@ -1,8 +1,8 @@
-"""How many processes of a container the OOM killer has ended, asked when the container has ended.
+"""The number of OOM-killed processes of a container that has ended.
 
-The counter stands in the container's own cgroup. On cgroup v2 systemd removes a scope as soon as its last process has
-gone, and the counter with it, possibly before it was read. The pod's counter counts everything below it and stays:
-what it has more than the containers that still run and those that were counted before is the lost one's.
+The counter is in the container's own cgroup. On cgroup v2 systemd removes a scope as soon as its last process exits,
+and the counter with it, possibly before it was read. The pod's counter includes all descendants and remains: its value
+minus those of the running containers and of those counted before is the lost one.
 
 Source: cgroup-v2.rst, memory.events; containerd's watch of memory.events (cgroup2 Manager.EventChan).
 """
@@ -14,22 +14,22 @@ from typing import Protocol
 
 
 class OOMCounterReader(Protocol):
-    """Who reads the counters."""
+    """A reader of the counters."""
 
     def oom_kills(self, path: str) -> int:
-        """Of a cgroup, on v2 with those below it; 0 where it has gone."""
+        """Return the kills in a cgroup, on v2 including its descendants; 0 if it does not exist."""
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
+        """Return whether the cgroup exists."""
         ...
 
 
 class OomCounts:
-    """The kills of a node's containers.
+    """The counts of a node's containers.
 
     Args:
-        cgroups: where the counters are read.
+        cgroups: reader of the counters.
     """
 
     def __init__(self, cgroups: OOMCounterReader) -> None:
@@ -37,11 +37,11 @@ class OomCounts:
         self._counted: dict[str, int] = {}
 
     def ended(self, path: str, standing: Iterable[str]) -> int:
-        """The kills in the cgroup of a container that has ended.
+        """Return the number of kills in the cgroup of an ended container; each container is asked for once.
 
         Args:
-            path: of it.
-            standing: paths of all containers that have not been asked about yet.
+            path: path of its cgroup.
+            standing: paths of all containers whose kills are not counted yet.
         """
         pod = path.rpartition("/")[0]
         own = self._cgroups.oom_kills(path)

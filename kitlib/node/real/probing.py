@@ -1,7 +1,7 @@
-"""Probes that really ask: commands in the container, and connections to the ports on which it listens.
+"""Probes of a real node: commands in the container, and connections to its ports.
 
-What takes time runs in a process of its own; the agent looks at it again with its next tick. The pods of a node share
-its loopback device, so a port is asked only where the probe's pod listens on it.
+A probe runs in its own process; the agent reads its result at a later tick. The pods of a node share its loopback
+device, so a port is probed only if a process of the probe's pod listens on it.
 
 Source: kubelet prober.runProbe; pkg/probe/exec, pkg/probe/grpc, pkg/probe/http, pkg/probe/tcp; CRI ExecSync.
 """
@@ -25,29 +25,29 @@ from kitlib.node.real.container_streams import ContainerPipes, Started
 from kitlib.node.real.running import Running
 
 MAX_OUTPUT = 10 * 1024
-"""Bytes of a probe's answer that are kept. Source: prober maxReadLength, exec maxReadLength."""
+"""Maximum bytes of a probe's output. Source: prober maxReadLength, exec maxReadLength."""
 HOST = "127.0.0.1"
 _PYTHON = ("/usr/bin/python3", "-I", "-S", "-OO")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PROGRAM = os.path.join(_HERE, "probe_process.py")
 _GRPC_PROGRAM = os.path.join(_HERE, "grpc_probe_process.py")
 _HOOK = "Hook"
-"""In place of a probe's type: a container runs one lifecycle hook at a time."""
+"""The key of a lifecycle hook, in place of a probe's type: a container runs one hook at a time."""
 _LONGEST_HOOK = 10**6
-"""Seconds after which a request of a hook gives up by itself."""
+"""Timeout of a hook's request in seconds: practically none."""
 _STATUS = "HTTP probe failed with statuscode"
 Exec = Callable[..., Started]
 
 
 @dataclass
 class _Asked:
-    """A probe whose answer is not there yet.
+    """A running probe.
 
     Attributes:
-        started: its process.
-        deadline: seconds on the clock.
-        code: of the process once it has ended.
-        output: what it has said so far.
+        started: the probe's process.
+        deadline: time on the clock in seconds after which it counts as timed out.
+        code: exit code of the process; None = it runs.
+        output: output so far.
     """
 
     started: Started
@@ -71,15 +71,15 @@ class _Asked:
 
 
 class RealHook:
-    """A lifecycle hook that runs in a container. Implements `kitlib.kubelet.loop.interfaces.RunningHook`.
+    """A lifecycle hook in a container. Implements `kitlib.kubelet.loop.interfaces.RunningHook`.
 
     Args:
-        probing: holds its process.
+        probing: owner of the hook's process.
         identity: the container's id.
         pod: the container's pod.
         container: the container.
         probe: the hook as a probe without a time limit.
-        found: what it came to at once; None = it runs.
+        found: immediate result; None = it runs.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class RealHook:
         self._probing, self._identity, self._about, self._found = probing, identity, (pod, container, probe), found
 
     def answer(self) -> Answer | None:
-        """Return what it came to; an HTTP answer of any status is a success. Source: runHTTPHandler."""
+        """Return the hook's result; an HTTP answer of any status is a success. Source: runHTTPHandler."""
         if self._found is None:
             self._found = self._probing.hook_answer(self._identity, *self._about)
         if self._found is not None and self._found.output.startswith(_STATUS):
@@ -96,7 +96,7 @@ class RealHook:
         return self._found
 
     def cancel(self) -> None:
-        """End it."""
+        """Kill the hook's process."""
         if self._found is None:
             self._probing.cancel_hook(self._identity)
 
@@ -105,10 +105,10 @@ class Probing:
     """The probes of one node's containers.
 
     Args:
-        exec: starts a command in a container.
-        adopt: is told the process id of a child and what to call with its exit code.
-        pids: the processes of a pod's containers.
-        clock: seconds.
+        exec: function that starts a command in a container.
+        adopt: function that registers a child process and a callback for its exit code.
+        pids: returns the processes of a pod's containers.
+        clock: returns seconds.
         release: the kubelet's release, named in the requests of its probes.
     """
 
@@ -127,11 +127,15 @@ class Probing:
     def answer(
         self, running: Running, pod: Pod, container: Container, kind: ProbeType, seconds: float
     ) -> Answer | None:
-        """What a probe finds; None while it is being asked.
+        """Return a probe's result; None while it runs.
 
         Args:
-            running: the container's process.
-            seconds: since its start; where the pod's annotation declares an answer, that is given.
+            running: the running container.
+            pod: the pod.
+            container: the container.
+            kind: the probe's type.
+            seconds: time since the container's start in seconds; an answer declared by the pod's annotation depends on
+                it.
         """
         declared = declared_answer(pod, container, kind, seconds)
         if declared is not None:
@@ -154,7 +158,7 @@ class Probing:
         return _found(pod, container, probe, asked.code, asked.output.decode(errors="replace"))
 
     def run_hook(self, running: Running, pod: Pod, container: Container, handler: LifecycleHandler) -> RealHook:
-        """Begin the command or the request of a lifecycle hook; the kubelet decides how long it waits.
+        """Start a lifecycle hook; the kubelet limits its time.
 
         Source: kubelet lifecycle handlerRunner.Run, which sets no time limit.
         """
@@ -163,7 +167,7 @@ class Probing:
         return RealHook(self, running.id, pod, container, probe, self._ask(running, pod, container, probe, _HOOK))
 
     def hook_answer(self, identity: str, pod: Pod, container: Container, probe: Probe) -> Answer | None:
-        """Return what a hook came to; None while it runs."""
+        """Return a hook's result; None while it runs."""
         asked = self._asked.get((identity, _HOOK))
         if asked is None:
             return Answer("failure", "container not running")
@@ -175,11 +179,11 @@ class Probing:
         return _found(pod, container, probe, asked.code, asked.output.decode(errors="replace"))
 
     def cancel_hook(self, identity: str) -> None:
-        """End a hook that runs."""
+        """Kill a hook's process."""
         self._give_up((identity, _HOOK))
 
     def forget(self, identity: str) -> None:
-        """A container has ended; what was asked of it has no answer."""
+        """Kill the probes and hooks of an ended container."""
         for key in [key for key in self._asked if key[0] == identity]:
             self._give_up(key)
 
@@ -206,7 +210,7 @@ class Probing:
                     return _refused(pod, container, probe)
                 asked.started = self._start(_words(pod, probe, seconds, port, self._agent))
                 self._adopt(asked.started.pid, asked.ended)
-        except KitError as error:  # no such command, or no process left for it
+        except KitError as error:  # the command does not exist, or the limit of processes is reached
             return Answer("unknown", f"rpc error: code = Unknown desc = failed to exec in container: {error}")
         for descriptor in {asked.started.output, asked.started.errors} - {-1}:
             os.set_blocking(descriptor, False)
@@ -230,14 +234,14 @@ class Probing:
 
 
 def _words(pod: Pod, probe: Probe, seconds: float, port: int, agent: str) -> list[str]:
-    """The program that asks a port, and what it is told."""
+    """Return the command line of the process that probes a port."""
     if probe.grpc is None:
         return [_PROGRAM, str(seconds), HOST, str(port), *_request(probe, agent)]
     return [_GRPC_PROGRAM, str(seconds), HOST, str(port), grpc_authority(pod, probe), agent, probe.grpc.service or ""]
 
 
 def _request(probe: Probe, agent: str) -> list[str]:
-    """Scheme, path and headers; nothing where a connection is enough."""
+    """Return scheme, path and headers of an HTTP request; [] if a connection is sufficient."""
     http = probe.http_get
     if http is None:
         return []
@@ -252,7 +256,7 @@ def _request(probe: Probe, agent: str) -> list[str]:
 
 
 def _found(pod: Pod, container: Container, probe: Probe, code: int, output: str) -> Answer:
-    """What an ended process means. Source: exec.Probe, http.DoHTTPProbe, tcp.DoTCPProbe."""
+    """Return the result of an ended process. Source: exec.Probe, http.DoHTTPProbe, tcp.DoTCPProbe."""
     said = output.strip()
     if probe.exec is not None:
         return Answer("success" if code == 0 else "failure", output if code else "")

@@ -1,12 +1,12 @@
-"""What a node and its owner say to each other: one JSON object a line, over the container's standard streams.
+"""The messages between a node and its owner: one JSON object a line, over the container's standard streams.
 
-The owner asks `{"id": 7, "do": "read", …}`, the node answers `{"id": 7, "ok": …}` or `{"id": 7, "error": …}`. Without
-being asked the node reports: `{"report": "status", …}` for what its kubelet tells the API server, `{"watch": 3, …}` for
-the samples of a watch, `{"report": "busy"}` while a request takes long. Nothing else may be written to the node's
-standard output.
+The owner requests `{"id": 7, "do": "read", …}`, the node answers `{"id": 7, "ok": …}` or `{"id": 7, "error": …}`. The
+node also sends messages without a request: `{"report": "status", …}` for what its kubelet tells the API server,
+`{"watch": 3, …}` for the samples of a watch, `{"report": "busy"}` during a long request. Nothing else may be written to
+the node's standard output.
 
-A node that hostile pods have taken over may say anything. Every line is bounded in size and depth, every message and
-every answer fits a schema; what does not is refused, and who goes on like that loses the connection (`link`).
+A node that is compromised by its pods may send anything. Every line is limited in size and depth, and every message and
+answer must fit a schema; others are rejected, and a node that continues loses its connection (`link`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
 VERSION = 5
-"""Counted up when the messages change: a node of an old image says so instead of failing later."""
+"""Version of the messages: a node of an old image is rejected at its start instead of failing later."""
 
 MAX_LINE = 64 << 20
-"""Bytes of a line: the tree of a node with 250 pods takes 5 MB."""
+"""Maximum bytes of a line: the tree of a node with 250 pods has 5 MB."""
 MAX_DEPTH = 60
-"""Levels of a message: a Pod has at most 15 of its own."""
+"""Maximum levels of nesting of a message: a Pod has at most 15."""
 
 
 class EventReport(msgspec.Struct, frozen=True, tag_field="report", tag="event"):
@@ -62,11 +62,11 @@ class NodeCondition(msgspec.Struct, frozen=True, tag_field="report", tag="condit
 
 
 class Busy(msgspec.Struct, frozen=True, tag_field="report", tag="busy"):
-    """A request takes long."""
+    """A sign of life during a long request."""
 
 
 class LeaseRenewal(msgspec.Struct, frozen=True, tag_field="report", tag="lease"):
-    """The kubelet renews its Lease."""
+    """The renewal of the Lease by the kubelet."""
 
 
 Report = EventReport | StatusReport | Gone | NodeCondition | Busy | LeaseRenewal
@@ -79,7 +79,7 @@ class WatchSample(msgspec.Struct, frozen=True):
 
 
 class StreamMessage(msgspec.Struct, frozen=True):
-    """Of a stream: output as base64, bytes of input that were taken, or its end."""
+    """A message of a stream: output in base64, the number of accepted input bytes, or its end."""
 
     stream: int
     channel: int = 0
@@ -107,7 +107,7 @@ class AgentResponse(msgspec.Struct, frozen=True):
 
 
 class AgentFacts(msgspec.Struct, frozen=True):
-    """What a node says of itself when it has started."""
+    """A node's description of itself at its start."""
 
     version: Literal[1, 2]
     controllers: list[str]
@@ -121,7 +121,7 @@ class AgentFacts(msgspec.Struct, frozen=True):
 
 
 class ProcessReport(msgspec.Struct, frozen=True):
-    """What /proc says about a process of a container."""
+    """Data of /proc about a process of a container."""
 
     namespace: str
     pod: str
@@ -140,7 +140,7 @@ class ProcessReport(msgspec.Struct, frozen=True):
 
 
 class TreeData(msgspec.Struct, frozen=True):
-    """A cgroup tree: of each cgroup path, kind, title, writer, pod, uid, container, qos; of each file six columns."""
+    """A cgroup tree: path, kind, title, writer, pod, uid, container, qos of each cgroup, six columns of each file."""
 
     version: Literal[1, 2]
     driver: Literal["cgroupfs", "systemd"]
@@ -177,7 +177,7 @@ ANSWERS: dict[str, Any] = {
     "start": AgentFacts,
     "unit": dict[str, Any],
 }
-"""Request -> the type of its answer."""
+"""Type of the answer by request."""
 
 
 def _plain(value: Any) -> Any:
@@ -201,7 +201,7 @@ _decoder = msgspec.json.Decoder()
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """A message as one line."""
+    """Encode a message as a line."""
     return _encoder.encode(message) + b"\n"
 
 
@@ -211,10 +211,10 @@ _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def check_bounds(line: bytes, size: int = MAX_LINE) -> None:
-    """Refuse a line that is too long or nested too deeply, before it is decoded.
+    """Check a line's size and nesting before it is decoded.
 
     Raises:
-        KitError: where it is.
+        KitError: the line is too long or nested too deeply.
     """
     if len(line) > size:
         raise KitError(f"a message of {len(line)} bytes: at most {size} are taken")
@@ -225,10 +225,10 @@ def check_bounds(line: bytes, size: int = MAX_LINE) -> None:
 
 
 def decode(line: bytes, size: int = MAX_LINE) -> dict[str, Any]:
-    """A line of at most `size` bytes as a message.
+    """Decode a line of at most `size` bytes.
 
     Raises:
-        KitError: where it is none.
+        KitError: the line is not a message.
     """
     check_bounds(line, size)
     try:
@@ -241,10 +241,10 @@ def decode(line: bytes, size: int = MAX_LINE) -> dict[str, Any]:
 
 
 def check_message(message: Mapping[str, Any]) -> None:
-    """Whether what a node says fits the schema of its kind: a report, a sample, or an answer.
+    """Check that a node's message fits the schema of its kind: a report, a sample, a stream's message or an answer.
 
     Raises:
-        KitError: where it does not.
+        KitError: it does not.
     """
     kind: Any = AgentResponse
     for name, one in (("report", Report), ("watch", WatchSample), ("stream", StreamMessage)):
@@ -255,10 +255,10 @@ def check_message(message: Mapping[str, Any]) -> None:
 
 
 def check_answer(do: str, ok: Any) -> None:
-    """Whether an answer has the type that its request has.
+    """Check that an answer has the type that belongs to its request.
 
     Raises:
-        KitError: where it has not.
+        KitError: it does not.
     """
     _convert(ok, ANSWERS.get(do, Any), f"the answer to {do!r}")
 
@@ -271,29 +271,27 @@ def _convert(data: Any, kind: Any, what: str) -> None:
 
 
 def write(descriptor: int, line: bytes) -> None:
-    """Write a line to a pipe, all of it."""
+    """Write a whole line to a pipe."""
     left = memoryview(line)
     while left:
         left = left[os.write(descriptor, left) :]
 
 
 def config_to_data(config: NodeConfig) -> Any:
-    """A node's configuration as plain data."""
     return msgspec.to_builtins(config, enc_hook=_plain)
 
 
 def config_from_data(data: Any) -> NodeConfig:
-    """The configuration back."""
     return convert(data, NodeConfig, _made)
 
 
 def condition_from_data(data: Any) -> Condition:
-    """A condition that was sent as `to_dict` writes it."""
+    """Return a condition that was sent in the form of `to_dict`."""
     return convert(data, Condition, _made)
 
 
 def tree_to_data(tree: CgroupTree) -> dict[str, Any]:
-    """A tree with its titles and reasons."""
+    """Convert a tree, with its titles and reasons, to plain data."""
     return {
         "version": tree.version,
         "driver": tree.driver,
@@ -308,7 +306,6 @@ def tree_to_data(tree: CgroupTree) -> dict[str, Any]:
 
 
 def tree_from_data(data: Mapping[str, Any]) -> CgroupTree:
-    """The tree back."""
     version: Version = data["version"]
     made = []
     for (path, kind, title, writer, pod, uid, container, qos), files in data["cgroups"]:
@@ -325,7 +322,7 @@ def _literal(text: str) -> str:
 
 
 def error_to_data(error: Exception) -> dict[str, Any]:
-    """An error so that it can be raised again on the other side."""
+    """Convert an error to plain data, so that it can be raised by the receiver."""
     if isinstance(error, CgroupError):
         return {
             "kind": "cgroup",
@@ -341,7 +338,7 @@ def error_to_data(error: Exception) -> dict[str, Any]:
 
 
 def error_from_data(data: Mapping[str, Any], node: str) -> KitError:
-    """The error back; one that the node did not expect names the node."""
+    """Return a received error; an unexpected one (`failed`) names the node."""
     try:
         found = convert(data, ErrorData)
     except msgspec.ValidationError as error:

@@ -1,8 +1,8 @@
-"""The container runtime on a real node: crun starts and ends containers, the kernel says how they ended and why.
+"""The container runtime of a real node: crun starts and ends containers, the kernel reports their exits.
 
-The agent is the subreaper of its container, so the first process of every container is its child once crun has gone,
-and waiting for it gives the exit code. The counter of the container's own cgroup, read before the cgroup is removed,
-tells whether the OOM killer ended it.
+The agent is the subreaper of its container: after crun exits, the first process of every container is the agent's
+child, and waiting for it gives the exit code. The counter of the container's own cgroup, read before the cgroup is
+removed, tells whether the OOM killer ended it.
 
 Source: containerd internal/cri/server (StartContainer, StopContainer, handleContainerExit); OCI runtime-spec.
 """
@@ -49,26 +49,26 @@ if TYPE_CHECKING:
 _CRUN = ("/usr/bin/crun", f"--root={STATE}/crun")
 _PIECE = 64 * 1024
 TIMEOUT = 120.0
-"""Seconds that the runtime has for one request. Source: KubeletConfiguration runtimeRequestTimeout."""
+"""Timeout of a request to the runtime in seconds. Source: KubeletConfiguration runtimeRequestTimeout."""
 
 
 class CrunRuntime(NoImages, CrunUsers):
-    """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime` with crun.
+    """The container runtime on crun. Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime`.
 
     Args:
-        cgroups: of this node.
-        machine: as it was declared.
-        clock: seconds.
+        cgroups: cgroups of this node.
+        machine: declared resources of the node.
+        clock: returns seconds.
         release: the kubelet's release.
         lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
-        note: called with a pod and a sentence that its user should read.
-        busy: called every second while crun is at work, and after it; nothing else happens in the node meanwhile.
-        systemd: that makes the containers' scopes; None = they are directories (the cgroupfs driver).
+        note: function that is called with a pod and a note for its user.
+        busy: function that is called every second while crun runs and blocks the node, and after it.
+        systemd: cgroups of the systemd driver, which creates containers' scopes; None = the cgroupfs driver.
 
     Attributes:
-        containers: id -> what runs.
-        refused: id -> the oom_score_adj that the host refused.
-        kills: how many containers the OOM killer has met so far.
+        containers: running containers by id.
+        refused: oom_score_adj that the host refused, by container id.
+        kills: number of containers with OOM kills so far.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class CrunRuntime(NoImages, CrunUsers):
         mounts.bind_root(self._root)
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
-        """Start a pod's pause container: it owns the namespaces that the pod's containers share; no network."""
+        """Start a pod's pause container, which owns the namespaces that the pod's containers share."""
         config = oci.bundle(
             root=self._root,
             arguments=list(oci.INIT if pod.spec.share_process_namespace else oci.PAUSE),
@@ -120,7 +120,7 @@ class CrunRuntime(NoImages, CrunUsers):
         """Start a container in its cgroup.
 
         Raises:
-            ContainerProblem: for a manifest that cannot be followed, or with what crun says.
+            ContainerProblem: the manifest's settings are invalid, or crun failed.
         """
         try:
             arguments, notes = oci.command(pod, container)
@@ -162,16 +162,16 @@ class CrunRuntime(NoImages, CrunUsers):
             held.close()
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Write these files of a running container's cgroup."""
+        """Write files of a running container's cgroup."""
         if self._systemd is not None:
             self._systemd.configure(cgroup, files)
         for file in files:
             self.cgroups.write(cgroup.path, file.name, file.value)
 
     def stop(self, identity: str, grace: float = 0.0) -> None:
-        """Ask a container to end, kill it after `grace` seconds; nothing where there is none.
+        """Send SIGTERM to a container, and SIGKILL after `grace` seconds; nothing happens if it does not run.
 
-        If it is called again, the process is not asked a second time, and the seconds run anew.
+        A second call does not send SIGTERM again, and restarts the grace period.
 
         Source: containerd criService.stopContainer, whose earlier call the kubelet cancels.
         """
@@ -190,17 +190,17 @@ class CrunRuntime(NoImages, CrunUsers):
             self._await(running)
 
     def exit_code(self, identity: str) -> int:
-        """With which a container ended that was stopped; 137 where it is not known."""
+        """Return the exit code of a stopped container; 137 if it is unknown."""
         return self._codes.pop(identity, 137)
 
     def ended(self) -> list[Ended]:
-        """The containers that have ended by themselves since the last call."""
+        """Return the containers that have exited by themselves since the last call."""
         self.reap()
         found, self._ended = self._ended, []
         return found
 
     def usage(self, identity: str) -> Usage:
-        """What a container uses: CPUs since the last look, its working set, processes, anonymous memory."""
+        """Return a container's CPUs since the last call, working set, number of processes and anonymous memory."""
         running = self.containers.get(identity)
         if running is None:
             return Usage()
@@ -211,7 +211,7 @@ class CrunRuntime(NoImages, CrunUsers):
         return Usage(running.rate, memory, 0, anonymous)
 
     def signals(self) -> Mapping[str, Observation]:
-        """memory.available and pid.available of this node: what it was given, less what its cgroup uses."""
+        """Return memory.available and pid.available of this node: its machine's resources minus its usage."""
         whole = self.machine.memory
         working, _, _ = memory_of(self.cgroups, "/")
         found = {"memory.available": Observation(max(0, whole - working), whole)}
@@ -222,26 +222,26 @@ class CrunRuntime(NoImages, CrunUsers):
         return found
 
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
-        """What the pod's annotation says; else the container is asked, which may take some ticks."""
+        """Return a probe's result, declared by the pod's annotation or after some ticks measured; None = not yet."""
         return self._probing.answer(self.containers[identity], pod, container, kind, seconds)
 
     def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
-        """Begin a lifecycle hook of a running container."""
+        """Start a lifecycle hook of a running container."""
         return self._probing.run_hook(self.containers[identity], pod, container, handler)
 
     def pid(self, identity: str) -> int:
-        """The container's first process; 0 where it does not run."""
+        """Return the id of a container's first process; 0 if it does not run."""
         running = self.containers.get(identity)
         return running.pid if running is not None else 0
 
     # What the agent's loop needs.
 
     def next_kill(self) -> float:
-        """Return seconds on the clock: when the next container is to be killed; infinite where none is."""
+        """Return the time of the next SIGKILL on the clock, in seconds; infinite if none is due."""
         return min(map(self._killing.next_look, self.containers.values()), default=float("inf"))
 
     def reap(self) -> None:
-        """Kill what is due, and take note of every child that has ended."""
+        """Kill containers whose grace period has passed, and handle every child that has exited."""
         for one, status in self._killing.look(self.containers.values()):
             self._gone(one, status)
         while True:
@@ -260,7 +260,7 @@ class CrunRuntime(NoImages, CrunUsers):
                 self._execs.pop(pid)(128 - code if code < 0 else code)
 
     def drain(self, descriptor: int) -> None:
-        """Take a container's output, at most what fits a pipe, so that one that writes without end stops none."""
+        """Read at most one pipe's content of a container's output, so that endless output does not block the node."""
         running = next((one for one in self.containers.values() if one.output == descriptor), None)
         if running is None:
             return
@@ -276,45 +276,45 @@ class CrunRuntime(NoImages, CrunUsers):
         running.log.add(piece)
 
     def outputs(self) -> list[int]:
-        """The descriptors that containers write to."""
+        """Return the file descriptors of containers' outputs."""
         return [one.output for one in self.containers.values() if one.output >= 0]
 
     def logs(self, identity: str) -> bytes:
-        """The last of a container's output; of the one before where it does not run."""
+        """Return the end of a container's output, or of its previous run if it does not run."""
         running = self.containers.get(identity)
         log = running.log if running is not None else self._logs.get(identity)
         return log.text() if log is not None else b""
 
     def log(self, identity: str, previous: bool = False) -> Log | None:
-        """A container's output with its times; `previous`: of the one before, where there was one."""
+        """Return a container's output with times; with `previous`, of its previous run; None if there is none."""
         running = self.containers.get(identity)
         if previous:
             return self._logs.get(identity)
         return running.log if running is not None else self._logs.get(identity)
 
     def ids_of(self, namespace: str, pod: str) -> list[str]:
-        """The running containers of a pod."""
+        """Return the ids of a pod's running containers."""
         return [one.id for one in self.containers.values() if (one.namespace, one.pod) == (namespace, pod)]
 
     def pids_of(self, namespace: str, pod: str) -> list[int]:
-        """The processes of a pod's containers."""
+        """Return the process ids of a pod's containers."""
         ids = self.ids_of(namespace, pod)
         return [pid for one in ids for pid in self.cgroups.procs(self.containers[one].cgroup)]
 
     def exec(
         self, running: Running, command: Sequence[str], *, stdin: bool, tty: bool, ended: Callable[[int], None]
     ) -> Started:
-        """Start a command in a running container, with the container's own user, rights and variables.
+        """Start a command in a running container, with the container's user, rights and environment.
 
         Args:
             running: the container.
-            command: words.
-            stdin: whether it gets a standard input.
-            tty: whether it gets a terminal.
-            ended: called with its exit code.
+            command: the command's arguments.
+            stdin: whether it has a standard input.
+            tty: whether it has a terminal.
+            ended: function that is called with its exit code.
 
         Raises:
-            KitError: with what crun says.
+            KitError: crun failed.
         """
         self._exec_count += 1
         made = start_exec(self._crun, running.id, command, self._exec_count, stdin=stdin, tty=tty)
@@ -331,7 +331,7 @@ class CrunRuntime(NoImages, CrunUsers):
         name: str,
         streams: ContainerPipes | None = None,
     ) -> None:
-        """`crun run --detach`: create and start in one. What an earlier container of this id left is cleared first."""
+        """Create and start a container with `crun run --detach`."""
         self.cgroups.expect_processes()
         directory = f"{STATE}/bundles/{identity}"
         os.makedirs(directory, exist_ok=True)
@@ -346,7 +346,7 @@ class CrunRuntime(NoImages, CrunUsers):
         except TimeoutError as error:
             self._delete(identity)
             raise KitError("context deadline exceeded") from error
-        except OSError as error:  # no process id left for crun itself
+        except OSError as error:  # the limit of processes is reached
             raise KitError(f"crun: {error.strerror}") from error
         if code != 0:
             said = read(log) or f"crun ended with {code}"
@@ -361,7 +361,12 @@ class CrunRuntime(NoImages, CrunUsers):
             self._systemd.take_over(cgroup)
 
     def _crun(self, *words: str, streams: ContainerPipes | None = None) -> int:
-        """Its exit code. Raises: TimeoutError, OSError."""
+        """Run crun and return its exit code.
+
+        Raises:
+            TimeoutError: crun did not finish in time.
+            OSError: crun could not be started.
+        """
         output, inputs, errors = streams.given if streams is not None else (-1, -1, -1)
         command = [*_CRUN, *words]
         try:
@@ -392,13 +397,13 @@ class CrunRuntime(NoImages, CrunUsers):
         return running.output >= 0 and (running.log.count, len(running.log.text())) != before
 
     def _delete(self, identity: str) -> None:
-        """Remove what the runtime keeps of a container, its cgroup and its bundle."""
+        """Remove a container's state of the runtime, its cgroup and its bundle."""
         with suppress(OSError):
             self._crun("delete", "--force", identity)
         remove(f"{STATE}/bundles/{identity}")
 
     def _await(self, running: Running) -> None:
-        """A killed process is gone at once as a rule; then its cgroup can be removed in the same turn."""
+        """Wait up to 50 ms for a killed process, so that its cgroup can usually be removed in the same tick."""
         deadline = self.clock() + 0.05
         while running.id in self.containers and self.clock() < deadline:
             try:
@@ -417,11 +422,11 @@ class CrunRuntime(NoImages, CrunUsers):
         running.output = running.input = running.terminal = -1
 
     def _there(self, cgroup: Cgroup) -> list[CgroupFile]:
-        """The files of a cgroup that this node has: the runtime would fail at the others."""
+        """Return the files of a cgroup that exist on this node: the runtime would fail at the others."""
         return [file for file in cgroup.values() if not self.cgroups.lacks(file.name)]
 
     def _score(self, identity: str, wanted: int) -> int:
-        """The oom_score_adj that the host lets us set; what it refuses is remembered, to be shown."""
+        """Return the oom_score_adj that the host allows; a refused value is recorded in `refused`."""
         if wanted < self.lowest_score:
             self.refused[identity] = wanted
             return self.lowest_score
@@ -429,7 +434,7 @@ class CrunRuntime(NoImages, CrunUsers):
         return wanted
 
     def _make_directories(self, pod: Pod) -> None:
-        """The pod's emptyDirs, which live as long as the pod."""
+        """Create the pod's emptyDirs."""
         for volume in pod.spec.volumes:
             if volume.empty_dir is not None:
                 place = f"{volumes.directory(pod)}/{volume.name}"
@@ -437,9 +442,9 @@ class CrunRuntime(NoImages, CrunUsers):
                 os.chmod(place, 0o777)
 
     def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
-        """Have a volume of a pod hold exactly these files."""
+        """Replace the contents of a pod's volume by these files."""
         volumes.write(f"{volumes.directory(pod)}/{volume}", files, self.user(pod, pod.spec.containers[0]).uid)
 
     def forget(self, pod: Pod) -> None:
-        """A pod has gone: its volumes too."""
+        """Remove the volumes of a deleted pod."""
         remove(volumes.directory(pod))

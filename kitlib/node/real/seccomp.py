@@ -1,10 +1,10 @@
-"""Which system calls a pod's processes may make: the container runtimes' default list, as an OCI seccomp section.
+"""The system calls that a pod's processes may make: the container runtimes' default list as an OCI seccomp section.
 
-What is not listed fails with EPERM: modules, mounts, namespaces, keyrings, bpf, perf, io_uring, userfaultfd, the clock,
-other processes' memory. `clone` may make threads and processes but no namespace, so no pod gets a user namespace in
-which it would be root. `clone3` hides its flags from the filter: it does not exist (ENOSYS), and libc falls back to
-`clone`. `socket` reaches every family but AF_VSOCK, which leads to the machine's hypervisor. Calls of other
-architectures (32-bit ones on a 64-bit kernel) are no way around: they kill the process.
+Other calls fail with EPERM: modules, mounts, namespaces, keyrings, bpf, perf, io_uring, userfaultfd, the clock, other
+processes' memory. `clone` may create threads and processes but no namespace, so that no pod gets a user namespace in
+which it is root. `clone3` passes its flags in memory, which the filter cannot read: it fails with ENOSYS, and libc
+falls back to `clone`. `socket` allows every family except AF_VSOCK, which reaches the machine's hypervisor. Calls of
+other architectures (32-bit ones on a 64-bit kernel) are no way around the filter: they kill the process.
 
 Source: Docker's documentation "Seccomp security profiles for Docker"; containerd contrib/seccomp DefaultProfile; OCI
 runtime-spec config-linux.md, seccomp.
@@ -19,7 +19,7 @@ AF_VSOCK = 40
 NAMESPACES = 0x7E020000
 """CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET."""
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
-"""Linux and the 32-bit and UTS26 variants of it, and the question which one it is."""
+"""Arguments of personality(2): Linux, its 32-bit and UTS26 variants, and the query of the current one (0xFFFFFFFF)."""
 
 _FILES = """
 access chdir chmod chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
@@ -84,7 +84,7 @@ def _argument(index: int, value: int, operation: str, second: int = 0) -> dict[s
 
 
 def profile() -> dict[str, Any]:
-    """The `linux.seccomp` section of a container's config.json."""
+    """Return the `linux.seccomp` section of a container's config.json."""
     allow = "SCMP_ACT_ALLOW"
     return {
         "defaultAction": "SCMP_ACT_ERRNO",

@@ -1,4 +1,4 @@
-"""Files of the runtime's own state in a node: what it reads and removes below /run."""
+"""Reading and removing files of the runtime's own state in a node, below /run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STATE = "/run/kitlib"
 
 
 def read(path: str) -> str:
-    """A file's text; "" where it cannot be read."""
+    """Return a file's text without surrounding whitespace; "" if it cannot be read."""
     try:
         with open(path) as file:
             return file.read().strip()
@@ -18,7 +18,7 @@ def read(path: str) -> str:
 
 
 def remove(directory: str) -> None:
-    """Remove a directory with all that is in it, following no link."""
+    """Remove a directory with its contents, without following links."""
     for place, directories, files in os.walk(directory, topdown=False):
         for name in files:
             with suppress(OSError):

@@ -1,8 +1,9 @@
-"""Streams into containers of a real node: exec, attach, logs that are followed, connections to a pod's port.
+"""Streams into containers of a real node: exec, attach, followed logs, connections to a pod's port.
 
-An owner opens a stream under a number of its own. Output goes to it as `{"stream": 7, "channel": 1, "data": …}`, as
-many bytes as it has granted (`stream_more`); what it sends is written as fast as the process reads, and confirmed as
-`taken`. The last message of a stream says how it ended. All of it happens in the agent's one loop: nothing waits.
+An owner opens a stream under a number of its choice. Output is sent as `{"stream": 7, "channel": 1, "data": …}`, up to
+the number of bytes that the owner has granted (`stream_more`). Input is written as fast as the process reads it, and
+confirmed as `taken`. The last message of a stream tells how it ended. All of it runs in the agent's one loop: nothing
+blocks.
 
 Source: kubelet pkg/kubelet/cri/streaming; containerd internal/cri/server container_execsync.go, sandbox_portforward.go.
 """
@@ -25,7 +26,7 @@ from kitlib.node.real.running import Running
 from kitlib.node.real.runtime import CrunRuntime
 
 WINDOW = 256 * 1024
-"""Bytes that a stream may send before its owner grants more; at most so many wait where the source cannot be slowed."""
+"""Bytes that a stream may send before its owner grants more."""
 _CHUNK = 32 * 1024
 STDOUT, STDERR = 1, 2
 Send = Callable[[Mapping[str, Any]], None]
@@ -35,13 +36,13 @@ class NodeStream:
     """One stream.
 
     Args:
-        number: by which its owner knows it.
-        send: a message to the owner.
+        number: the owner's number of the stream.
+        send: function that sends a message to the owner.
 
     Attributes:
-        outputs: descriptor -> channel, of what is read.
-        input: descriptor that is written to; -1 = none.
-        code: exit code, once there is one.
+        outputs: channel by file descriptor to read from.
+        input: file descriptor to write to; -1 = none.
+        code: exit code of the command; None = it runs, or there is no command.
     """
 
     def __init__(self, number: int, send: Send) -> None:
@@ -58,14 +59,14 @@ class NodeStream:
     # Towards the owner.
 
     def push(self, channel: int, data: bytes) -> None:
-        """Send output that cannot be held back at its source; beyond the window it is lost."""
+        """Send output of a source that cannot be slowed down; output beyond the granted bytes is dropped."""
         data = data[: max(0, self.credit)]
         if data:
             self.credit -= len(data)
             self._send({"stream": self.number, "channel": channel, "data": b2a_base64(data, newline=False).decode()})
 
     def read(self, descriptor: int) -> bool:
-        """Take a piece of output; False where there is none, now or for ever."""
+        """Read and send output, at most the granted bytes; return False if there is none now or no more."""
         try:
             data = os.read(descriptor, min(_CHUNK, self.credit))
         except BlockingIOError:
@@ -81,7 +82,7 @@ class NodeStream:
         return True
 
     def end(self, why: str = "") -> None:
-        """Say how it ended; nothing is sent after it."""
+        """Send the last message of the stream."""
         if not self.finished:
             self.finished = True
             self._send({"stream": self.number, "ended": True, "code": self.code or 0, "why": why})
@@ -89,25 +90,25 @@ class NodeStream:
     # From the owner.
 
     def write(self, data: bytes, end: bool) -> None:
-        """Take input; it is confirmed when it has been written."""
+        """Queue input, which is confirmed after it was written."""
         self._pending += data
         self._input_ends |= end
         self.flush()
 
     @property
     def writes(self) -> bool:
-        """Whether input waits."""
+        """Whether input is waiting to be written."""
         return bool(self._pending) and self.input >= 0
 
     def flush(self) -> None:
-        """Write what the process takes."""
+        """Write as much input as the process accepts without blocking."""
         taken = 0
         while self._pending and self.input >= 0:
             try:
                 count = os.write(self.input, self._pending[:_CHUNK])
             except BlockingIOError:
                 break
-            except OSError:  # nobody reads it any more
+            except OSError:  # the reading end is closed: the input is dropped
                 count = len(self._pending)
             del self._pending[:count]
             taken += count
@@ -119,7 +120,10 @@ class NodeStream:
             self.end_input()
 
     def end_input(self) -> None:
-        """The process reads an end of file; a connection is closed in this direction only."""
+        """Close the input, so that the process reads an end of file.
+
+        Of a connection only the sending direction is closed.
+        """
         if self.close_input and self.input not in self.outputs:
             os.close(self.input)
         elif self.close_input:
@@ -127,7 +131,7 @@ class NodeStream:
         self.input = -1
 
     def close(self) -> None:
-        """Let go of everything that is its own."""
+        """Close the file descriptors that belong to the stream."""
         own = set(self.outputs) | ({self.input} if self.input >= 0 and self.close_input else set())
         for descriptor in own:
             with suppress(OSError):
@@ -138,15 +142,15 @@ class NodeStream:
 
 @dataclass
 class _Follow:
-    """A log that is sent.
+    """A log that is being sent.
 
     Attributes:
-        log: whose.
-        next: number of the next line.
-        follow: whether what comes is sent too.
-        timestamps: whether each line begins with its time.
-        limit: bytes that may still be sent; None = all.
-        rest: what waits.
+        log: the container's log.
+        next: number of the next line to send.
+        follow: whether later lines are sent too.
+        timestamps: whether each line starts with its time.
+        limit: remaining bytes to send; None = unlimited.
+        rest: bytes that wait to be sent.
     """
 
     log: Log
@@ -161,9 +165,9 @@ class NodeStreams:
     """The streams of one node.
 
     Args:
-        runtime: that has the containers.
-        state: finds a container by namespace, pod and name.
-        send: a message to the owner.
+        runtime: runtime of the node's containers.
+        state: returns a container by namespace, pod and name.
+        send: function that sends a message to the owner.
     """
 
     def __init__(self, runtime: CrunRuntime, state: Callable[[str, str, str], ContainerState], send: Send) -> None:
@@ -174,7 +178,7 @@ class NodeStreams:
         self._once: dict[int, Running] = {}
 
     def requests(self) -> dict[str, Callable[..., Any]]:
-        """What may be asked for, by name."""
+        """Return the methods that an owner may call, by name."""
         named = (self.exec, self.attach, self.follow, self.connect)
         more = (self.stream_write, self.stream_resize, self.stream_more, self.stream_close)
         return {method.__name__: method for method in (*named, *more)}
@@ -199,7 +203,7 @@ class NodeStreams:
         self._streams[number] = stream
 
     def attach(self, number: int, namespace: str, pod: str, container: str, stdin: bool, tty: bool) -> None:
-        """Take part in a container's own input and output."""
+        """Attach to a container's input and output."""
         running = self._running(namespace, pod, container)
         stream = NodeStream(number, self._send)
         if stdin and running.input < 0:
@@ -230,7 +234,7 @@ class NodeStreams:
         timestamps: bool,
         limit: int | None,
     ) -> None:
-        """Send a container's log, and with `follow` what comes until it ends."""
+        """Send a container's log, and with `follow` later lines until the container ends."""
         state = self._state(namespace, pod, container)
         log = self._runtime.log(state.id, previous)
         if log is None and previous:
@@ -248,10 +252,10 @@ class NodeStreams:
         self._settle(stream)
 
     def connect(self, number: int, namespace: str, pod: str, port: int) -> None:
-        """Connect to a port on which a process of a pod listens, on the loopback device.
+        """Connect to a port of a pod's processes on the loopback device.
 
         Raises:
-            KitError: where none does.
+            KitError: no process of the pod listens on the port.
         """
         running = [self._runtime.containers[s] for s in self._ids(namespace, pod) if s in self._runtime.containers]
         if not running:
@@ -273,19 +277,19 @@ class NodeStreams:
     # What an owner sends.
 
     def stream_write(self, number: int, data: str, end: bool = False) -> None:
-        """Input, as base64, and whether it was the last."""
+        """Accept input in base64; `end` = it is the last."""
         stream = self._streams.get(number)
         if stream is not None:
             stream.write(a2b_base64(data), end)
 
     def stream_resize(self, number: int, width: int, height: int) -> None:
-        """The owner's terminal has another size."""
+        """Change the size of a stream's terminal."""
         stream = self._streams.get(number)
         if stream is not None and stream.tty and stream.input >= 0:
             terminal.resize(stream.input, width, height)
 
     def stream_more(self, number: int, size: int) -> None:
-        """So many bytes more may be sent."""
+        """Grant a stream `size` more bytes of output."""
         stream = self._streams.get(number)
         if stream is not None:
             stream.credit += max(0, size)
@@ -293,7 +297,7 @@ class NodeStreams:
             self._settle(stream)
 
     def stream_close(self, number: int) -> None:
-        """The owner has gone: a command that still runs is killed, as when a connection breaks."""
+        """Close a stream; a running command is killed, as after a broken connection."""
         stream = self._streams.get(number)
         if stream is None:
             return
@@ -305,15 +309,15 @@ class NodeStreams:
     # What the agent's loop needs.
 
     def reads(self) -> dict[int, NodeStream]:
-        """The descriptors to wait for, of streams that may send."""
+        """Return the file descriptors to read from, of streams with granted bytes."""
         return {fd: stream for stream in self._streams.values() if stream.credit > 0 for fd in stream.outputs}
 
     def writes(self) -> dict[int, NodeStream]:
-        """The descriptors that input waits for."""
+        """Return the file descriptors for which input is waiting."""
         return {stream.input: stream for stream in self._streams.values() if stream.writes}
 
     def happened(self, descriptor: int, stream: NodeStream) -> None:
-        """A descriptor is ready."""
+        """Handle a file descriptor that is ready."""
         if stream.writes and stream.input == descriptor:
             stream.flush()
         if descriptor in stream.outputs:
@@ -321,7 +325,7 @@ class NodeStreams:
         self._settle(stream)
 
     def look(self) -> None:
-        """Send what followed logs have got; end what has ended."""
+        """Send new lines of followed logs, and end finished streams."""
         for stream in list(self._streams.values()):
             self._send_log(stream)
             held = self._detach.get(stream.number)
@@ -330,7 +334,7 @@ class NodeStreams:
             self._settle(stream)
 
     def _settle(self, stream: NodeStream) -> None:
-        """End a stream whose process has ended and whose output has been sent."""
+        """End a stream whose process has exited and whose output was sent."""
         if stream.code is not None:
             for descriptor in list(stream.outputs):
                 while stream.credit > 0 and descriptor in stream.outputs and stream.read(descriptor):

@@ -1,7 +1,7 @@
-"""The processes of a real node beside its pods, as the kubelet looks after them: those in the root cgroup, and itself.
+"""The processes of a real node outside of pods, as the kubelet manages them: those of the root cgroup, and itself.
 
-The agent is the node's kubelet. On cgroup v2 it stands in a leaf of its own, because a root that hands controllers down
-holds no processes; on v1 it stands in the node's root. With systemd everybody stands in a unit of it.
+The agent is the node's kubelet. On cgroup v2 it runs in its own leaf, because a root with enabled controllers holds no
+processes; on v1 it runs in the node's root. With systemd every process is in a unit.
 
 Source: kubelet cm.ensureSystemCgroups, isKernelPid, getContainer; /proc/PID/comm, exe, oom_score_adj.
 """
@@ -25,17 +25,17 @@ _KILL = re.compile(
 
 
 def system_ooms(lines: Iterable[str], kubepods: str, uids: Collection[str]) -> list[tuple[str, int]]:
-    """The processes of this node's pods that died because the node as a whole had no memory left.
+    """Return the processes of this node's pods that were killed because the node as a whole ran out of memory.
 
-    The node's memory is the limit of the cgroup above `kubepods`: where that was reached, or the host's own memory was.
+    That is the case if the limit of the cgroup above `kubepods`, or the host's own memory, was reached.
 
     Args:
-        lines: of the kernel's log.
-        kubepods: path of that cgroup.
-        uids: of the pods of this node.
+        lines: lines of the kernel's log.
+        kubepods: path of the node's cgroup of pods.
+        uids: UIDs of this node's pods.
 
     Returns:
-        Name and process id of each.
+        (name, process id) of each.
     """
     spelled = {name for uid in uids for name in (uid, uid.replace("-", "_"))}
     found = []
@@ -50,12 +50,12 @@ def system_ooms(lines: Iterable[str], kubepods: str, uids: Collection[str]) -> l
 
 
 class RealSystem:
-    """Implements `kitlib.kubelet.loop.system.System` on this process's own node.
+    """The system processes of this process's own node. Implements `kitlib.kubelet.loop.system.System`.
 
     Args:
-        cgroups: of the node.
-        own: the kubelet's process id; None = this process.
-        places: the cgroups beside the root in which it looks; () = the agent's leaf of cgroup v2.
+        cgroups: cgroups of the node.
+        own: process id of the kubelet; None = this process.
+        places: cgroups to search besides the root; () = the agent's leaf on cgroup v2.
     """
 
     def __init__(self, cgroups: RealCgroupFS, own: int | None = None, *, places: Iterable[str] = ()) -> None:
@@ -63,7 +63,7 @@ class RealSystem:
         self._places = ["/", *(places or ([LEAF] if cgroups.version == 2 else []))]
 
     def processes(self) -> list[SystemProcess]:
-        """Those of the root cgroup, and of the cgroups to which any were moved."""
+        """Return the processes of the root cgroup, and of the cgroups to which `move` has moved any."""
         found = []
         for place in self._places:
             with suppress(CgroupError):
@@ -77,10 +77,10 @@ class RealSystem:
         return SystemProcess(pid, name, place, int(score or 0), kernel=pid != self._own and _has_no_program(pid))
 
     def move(self, pid: int, cgroup: str) -> None:
-        """Write a process into a cgroup of every hierarchy.
+        """Move a process into a cgroup of every hierarchy.
 
         Raises:
-            CgroupError: where the kernel refuses.
+            CgroupError: the kernel's error.
         """
         self._cgroups.makedirs(cgroup)
         self._cgroups.attach(cgroup, pid)
@@ -91,7 +91,7 @@ class RealSystem:
         """Write a process's oom_score_adj.
 
         Raises:
-            CgroupError: where the kernel refuses.
+            CgroupError: the kernel's error.
         """
         try:
             with open(f"/proc/{pid}/oom_score_adj", "w") as file:
@@ -109,7 +109,7 @@ def _text(path: str) -> str:
 
 
 def _has_no_program(pid: int) -> bool:
-    """Whether its /proc/PID/exe leads nowhere: a thread of the kernel. Source: isKernelPid."""
+    """Return whether /proc/PID/exe has no target, as for kernel threads. Source: isKernelPid."""
     try:
         os.readlink(f"/proc/{pid}/exe")
     except FileNotFoundError:

@@ -1,11 +1,11 @@
-"""The systemd driver: the node's cgroups as slices of the systemd that runs there, made and changed over D-Bus.
+"""The systemd driver: the node's cgroups as slices of its systemd, created and changed over D-Bus.
 
-systemd owns the tree, so the kubelet asks it for every slice and tells it every value; then the same files are written
-directly, as libcontainer does, for what systemd rounds or does not know. On cgroup v1 systemd makes a slice in the
-hierarchies that it uses; the others (cpuset, hugetlb, freezer) get the directory from the kubelet.
+systemd owns the tree, so the kubelet requests every slice and passes every value to it; then the same files are written
+directly, as libcontainer does, for values that systemd rounds or does not support. On cgroup v1 systemd creates a slice
+in the hierarchies that it uses; in the others (cpuset, hugetlb, freezer) the kubelet creates the directory.
 
-Each call opens a connection of its own: systemd tells every listener of all that happens, and nobody here would read it
-between two calls.
+Each call opens its own connection: systemd sends all signals to every connection, and between two calls they would not
+be read.
 
 Source: opencontainers/cgroups systemd.LegacyManager and UnifiedManager (Apply, Set, Destroy), startUnit, stopUnit,
 setUnitProperties; org.freedesktop.systemd1(5).
@@ -31,15 +31,15 @@ from kitlib.node.real.dbus import Bus, BusError
 
 SOCKET = "/run/systemd/private"
 SCOPE = "kubelet.scope"
-"""Where the agent stands, in system.slice: on a machine that systemd itself has started, that is kubelet.service."""
+"""The agent's unit in system.slice; on a machine that was booted by systemd it is kubelet.service."""
 PATIENCE = 100.0
-"""Seconds that systemd may take until it answers; an emulated machine needs a few."""
+"""Maximum seconds until systemd answers; an emulated machine is slow."""
 _NAME, _PATH, _MANAGER = "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _EXISTS, _NO_SUCH = f"{_NAME}.UnitExists", f"{_NAME}.NoSuchUnit"
 _LOOK = 0.005
 _RESET = "memory.oom.group"
-"""systemd has no property for it, and writes 0 whenever it applies a scope's limits; runc writes all files again then.
+"""A file without a property: systemd writes 0 whenever it applies a scope's limits; runc then writes all files again.
 
 Source: systemd cgroup_context_apply; opencontainers/cgroups systemd.UnifiedManager.Set.
 """
@@ -49,17 +49,17 @@ class Systemd:
     """The calls of systemd's manager that the kubelet and its runtime make.
 
     Args:
-        place: of systemd's own socket.
+        place: path of systemd's own socket.
     """
 
     def __init__(self, place: str = SOCKET) -> None:
         self._place = place
 
     def wait(self, seconds: float = PATIENCE) -> str:
-        """Wait until systemd answers; its version.
+        """Wait until systemd answers, and return its version.
 
         Raises:
-            KitError: where it does not.
+            KitError: it does not answer in time.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -73,10 +73,10 @@ class Systemd:
             time.sleep(_LOOK)
 
     def start(self, unit: str, properties: Sequence[Property]) -> bool:
-        """StartTransientUnit, and wait for its job; False where there is such a unit already.
+        """Start a transient unit and wait for its job; return False if the unit exists.
 
         Raises:
-            KitError: where systemd refuses or the job fails.
+            KitError: systemd rejects the unit, or the job fails.
         """
         given = [(one.name, (one.kind, one.value)) for one in properties]
         try:
@@ -88,22 +88,22 @@ class Systemd:
         return True
 
     def stop(self, unit: str) -> None:
-        """StopUnit, and wait for its job; nothing where there is none.
+        """Stop a unit and wait for its job; nothing happens if there is no such unit.
 
         Raises:
-            KitError: where systemd refuses or the job fails.
+            KitError: systemd rejects the request, or the job fails.
         """
         with suppress(_Missing):
             self._job("StopUnit", "ss", unit, "replace")
 
     def set(self, unit: str, properties: Sequence[Property]) -> None:
-        """SetUnitProperties until the next boot; when this returns, systemd has written what it makes of them.
+        """Set properties of a unit until the next boot; at the return systemd has applied them.
 
-        It answers first and writes then. A second question is answered after that: without it systemd would write over
-        what the kubelet writes next.
+        systemd answers before it writes the cgroup files. A second call is answered only after that; without it systemd
+        would overwrite the files that the kubelet writes next.
 
         Raises:
-            KitError: where systemd refuses.
+            KitError: systemd rejects the properties.
         """
         given = [(one.name, (one.kind, one.value)) for one in properties]
         with Bus(self._place) as bus:
@@ -111,7 +111,7 @@ class Systemd:
             bus.call(_NAME, _PATH, _MANAGER, "GetUnit", "s", unit)
 
     def show(self, unit: str) -> dict[str, Any]:
-        """A unit's own properties, as `systemctl show` prints them.
+        """Return a unit's own properties, as `systemctl show` prints them.
 
         Raises:
             KitError: where there is no such unit.
@@ -138,18 +138,20 @@ class Systemd:
 
 
 class _Missing(BusError):
-    """There is no such unit."""
+    """The unit does not exist."""
 
 
 class SystemdCgroupFS:
-    """Implements `kitlib.kubelet.loop.interfaces.CgroupFS`: slices over D-Bus, everything else as files.
+    """Cgroups of the systemd driver: slices over D-Bus, all other operations on files.
+
+    Implements `kitlib.kubelet.loop.interfaces.CgroupFS`.
 
     Args:
-        files: the file systems.
-        systemd: that owns them.
+        files: the cgroup file systems.
+        systemd: client of the node's systemd.
 
     Attributes:
-        places: the cgroups in which systemd itself and the agent stand.
+        places: the cgroups of systemd itself and of the agent.
     """
 
     places = ("/init.scope", f"/system.slice/{SCOPE}")
@@ -158,10 +160,10 @@ class SystemdCgroupFS:
         self.files, self.systemd, self.version = files, systemd, files.version
 
     def prepare(self) -> str:
-        """Wait for systemd and step out of its own scope into one of ours; its version.
+        """Wait for systemd, move the agent into its own scope, and return systemd's version.
 
         Raises:
-            KitError: where it does not come up.
+            KitError: systemd does not start.
         """
         version = self.systemd.wait()
         if not os.path.exists("/run/systemd/system"):
@@ -177,15 +179,15 @@ class SystemdCgroupFS:
         return version
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
+        """Return whether the cgroup exists."""
         return self.files.exists(path)
 
     def children(self, path: str) -> list[str]:
-        """The paths of the cgroups directly below."""
+        """Return the paths of the child cgroups."""
         return self.files.children(path)
 
     def read(self, path: str, file: str) -> str:
-        """A file's content without the last line's end."""
+        """Return a file's content without the trailing newline."""
         return self.files.read(path, file)
 
     def write(self, path: str, file: str, value: str) -> None:
@@ -193,22 +195,24 @@ class SystemdCgroupFS:
         self.files.write(path, file, value)
 
     def absent(self, path: str) -> Sequence[str]:
-        """Return the hierarchies without such a cgroup."""
+        """Return the hierarchies in which the cgroup does not exist."""
         return self.files.absent(path)
 
     def lacks(self, file: str) -> bool:
-        """Whether no cgroup of this node has such a file."""
+        """Return whether no cgroup of this node has such a file."""
         return self.files.lacks(file)
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
-        """What the files say; see `RealCgroupFS.tree`."""
+        """Return the observed cgroup tree; see `RealCgroupFS.tree`."""
         return self.files.tree(driver, like)
 
     def makedirs(self, path: str) -> None:
-        """Have systemd make a slice, and its directory where systemd makes none; another cgroup is made directly.
+        """Create a slice through systemd, with its directories in hierarchies that systemd does not use.
+
+        Any other cgroup is created directly.
 
         Raises:
-            KitError: where systemd or the kernel refuses.
+            KitError: systemd or the kernel refuses.
         """
         if is_slice(path):
             above, _, name = path.rpartition("/")
@@ -216,10 +220,10 @@ class SystemdCgroupFS:
         self.files.makedirs(path)
 
     def rmdir(self, path: str) -> None:
-        """Have systemd end a slice, and remove what is left of its directories.
+        """Stop a slice and remove its remaining directories.
 
         Raises:
-            CgroupError: EBUSY where it has processes or children: systemd would end them.
+            CgroupError: EBUSY if it has processes or children, which systemd would kill.
         """
         if is_slice(path):
             if self.files.children(path) or self.files.procs(path):
@@ -228,10 +232,12 @@ class SystemdCgroupFS:
         self.files.rmdir(path)
 
     def take_over(self, cgroup: Cgroup) -> None:
-        """Tell systemd of a scope what runc tells it at once; crun writes the files only. One that has ended has none.
+        """Pass a scope's settings to systemd: runc does so when it creates the scope, crun only writes files.
+
+        Nothing happens if the scope has already ended.
 
         Raises:
-            KitError: where systemd or the kernel refuses.
+            KitError: systemd or the kernel refuses.
         """
         files = [file for file in cgroup.values() if file.written and not self.files.lacks(file.name)]
         try:
@@ -243,10 +249,10 @@ class SystemdCgroupFS:
                 raise
 
     def configure(self, cgroup: Cgroup, files: Iterable[CgroupFile]) -> None:
-        """Tell systemd what is about to be written into a cgroup, if it is a unit of it.
+        """Pass settings to systemd before the files of a cgroup are written, if it is a unit.
 
         Raises:
-            KitError: where systemd refuses.
+            KitError: systemd refuses.
         """
         if not (is_slice(cgroup.path) or cgroup.name.endswith(".scope")):
             return

@@ -1,4 +1,4 @@
-"""Pseudo-terminals of containers: received from the runtime, resized.
+"""Pseudo-terminals of containers: reception from the runtime, change of size.
 
 Source: OCI runtime-spec, console-socket; ioctl_tty(2) TIOCSWINSZ.
 """
@@ -15,17 +15,17 @@ from typing import Any
 
 
 class ConsoleSocket:
-    """Where crun sends the terminal that it makes.
+    """The socket over which crun sends the terminal that it creates.
 
     Args:
-        path: of the socket; at most 107 bytes.
+        path: path of the socket; at most 107 bytes.
 
     Attributes:
-        path: of the socket.
+        path: path of the socket.
     """
 
     def __init__(self, path: str) -> None:
-        import socket  # other containers do without it
+        import socket  # imported here: other containers do not need it
 
         self.path = path
         self._listens: Any = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -34,10 +34,10 @@ class ConsoleSocket:
         self._listens.settimeout(5.0)
 
     def receive(self) -> int:
-        """The terminal's master side, once crun has ended.
+        """Return the master side of the terminal, after crun has exited.
 
         Raises:
-            OSError: where crun has sent none.
+            OSError: crun has sent none.
         """
         import socket
 
@@ -55,19 +55,19 @@ class ConsoleSocket:
         return fds[0]
 
     def close(self) -> None:
-        """Remove the socket."""
+        """Close and remove the socket."""
         self._listens.close()
         if os.path.exists(self.path):
             os.unlink(self.path)
 
 
 def resize(descriptor: int, width: int, height: int) -> None:
-    """Give a terminal a size; its foreground processes hear of it."""
+    """Set a terminal's size; the kernel sends SIGWINCH to its foreground processes."""
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", height & 0xFFFF, width & 0xFFFF, 0, 0))
 
 
 def nudge(descriptor: int) -> None:
-    """Have the program in a terminal draw its line again for a client that has just attached."""
+    """Make the program in a terminal redraw for a client that has just attached, by SIGWINCH."""
     group = fcntl.ioctl(descriptor, termios.TIOCGPGRP, b"\0" * 4)
     pid = struct.unpack("i", group)[0]
     if pid > 0:

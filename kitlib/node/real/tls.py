@@ -1,8 +1,8 @@
 """A TLS stream that one thread reads while another writes to it.
 
-A plain socket may be read and written at once; a TLS connection has one state for both, so it must not, and a thread
-that waits for bytes inside of it would keep the other from writing. Here the waiting is done outside, on the socket,
-and only what is possible at once is done inside, by one thread at a time.
+A plain socket can be read and written at the same time. A TLS connection has one state for both, so it cannot, and a
+thread that blocks in a read would keep the other one from writing. Therefore the waiting is done outside, on the
+socket, and only non-blocking calls are made on the TLS connection, by one thread at a time.
 
 Source: SSL_read(3) and SSL_write(3) on non-blocking sockets; Python's documentation of ssl, "Notes on non-blocking
 sockets".
@@ -16,14 +16,14 @@ import ssl
 import threading
 
 _PIECE = 1 << 14
-"""Bytes of one TLS record at most."""
+"""Maximum bytes of a TLS record."""
 
 
 class TlsStream:
-    """A connected `ssl.SSLSocket`, with the methods of a socket that `Link` uses.
+    """A connected `ssl.SSLSocket`, with the socket methods that `Link` calls.
 
     Args:
-        connection: to which the engine streams.
+        connection: the connection to the engine.
     """
 
     def __init__(self, connection: ssl.SSLSocket) -> None:
@@ -32,7 +32,7 @@ class TlsStream:
         self._one_at_a_time = threading.Lock()
 
     def recv(self, size: int) -> bytes:
-        """The next bytes; b"" at the end."""
+        """Return received bytes; b"" at the end of the stream."""
         while True:
             with self._one_at_a_time:
                 try:
@@ -46,7 +46,7 @@ class TlsStream:
             self._wait(waits_for)
 
     def sendall(self, data: bytes) -> None:
-        """Send everything; called by one thread at a time."""
+        """Send all data; only one thread may call it at a time."""
         left = memoryview(data)
         while left:
             waits_for = 0
@@ -61,7 +61,7 @@ class TlsStream:
                 self._wait(waits_for)
 
     def _wait(self, event: int) -> None:
-        """Until the socket below can be read or written, or has been closed."""
+        """Wait until the socket below can be read or written, or is closed."""
         place = self._connection.fileno()
         if place < 0:
             raise OSError("the stream is closed")
@@ -70,9 +70,9 @@ class TlsStream:
         waits.poll()
 
     def shutdown(self, how: int) -> None:
-        """End the connection without the closing messages of TLS, so that a waiting reader ends at once."""
+        """Shut the connection down without TLS closing messages, which ends a waiting reader at once."""
         socket.socket.shutdown(self._connection, how)
 
     def close(self) -> None:
-        """Let go."""
+        """Close the connection."""
         self._connection.close()

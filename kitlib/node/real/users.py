@@ -1,4 +1,4 @@
-"""As whom containers run on a real node: an unprivileged user, or the one that the manifest asks for; never root."""
+"""The users of containers on a real node: an unprivileged one, or the one that the manifest requests; never root."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from kitlib.node.real import oci
 
 
 class CrunUsers:
-    """What a runtime that uses crun says of itself and of its containers' users."""
+    """The parts of a crun runtime that describe it and its containers' users."""
 
     name = "crun"
     mounts_recursively = False
 
     def user(self, pod: Pod, container: Container) -> LinuxContainerUser:
-        """The user of a container's first process: its group has the same number, and it is in no other."""
+        """Return the user of a container's first process; its only group has the same number."""
         number, _ = oci.user_of(pod, container)
         return LinuxContainerUser(uid=number, gid=number, supplemental_groups=[number])

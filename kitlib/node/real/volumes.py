@@ -1,7 +1,7 @@
-"""Volumes of pods on a real node: directories in memory, which live as long as their pod.
+"""Volumes of pods on a real node: directories in memory that live as long as their pod.
 
-Files that the kubelet writes are replaced all at once: a new directory is filled, then one symbolic link is renamed.
-A part of an emptyDir is opened component by component, following no link, since its pod may have put one there.
+Files that the kubelet writes are replaced atomically: a new directory is filled, then a symbolic link is renamed. The
+subPath of an emptyDir is opened component by component without following links, since the pod may have created one.
 
 Source: pkg/volume/util AtomicWriter; pkg/volume/util/subpath doSafeMakeDir.
 """
@@ -19,16 +19,16 @@ from kitlib.kubelet.pods.volume_files import Files, sub_path
 from kitlib.node.real.state_files import STATE, remove
 
 DATA = "..data"
-"""The link to the present version of a volume's files."""
+"""The link to the current version of a volume's files."""
 
 
 def directory(pod: Pod) -> str:
-    """Where a pod's volumes lie on the node."""
+    """Return the folder of a pod's volumes on the node."""
     return f"{STATE}/volumes/{pod.metadata.uid}"
 
 
 def write(place: str, files: Files, owner: int) -> None:
-    """Have a volume hold exactly these files, which belong to a user, since no pod is root here."""
+    """Replace a volume's contents by these files, owned by the pod's user since no pod is root here."""
     os.makedirs(place, exist_ok=True)
     standing = _link(f"{place}/{DATA}")
     number = 1 + max(
@@ -64,13 +64,13 @@ def _link(path: str) -> str:
 
 
 class SubPaths:
-    """The parts of a pod's emptyDirs that a container mounts, held open so that nobody can exchange them.
+    """The subPaths of emptyDirs that a container mounts, held open so that the pod cannot replace them by links.
 
     Attributes:
-        sources: (volume, path below it) -> a path that leads to the open directory.
+        sources: path to the open directory by (volume, subPath).
 
     Raises:
-        ContainerProblem: where one cannot be opened.
+        ContainerProblem: a directory cannot be opened.
     """
 
     def __init__(self, pod: Pod, container: Container, env: Mapping[str, str]) -> None:
@@ -93,18 +93,18 @@ class SubPaths:
             self.sources[mount.name, below] = f"/proc/{os.getpid()}/fd/{held}"
 
     def close(self) -> None:
-        """The mounts are made, or will not be."""
+        """Close the directories after the runtime has mounted them."""
         for descriptor in self._open:
             os.close(descriptor)
         self._open.clear()
 
 
 def open_below(root: str, below: str) -> int:
-    """A directory below another, made where it is not there; the caller closes it.
+    """Open a directory below another one, creating it if necessary; the caller closes it.
 
     Raises:
-        OSError: where a component is a link or no directory.
-        KitError: where the path leads upwards.
+        OSError: a component is a link or no directory.
+        KitError: the path contains "..".
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     held = os.open(root, flags)
