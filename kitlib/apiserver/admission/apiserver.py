@@ -1,7 +1,7 @@
-"""The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
+"""The API server: the only way to change objects: defaults, admission, validation, then the store.
 
-The order is the real one's: defaults, the plugins' `admit` (plugins.py), the kind's strategy, validation, the plugins'
-`validate`, the store. What few objects need, custom kinds or resizing, is loaded with the first that needs it.
+The order is upstream's: defaults, the plugins' `admit` (plugins.py), the kind's strategy, validation, the plugins'
+`validate`, the store. Modules for custom kinds or resizing, which few objects need, are loaded on first use.
 
 Source: apiserver registry.Store, endpoints/handlers (create.go, update.go, delete.go).
 """
@@ -46,31 +46,31 @@ from kitlib.apiserver.validation import validate, validate_status
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
 
 MAX_REPLICAS = 10_000
-"""Pods that one controller of this cluster may want: Kubernetes itself is tested with 150,000 in all."""
+"""The maximum `spec.replicas` of a controller in this cluster; Kubernetes itself is tested with 150,000 pods in all."""
 T = TypeVar("T", bound=KubeObject)
 
 
 class _DryRun(Exception):
-    """Leaves a transaction that must not stand."""
+    """Rolls back the transaction of a dry run."""
 
 
 class APIServer:
-    """The way to the store.
+    """The API server of one cluster.
 
     Attributes:
-        store: what is kept; reading goes there directly.
-        leases: the Leases of the nodes with a kubelet of the kit.
-        correlator: by which events that repeat are counted and combined.
+        store: the object store, from which readers read directly.
+        leases: the Leases of the nodes whose kubelets the kit runs.
+        correlator: the correlator that counts and combines events.
         mutators: mutating webhooks for new pods; each changes the pod in place.
-        node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
-        warnings: what admission warned of in the last write.
-        webhooks: reaches webhooks while the cluster is served; None = they count as unreachable.
-        token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
+        node_checks: checks of a new Node before it is stored; each raises KitError to reject it.
+        warnings: the warnings of the last write's admission.
+        webhooks: the caller of webhooks while the cluster is served; None = webhooks are unreachable.
+        token_key: the key that signs service account tokens; empty = no tokens are issued, pods have no account.
 
     Args:
         now: the clock; None = the machine's.
-        seed: of UIDs and generated names.
-        release: whose feature gates hold; None = the newest.
+        seed: the seed of UIDs and generated names.
+        release: the release with its feature gates; None = the newest.
     """
 
     def __init__(self, now: Now | None = None, seed: int = 0, release: Release | None = None) -> None:
@@ -89,7 +89,7 @@ class APIServer:
 
     @contextmanager
     def dry_run(self) -> Iterator[None]:
-        """What is written inside is admitted, checked and answered as ever, and does not stand."""
+        """Run the writes inside as a dry run: admission and validation apply, nothing is stored."""
         self._dry_running = True
         try:
             with self.store.transaction():
@@ -101,10 +101,10 @@ class APIServer:
             self._dry_running = False
 
     def create(self, obj: T) -> T:
-        """Make a new object.
+        """Create an object.
 
         Returns:
-            A copy of what was stored.
+            A copy of the stored object.
 
         Raises:
             NoMatch, Invalid, Forbidden, AlreadyExists, NotFound (its namespace): and then nothing has changed.
@@ -155,14 +155,14 @@ class APIServer:
         return stored
 
     def update(self, obj: T, subresource: str = "") -> T:
-        """Replace an object's specification and metadata; its status stays (nodeStrategy.PrepareForUpdate and others).
+        """Replace an object's spec and metadata; its status is kept (nodeStrategy.PrepareForUpdate and others).
 
         Args:
-            obj: as it is to be.
-            subresource: `scale` where only the number of replicas is meant: policies see a Scale.
+            obj: the new state of the object.
+            subresource: `scale` if only the replicas are to change: policies see a Scale.
 
         Raises:
-            Invalid: also where a field may not change. Conflict, Forbidden, NoMatch, NotFound.
+            Invalid: also for a change of an immutable field. Conflict, Forbidden, NoMatch, NotFound.
         """
         self.warnings.clear()
         self._check_served(obj)
@@ -192,7 +192,7 @@ class APIServer:
         return stored
 
     def update_status(self, obj: T, *, metadata: bool = False) -> T:
-        """Replace an object's status, and with `metadata` labels and annotations too, as clients of the API may.
+        """Replace an object's status; with `metadata` its labels and annotations too, as for API clients.
 
         Raises:
             NotFound, Invalid, Forbidden.
@@ -211,7 +211,7 @@ class APIServer:
             made = deepcopy(old)
             made.status = deepcopy(obj.status)  # type: ignore[attr-defined]
             made.metadata.managed_fields = obj.metadata.managed_fields
-            if metadata:  # Source: PrepareForUpdate of the status strategies, which put back the specification alone
+            if metadata:  # Source: PrepareForUpdate of the status strategies, which restore only the spec
                 made.metadata.labels, made.metadata.annotations = obj.metadata.labels, obj.metadata.annotations
             made.status = self._changed(made, old, "status").status
         errors = validate_status(made, old) + custom_kinds.validate_custom(self.store, made, old)
@@ -222,11 +222,11 @@ class APIServer:
         return stored
 
     def resize(self, pod: Pod) -> Pod:
-        """The pod's `resize` subresource: only resources change, its containers' and its own.
+        """Update a pod's `resize` subresource: the resources of its containers and of the pod.
 
         Raises:
-            Invalid: where something else changes, or the pod's QoS class would.
-            Forbidden: by a quota or limit range, or where the pod's node could never offer that much.
+            Invalid: another field or the QoS class would change.
+            Forbidden: a quota or limit range is exceeded, or the pod's node can never provide the resources.
         """
         from kitlib.apiserver.admission import pod_resize
 
@@ -245,10 +245,10 @@ class APIServer:
         return stored
 
     def update_ephemeral_containers(self, pod: Pod) -> Pod:
-        """The pod's `ephemeralcontainers` subresource: only ephemeral containers are added.
+        """Update a pod's `ephemeralcontainers` subresource, which can only add ephemeral containers.
 
         Raises:
-            Invalid: where one that is there changes or goes, or a new one has what ephemeral containers may not have.
+            Invalid: an existing container is changed or removed, or a new one has a field that is not allowed.
         """
         from kitlib.apiserver.admission.ephemeral_containers import validate_ephemeral_containers_update
 
@@ -275,16 +275,19 @@ class APIServer:
         grace: int | None = 0,
         propagation: str = "Background",
     ) -> Any:
-        """Remove an object.
+        """Delete an object.
 
         Args:
-            kind, name, namespace: which.
-            grace: of a pod: seconds until it must be gone; 0 = at once, None = what the pod says. A pod with a grace
-                period stays, marked, until its kubelet has stopped it and deletes it with 0; it can become shorter.
-            propagation: what happens to the objects that it owns: "Background", "Foreground" or "Orphan".
+            kind: the object's kind.
+            name: the object's name.
+            namespace: the object's namespace; "" if it has none.
+            grace: the grace period of a pod in seconds; 0 = delete at once, None = the pod's own. A pod with a grace
+                period is marked until its kubelet has stopped it and deletes it with 0; the period can only be
+                shortened.
+            propagation: the treatment of its dependents: "Background", "Foreground" or "Orphan".
 
         Returns:
-            The object as it stood, or as it is marked: one with finalizers stays until the last is removed.
+            The object before its deletion, or marked: one with finalizers is kept until the last is removed.
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
@@ -300,7 +303,7 @@ class APIServer:
         grace: int | None,
         propagation: str = "Background",
     ) -> Any:
-        """Remove an object without asking plugins: what was sent, an eviction, has been admitted."""
+        """Delete an object without asking plugins, after the request (for example an eviction) has been admitted."""
         obj: KubeObject = self.store.get(kind, name, namespace)
         if grace != 0 and isinstance(obj, Pod) and mark_deleted(obj, grace, self.store.now()):
             return self.store.update(obj)
@@ -315,11 +318,11 @@ class APIServer:
         return self.store.delete(kind, name, namespace)
 
     def enable_service_accounts(self, key: str, authority: str) -> None:
-        """From now on pods run as service accounts and get their tokens: the cluster is served over HTTP.
+        """Run new pods as service accounts with tokens, because the cluster is now served over HTTP.
 
         Args:
-            key: signs the tokens; hexadecimal digits.
-            authority: the API server's certificate, as PEM.
+            key: the key that signs the tokens, in hexadecimal digits.
+            authority: the API server's certificate in PEM.
 
         Source: clusterauthenticationtrust, which publishes the certificate; kubernetesservice.
         """
@@ -340,7 +343,7 @@ class APIServer:
                 self.create(one)
 
     def remove_finalizer(self, obj: KubeObject, finalizer: str) -> None:
-        """Take a finalizer from an object; one that is being deleted is gone with its last."""
+        """Remove a finalizer; an object that is being deleted is removed with its last finalizer."""
         current = self.store.standing(obj)
         if current is None or finalizer not in current.metadata.finalizers:
             return
@@ -348,13 +351,13 @@ class APIServer:
         self._finish_deletion(self.store.update(current))
 
     def finalize_namespace(self, namespace: Namespace) -> None:
-        """The `finalize` subresource: a namespace that is being deleted and empty is gone."""
+        """Update the `finalize` subresource of a namespace, which removes it if it is being deleted and empty."""
         current: Namespace = self.store.get(Namespace, namespace.name)
         current.spec.finalizers = [one for one in current.spec.finalizers if one != NAMESPACE_FINALIZER]
         self._finish_deletion(self.store.update(current))
 
     def _finish_deletion(self, obj: KubeObject) -> None:
-        """Delete what is marked and kept by nothing any more; a pod's grace period is its kubelet's business."""
+        """Remove a marked object that nothing keeps; the kubelet removes a pod after its grace period."""
         meta = obj.metadata
         if meta.deletion_timestamp is None or deletion.keeps(obj):
             return
@@ -362,7 +365,7 @@ class APIServer:
             self.store.delete(self.store.kinds.of(obj), obj.name, obj.namespace)
 
     def _check_served(self, obj: KubeObject) -> None:
-        """Whether there is such a kind: built in, or by a CustomResourceDefinition that is stored."""
+        """Check that the kind is served: built in, or defined by a stored CustomResourceDefinition."""
         replicas = getattr(getattr(obj, "spec", None), "replicas", None)
         if isinstance(replicas, int) and replicas > MAX_REPLICAS:
             why = f"spec.replicas: {replicas}: a cluster of the kit takes at most {MAX_REPLICAS} pods of one controller"
@@ -373,7 +376,11 @@ class APIServer:
             raise NoMatch(obj.kind, obj.api_version)
 
     def _placed(self, obj: T) -> T:
-        """Put an object into its namespace: `default` where none is named."""
+        """Set an object's namespace to `default` if it is empty.
+
+        Raises:
+            NotFound: the namespace does not exist.
+        """
         kind = self.store.kinds.of(obj)
         if not kind.namespaced:
             obj.metadata.namespace = ""
@@ -384,7 +391,10 @@ class APIServer:
         return obj
 
     def _allocate(self, made: KubeObject) -> None:
-        """Give a valid Service its addresses and node ports. Source: registry/core/service/storage beginCreate."""
+        """Allocate the addresses and node ports of a valid Service.
+
+        Source: registry/core/service/storage beginCreate.
+        """
         if isinstance(made, Service):
             from kitlib.apiserver.admission.service_allocation import allocate, init_ip_family_fields
 
@@ -394,7 +404,7 @@ class APIServer:
                 raise Invalid(self.store.kinds.of(made).group_kind, made.name, errors)
 
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
-        """Return the object as the plugins leave it; a Scale, their view of a workload's scale, changes that."""
+        """Return the object after the plugins; if they change a Scale, the workload gets its replicas."""
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running)
         mutated = plugins.admit(about, self._around())
         if about.new is not made:
@@ -408,20 +418,20 @@ class APIServer:
         return made
 
     def _around(self, given: ObjectMeta | None = None) -> AdmissionContext:
-        """Return the context of a write for plugins; `given` is the metadata that was sent with a new object."""
+        """Return the context of a write for plugins; `given` is the metadata in the request for a new object."""
         accounts = bool(self.token_key)
         return AdmissionContext(self.store, self.release, accounts, given, self.warnings, caller=self.webhooks)
 
     def ask_plugins(
         self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
     ) -> AdmissionContext:
-        """Let the plugins judge a write; see `attributes_of`.
+        """Run the plugins' validation on a write; see `attributes_of`.
 
         Returns:
             The context after the plugins have run.
 
         Raises:
-            Forbidden, Invalid, PolicyDenied: a plugin refuses the write.
+            Forbidden, Invalid, PolicyDenied: a plugin rejects the write.
         """
         about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
         around = self._around()

@@ -1,4 +1,4 @@
-"""What a write is, for those who judge it: the operation, the object before and after, and who asks.
+"""The attributes of a write for admission: the operation, the object before and after, and the requesting user.
 
 Source: k8s.io/apiserver/pkg/admission Attributes; admission/v1 AdmissionRequest.
 """
@@ -21,7 +21,7 @@ SCALE = "scale"
 
 
 def shown(obj: KubeObject | None) -> dict[str, Any] | None:
-    """An object as expressions see it: with the fields that its type always has, which are empty then.
+    """Return an object as expressions see it: with the fields that its type always has, even if they are empty.
 
     Source: runtime.DefaultUnstructuredConverter.ToUnstructured.
     """
@@ -34,16 +34,16 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class AdmissionAttributes:
-    """A write.
+    """The attributes of a write.
 
     Attributes:
         operation: CREATE, UPDATE or DELETE.
-        resource: the resource that the request is sent to.
-        new, old: the object as it would be stored and as it stands; None where there is none.
+        resource: the resource of the request.
+        new: the object after the write; None for a deletion.
+        old: the stored object; None for a creation.
         subresource: `status`, `resize`; "" = the object itself.
-        dry_run: whether nothing of it will stand.
-        parent: the object that a subresource belongs to, where `new` and `old` are of another kind: a Scale's workload,
-            the pod of a Binding or an Eviction.
+        dry_run: whether nothing is stored.
+        parent: the object of a subresource whose kind differs: a Scale's workload, the pod of a Binding or an Eviction.
     """
 
     operation: str
@@ -56,13 +56,13 @@ class AdmissionAttributes:
 
     @property
     def object(self) -> KubeObject:
-        """The object that it is about."""
+        """The object of the write: the new one, or the stored one for a deletion."""
         found = self.new if self.new is not None else self.old
         assert found is not None, "a write has an object"
         return found
 
     def old_of(self, obj: KubeObject) -> KubeObject | None:
-        """Return the stored object; for a workload that is scaled, the workload itself."""
+        """Return the stored object; for a scaled workload, the workload itself."""
         return self.old if self.old is None or self.old.kind == obj.kind else obj
 
     @property
@@ -71,7 +71,7 @@ class AdmissionAttributes:
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """`object`, `oldObject` and `request` as expressions see them."""
+        """The values of `object`, `oldObject` and `request` in expressions."""
         return {
             "object": shown(self.new),
             "oldObject": shown(self.old),
@@ -79,7 +79,7 @@ class AdmissionAttributes:
         }
 
     def _request(self) -> Mapping[str, Any]:
-        """Source: plugin/cel CreateAdmissionRequest."""
+        """Return the value of `request` in expressions. Source: plugin/cel CreateAdmissionRequest."""
         who, resource = requester(), self.resource
         group, _, version = self.object.api_version.rpartition("/")
         kind = {"group": group, "version": version, "kind": self.object.kind}
@@ -107,12 +107,15 @@ def attributes_of(
     dry_run: bool = False,
     parent: KubeObject | None = None,
 ) -> AdmissionAttributes:
-    """Return a write of an object or of a subresource, which `scale` shows as a Scale.
+    """Return the attributes of a write to an object or a subresource; `scale` of a workload is shown as a Scale.
 
     Args:
-        store: knows the resources of custom kinds.
-        new, old, subresource, dry_run: see `AdmissionAttributes`.
-        parent: the pod that a Binding or an Eviction is sent to.
+        store: the object store, which has the resources of custom kinds.
+        new: the object after the write; None for a deletion.
+        old: the stored object; None for a creation.
+        subresource: see `AdmissionAttributes`.
+        dry_run: see `AdmissionAttributes`.
+        parent: the pod of a Binding or an Eviction.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
     """

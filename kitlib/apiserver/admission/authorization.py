@@ -1,4 +1,4 @@
-"""Role-based access control: the roles and bindings of the cluster, obeyed for everybody but the administrator.
+"""Role-based access control with the cluster's roles and bindings, for everyone but system:masters.
 
 Source: plugin/pkg/auth/authorizer/rbac (RBACAuthorizer.Authorize, RuleAllows), pkg/registry/rbac/validation.
 """
@@ -14,42 +14,42 @@ from kitlib.apiserver.admission.requester import MASTERS
 from kitlib.apiserver.store.store import Store
 
 _OPEN_PATHS = ("/api", "/apis", "/healthz", "/livez", "/readyz", "/version", "/openapi")
-"""What every user may read. Source: bootstrappolicy system:discovery, system:public-info-viewer."""
+"""Paths that every user may read. Source: bootstrappolicy system:discovery, system:public-info-viewer."""
 _SELF_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
-"""What every user may ask about oneself. Source: bootstrappolicy system:basic-user."""
+"""Reviews that every user may create about itself. Source: bootstrappolicy system:basic-user."""
 Binding = ClusterRoleBinding | RoleBinding
 
 
 class Asking(Protocol):
-    """A user, as far as it matters here."""
+    """The part of a user that authorization needs."""
 
     @property
     def name(self) -> str:
-        """`ada`, `system:serviceaccount:default:web`."""
+        """The user's name: `ada`, `system:serviceaccount:default:web`."""
         ...
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Those that the user is in."""
+        """The user's groups."""
         ...
 
 
 class RBACAuthorizer:
-    """Answers who may do what.
+    """Decides on requests by roles and bindings.
 
     Args:
-        store: with the roles and bindings.
+        store: the object store with the roles and bindings.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def allows(self, user: Asking, about: Attributes) -> bool:
-        """Whether a user may do something."""
+        """Return whether a user may make a request."""
         return self.decide(user, about).allowed
 
     def decide(self, user: Asking, about: Attributes) -> AuthorizationDecision:
-        """Whether a user may do something, and which binding says so."""
+        """Decide whether a user may make a request; the reason names the binding that allows it."""
         if MASTERS in user.groups:
             return AuthorizationDecision(True)
         if about.path:
@@ -65,12 +65,12 @@ class RBACAuthorizer:
         return AuthorizationDecision(False)
 
     def rules(self, user: Asking, namespace: str = "") -> Iterator[PolicyRule]:
-        """The rules that hold for a user in a namespace, those for the whole cluster first."""
+        """Yield the rules that apply to a user in a namespace, those for the whole cluster first."""
         for _, _, rules in self._granted(user, namespace):
             yield from rules
 
     def _granted(self, user: Asking, namespace: str) -> Iterator[tuple[Binding, Subject, Iterable[PolicyRule]]]:
-        """The bindings that are about a user, by which subject, and the rules of their roles."""
+        """Yield the bindings of a user with the matching subject and the rules of the role."""
         for one in self._store.list(ClusterRoleBinding, copy=False):
             subject = applies(user, one.subjects, "")
             if subject is not None:
@@ -90,7 +90,7 @@ class RBACAuthorizer:
 
 
 def applies(user: Asking, subjects: Iterable[Subject], namespace: str) -> Subject | None:
-    """The subject of a binding that is a user; None where none is. Source: rbac appliesTo."""
+    """Return the subject of a binding that matches a user; None if there is none. Source: rbac appliesTo."""
     for subject in subjects:
         if subject.kind == "User" and subject.name == user.name:
             return subject
@@ -103,7 +103,7 @@ def applies(user: Asking, subjects: Iterable[Subject], namespace: str) -> Subjec
 
 
 def _described(binding: Binding, subject: Subject) -> str:
-    """Source: rbac clusterRoleBindingDescriber, roleBindingDescriber, describeSubject."""
+    """Describe a binding. Source: rbac clusterRoleBindingDescriber, roleBindingDescriber, describeSubject."""
     local = isinstance(binding, RoleBinding)
     kind = "RoleBinding" if local else "ClusterRoleBinding"
     name = f"{binding.name}/{binding.namespace}" if local else binding.name
@@ -113,7 +113,7 @@ def _described(binding: Binding, subject: Subject) -> str:
 
 
 def rule_allows(rule: PolicyRule, about: Attributes) -> bool:
-    """Whether a rule covers a request. Source: rbac RuleAllows; pkg/apis/rbac/v1 evaluation_helpers."""
+    """Return whether a rule allows a request. Source: rbac RuleAllows; pkg/apis/rbac/v1 evaluation_helpers."""
     if about.verb not in rule.verbs and "*" not in rule.verbs:
         return False
     if about.path:

@@ -1,4 +1,4 @@
-"""The binding subresource: a pod gets its node.
+"""The binding subresource, which assigns a pod to a node.
 
 Source: registry/core/pod/storage BindingREST.Create, assignPod, setPodNodeAndMetadata.
 """
@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 
 def bind(api: APIServer, name: str, namespace: str, node: str, given: ObjectMeta | None = None) -> Pod:
-    """Give a pod its node.
+    """Assign a pod to a node.
 
     Args:
-        given: the Binding's metadata: labels and annotations that the pod gets, and the UID that it must have.
+        api: the API server.
+        name: the pod's name.
+        namespace: the pod's namespace.
+        node: the node's name.
+        given: the Binding's metadata: labels and annotations to add to the pod, and the UID that the pod must have.
 
     Raises:
-        NotFound: the pod is gone.
-        Conflict: the pod has a node already, or gates, or is being deleted, or is not the pod that `given` names.
+        NotFound: the pod does not exist.
+        Conflict: the pod has a node or scheduling gates, is being deleted, or has another UID than `given`.
         PolicyDenied: a policy about `pods/binding` denies it.
     """
     given = given or ObjectMeta()

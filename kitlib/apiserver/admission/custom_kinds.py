@@ -1,4 +1,4 @@
-"""The rules that custom kinds add to a write; their code is loaded with the first custom object or definition.
+"""The handling of custom kinds in a write; its modules are loaded with the first custom object or definition.
 
 Source: apiextensions-apiserver pkg/apiserver/customresource_handler.go.
 """
@@ -14,19 +14,19 @@ from kitlib.apiserver.store.store import Store
 
 
 def is_custom(obj: KubeObject) -> bool:
-    """Return whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
+    """Return whether an object is of a custom kind."""
     return type(obj) is KubeObject
 
 
 def is_defined(store: Store, obj: KubeObject) -> bool:
-    """Return whether a definition that is stored serves objects of this kind."""
+    """Return whether a stored definition serves objects of this kind."""
     from kitlib.apiserver.admission.custom.objects import definition_of
 
     return definition_of(store, obj.api_version, obj.kind) is not None
 
 
 def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
-    """Return paths of fields that the schema of a custom object does not have."""
+    """Return the paths of a custom object's fields that its schema does not have."""
     if not is_custom(obj):
         return []
     from kitlib.apiserver.admission.custom import objects
@@ -35,7 +35,7 @@ def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
 
 
 def completed(store: Store, obj: Any) -> Any:
-    """Return the object with defaults and without fields unknown to its schema; of a built-in kind the same object."""
+    """Return a custom object pruned and with its defaults; an object of a built-in kind is unchanged."""
     if not is_custom(obj):
         return obj
     from kitlib.apiserver.admission.custom import objects
@@ -44,7 +44,7 @@ def completed(store: Store, obj: Any) -> Any:
 
 
 def prepare(store: Store, obj: KubeObject, old: KubeObject | None) -> None:
-    """Give a custom object or a definition the status that it has, in place; `old` is None for a new one."""
+    """Set the initial or stored status of a custom object or a definition, in place; `old` is None for a new one."""
     if is_custom(obj) or isinstance(obj, CustomResourceDefinition):
         from kitlib.apiserver.admission.custom import strategy
 
@@ -71,7 +71,7 @@ def with_status_of(obj: KubeObject, old: KubeObject) -> KubeObject:
 
 
 def has_status_subresource(store: Store, obj: KubeObject) -> bool:
-    """Return whether the API serves `/status` of an object: a built-in kind's type, or its definition, says so."""
+    """Return whether the API serves `/status` of an object."""
     if not is_custom(obj):
         return hasattr(obj, "status")
     from kitlib.apiserver.admission.custom import strategy

@@ -1,4 +1,4 @@
-"""DefaultTolerationSeconds: a pod stays five minutes on a node that is not ready or cannot be reached.
+"""DefaultTolerationSeconds: a pod is evicted five minutes after its node becomes not ready or unreachable.
 
 Source: plugin/pkg/admission/defaulttolerationseconds.
 """
@@ -14,7 +14,7 @@ _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class DefaultTolerationSecondsPlugin(AdmissionPlugin):
-    """Adds tolerations to new pods that do not mention these taints."""
+    """Adds tolerations to new pods that have none for these taints."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod = about.new

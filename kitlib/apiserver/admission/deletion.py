@@ -1,4 +1,4 @@
-"""Deleting objects: finalizers, propagation, namespaces that stay until they are empty.
+"""Deletion of objects: finalizers, propagation, and namespaces, which are kept until they are empty.
 
 Source: apiserver registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageCollection),
 rest.BeforeDelete; registry/core/namespace/storage (Delete, Finalize).
@@ -22,23 +22,26 @@ _BY_PROPAGATION = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 
 def with_propagation(meta: ObjectMeta, propagation: str) -> list[str]:
-    """The finalizers of an object that is deleted so. Source: deletionFinalizersForGarbageCollection."""
+    """Return the finalizers of an object that is deleted with this propagation policy.
+
+    Source: deletionFinalizersForGarbageCollection.
+    """
     wanted = _BY_PROPAGATION.get(propagation)
     kept = [one for one in meta.finalizers if one not in (FOREGROUND, ORPHAN)]
     if propagation == BACKGROUND and meta.deletion_timestamp is None:
-        kept = list(meta.finalizers)  # what was asked for earlier stays
+        kept = list(meta.finalizers)  # an earlier request's policy is kept
     return [*kept, *([wanted] if wanted and wanted not in kept else [])]
 
 
 def keeps(obj: KubeObject) -> bool:
-    """Whether a deleted object must stay for now."""
+    """Return whether finalizers keep a deleted object."""
     if isinstance(obj, Namespace) and obj.spec.finalizers:
         return True
     return bool(obj.metadata.finalizers)
 
 
 def mark(obj: KubeObject, now: datetime) -> None:
-    """Mark an object as being deleted; in place."""
+    """Mark an object as being deleted, in place."""
     obj.metadata.deletion_timestamp = obj.metadata.deletion_timestamp or now
     obj.metadata.deletion_grace_period_seconds = 0
     if isinstance(obj, Namespace):

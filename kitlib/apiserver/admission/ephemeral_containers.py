@@ -1,4 +1,4 @@
-"""The pod's `ephemeralcontainers` subresource, by which `kubectl debug` adds a container: what may change.
+"""The pod's `ephemeralcontainers` subresource, with which `kubectl debug` adds a container.
 
 Source: pkg/apis/core/validation ValidatePodEphemeralContainersUpdate; registry/core/pod podEphemeralContainersStrategy.
 """
@@ -15,7 +15,7 @@ _FIELD = "spec.ephemeralContainers"
 
 
 def validate_ephemeral_containers_update(new: Pod, old: Pod) -> Errors:
-    """Containers may be added; one that is there neither changes nor goes, and a static pod takes none."""
+    """Return the errors of an update: containers can only be added, and not to a static pod."""
     if MIRROR in old.metadata.annotations:
         return [forbidden("", "static pods do not support ephemeral containers")]
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_pod_metadata_and_spec(new)

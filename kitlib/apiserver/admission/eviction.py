@@ -24,17 +24,20 @@ DISRUPTION_BUDGET = "DisruptionBudget"
 
 
 def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -> None:
-    """Delete a pod, if policies and its budget allow it.
+    """Delete a pod if policies and its budget allow it.
 
     Args:
-        grace: seconds until it must be gone; None = what the pod says.
+        api: the API server.
+        name: the pod's name.
+        namespace: the pod's namespace.
+        grace: the grace period in seconds; None = the pod's own.
 
     Raises:
         PolicyDenied: a policy about `pods/eviction` denies it.
-        NotFound: no such pod.
-        TooManyRequests: the budget allows no disruption now; `causes` says why.
+        NotFound: the pod does not exist.
+        TooManyRequests: the budget allows no disruption now; `causes` has the reason.
         InternalError: several budgets select the pod.
-        Forbidden: the budget's status cannot be used.
+        Forbidden: the budget's status is unusable.
     """
     pod: Pod = api.store.get(Pod, name, namespace)
     api.ask_plugins(eviction_of(name, namespace, grace), None, "eviction", pod)
@@ -54,12 +57,12 @@ def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -
 
 
 def _can_ignore_budgets(pod: Pod) -> bool:
-    """Pods that do not run, or are being deleted, count for no budget. Source: canIgnorePDB."""
+    """Return whether the pod needs no budget: it does not run or is being deleted. Source: canIgnorePDB."""
     return pod.status.phase in (*TERMINAL_PHASES, "Pending") or pod.metadata.deletion_timestamp is not None
 
 
 def _is_unhealthy_and_free(pod: Pod, budget: PodDisruptionBudget) -> bool:
-    """Whether a pod that is not ready may go without asking: by AlwaysAllow, or where enough others are healthy."""
+    """Return whether an unready pod needs no budget: under AlwaysAllow, or if enough other pods are healthy."""
     if is_condition_true(pod.status.conditions, "Ready"):
         return False
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
@@ -69,7 +72,7 @@ def _is_unhealthy_and_free(pod: Pod, budget: PodDisruptionBudget) -> bool:
 
 
 def _check_and_decrement(api: APIServer, name: str, budget: PodDisruptionBudget) -> None:
-    """Source: checkAndDecrement."""
+    """Take one disruption from the budget, or raise an error if it allows none. Source: checkAndDecrement."""
     status = budget.status
     if status.observed_generation < (budget.metadata.generation or 0):
         raise _too_many(f"The disruption budget {budget.name} is still being processed by the server.")
@@ -98,7 +101,7 @@ def _too_many(cause: str) -> TooManyRequests:
 
 
 def _mark(api: APIServer, pod: Pod) -> None:
-    """The pod says why it is deleted. Source: addConditionAndDeletePod."""
+    """Set the pod's DisruptionTarget condition. Source: addConditionAndDeletePod."""
     kept = [one for one in pod.status.conditions if one.type != "DisruptionTarget"]
     target = Condition(
         type="DisruptionTarget",

@@ -1,6 +1,6 @@
-"""FlowSchemas and PriorityLevelConfigurations of a served cluster: those that every API server makes when it starts.
+"""The FlowSchemas and PriorityLevelConfigurations that every API server creates when it starts.
 
-They are shown; requests are not queued by them.
+They can be read; requests are not queued by them.
 
 Source: staging k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go.
 """
@@ -43,7 +43,7 @@ _LOCKS = (ResourcePolicyRule(verbs=_WRITE, api_groups=_COORDINATION, resources=_
 
 
 class _Level(NamedTuple):
-    """Shares of the concurrency, how much of them may be lent, and queues with the size of a hand; 0 = rejects."""
+    """A level's concurrency shares, the percentage that can be lent, queues and hand size; 0 queues = reject."""
 
     shares: int
     lendable: int
@@ -52,7 +52,7 @@ class _Level(NamedTuple):
 
 
 class _Schema(NamedTuple):
-    """Which level takes which requests of whom; the lowest precedence decides. No rules = everything."""
+    """The requests and subjects that a level serves; the lowest precedence matches first. No rules = all requests."""
 
     level: str
     precedence: int
@@ -112,7 +112,7 @@ SCHEMAS = {
 
 
 def flow_control() -> list[KubeObject]:
-    """All of them, the levels first."""
+    """Return the objects, the levels first."""
     exempt = PriorityLevelConfigurationSpec(type="Exempt", exempt=ExemptPriorityLevelConfiguration())
     return [
         PriorityLevelConfiguration(metadata=_meta("exempt"), spec=exempt),

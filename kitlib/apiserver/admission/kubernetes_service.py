@@ -1,6 +1,6 @@
-"""The Service `kubernetes` of a served cluster: what pods of a real cluster reach the API server by.
+"""The Service `kubernetes` of a served cluster, at which the pods of a real cluster reach the API server.
 
-Its address is outside of every node's and pod's range; nothing can be sent to it, as to no other here.
+Its address is outside the ranges of nodes and pods; like every Service here, it does not route traffic.
 
 Source: pkg/controlplane/controller/kubernetesservice (CreateOrUpdateMasterServiceIfNeeded),
 pkg/controlplane/reconcilers (EndpointsAdapter.EnsureEndpointSliceFromEndpoints).
@@ -19,7 +19,7 @@ ADDRESS, PORT, HTTPS = "172.18.0.1", 6443, "https"
 
 
 def kubernetes_service() -> list[KubeObject]:
-    """The Service, its Endpoints and its EndpointSlice."""
+    """Return the Service, its Endpoints and its EndpointSlice."""
     ports = [ServicePort(name=HTTPS, protocol="TCP", port=443, target_port=PORT)]
     spec = ServiceSpec(type="ClusterIP", cluster_ip=CLUSTER_IP, cluster_ips=[CLUSTER_IP], ports=ports)
     subset = EndpointSubset(

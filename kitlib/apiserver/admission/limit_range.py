@@ -1,7 +1,7 @@
 """LimitRanger admission: a namespace's defaults for containers, and its minimum, maximum and ratio.
 
-The defaults of every LimitRange are filled in first; then container limits, pod limits. A pod without a limit where a
-maximum holds is refused.
+The defaults of all LimitRanges are set first; then the limits of containers and pods are checked. A pod without a
+limit is rejected if there is a maximum.
 
 Source: plugin/pkg/admission/limitranger (PodMutateLimitFunc, PodValidateLimitFunc).
 """
@@ -19,7 +19,7 @@ from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 def apply_defaults(pod: Pod, ranges: Iterable[LimitRange]) -> Pod:
-    """Give containers the requests and limits that they lack, in place; an annotation says which.
+    """Set missing requests and limits of containers, in place, and list them in an annotation.
 
     Source: mergePodResourceRequirements.
     """
@@ -47,10 +47,10 @@ def apply_defaults(pod: Pod, ranges: Iterable[LimitRange]) -> Pod:
 
 
 def check(pod: Pod, ranges: Iterable[LimitRange]) -> None:
-    """Whether the pod keeps within every LimitRange.
+    """Check that a pod satisfies every LimitRange.
 
     Raises:
-        Forbidden: with all constraints that it breaks.
+        Forbidden: with all violated constraints.
     """
     errors: list[str] = []
     for limits in ranges:

@@ -1,7 +1,7 @@
-"""`apply`: manifests become objects of the cluster, all of them or none.
+"""`apply`: creates or changes the objects of manifests, all of them or none.
 
-An object that is not there is created; one that is there is merged with what was applied before (see `merge`). An error
-names the file, the document and the field that it comes from.
+A new object is created; an existing one is merged with the last applied manifest (see `merge`). An error names the
+file, the document and the field.
 
 Source: kubectl apply (apply.go, patcher.go).
 """
@@ -31,13 +31,13 @@ _SERVERS_OWN = ("creationTimestamp", "generation", "resourceVersion", "uid")
 
 @guarded("manifest")
 def read(source: Manifests) -> list[Located]:
-    """Every object of a source, with the place that it was read from.
+    """Return the objects of a source with the places they were read from.
 
     Args:
         source: a path, an open file, text, bytes, an object, its plain data, or several of these.
 
     Raises:
-        ManifestError: for what is no object; two objects of the same kind and name.
+        ManifestError: the source has something else than objects, or two objects of the same kind and name.
     """
     found = _read(source)
     seen: dict[Key, Located] = {}
@@ -64,10 +64,10 @@ def _read(source: Manifests) -> list[Located]:
 
 
 class Applier:
-    """Applies manifests and remembers what was applied, as kubectl does in an annotation.
+    """Applies manifests and remembers them, as kubectl does in an annotation.
 
     Args:
-        api: of the cluster.
+        api: the API server of the cluster.
     """
 
     def __init__(self, api: APIServer) -> None:
@@ -75,17 +75,17 @@ class Applier:
         self._last: dict[Key, dict[str, Any]] = {}
 
     def apply(self, located: Sequence[Located], *, create_only: bool = False) -> list[KubeObject]:
-        """Create or change every object; where one is refused, none is.
+        """Create or change all objects; if one is rejected, nothing changes.
 
         Args:
-            located: from `read`.
-            create_only: refuse objects that are there already, as `kubectl create` does.
+            located: the objects from `read`.
+            create_only: whether existing objects are rejected, as by `kubectl create`.
 
         Returns:
-            Copies of the objects as they stand.
+            Copies of the stored objects.
 
         Raises:
-            KitError: as the API server worded it, with the place in front.
+            KitError: the API server's error with the place in front.
         """
         made: list[KubeObject] = []
         last = dict(self._last)
@@ -98,7 +98,7 @@ class Applier:
                         made.append(self._one(one, create_only))
                     except KitError as error:
                         raise placed(error, one) from error.__cause__
-                    except Exception as error:  # a value of a type that nobody thought of
+                    except Exception as error:  # a value of an unexpected type
                         raise placed(ManifestError(f"cannot be applied: {described(error)}"), one) from error
         except BaseException:
             self._last = last
@@ -106,7 +106,7 @@ class Applier:
         return made
 
     def forget(self, obj: KubeObject) -> None:
-        """Forget what was applied for an object that is gone."""
+        """Remove the last applied manifest of a deleted object."""
         self._last.pop(self._key_of(obj), None)
 
     def _one(self, one: Located, create_only: bool) -> KubeObject:
@@ -123,7 +123,7 @@ class Applier:
             stored = self._api.create(obj)
             self._last[key] = _manifest(one)
             return stored
-        if obj.metadata.resource_version:  # it came from the cluster: what stands in it is what is meant
+        if obj.metadata.resource_version:  # an object from the cluster is complete
             return self._api.update(obj)
         manifest, current = _manifest(one), to_dict(standing)
         from kitlib.apiserver.store.merge import three_way
@@ -145,7 +145,7 @@ class Applier:
 
 
 def _manifest(one: Located) -> dict[str, Any]:
-    """What is applied: with its nulls, except those in metadata that the server fills in anyway."""
+    """Return the manifest to apply with its nulls, except those in metadata fields that the server sets."""
     manifest = to_dict(one.object)
     if one.data is None:
         return manifest
@@ -160,12 +160,12 @@ def _manifest(one: Located) -> dict[str, Any]:
 
 
 def key_of(obj: KubeObject, kind: Resource) -> Key:
-    """Return resource, namespace (the default one where none is named), name."""
+    """Return resource, namespace (`default` if empty), and name."""
     return kind.qualified, (obj.metadata.namespace or "default") if kind.namespaced else "", obj.metadata.name
 
 
 def placed(error: KitError, one: Located) -> KitError:
-    """The same error, its message beginning with file and document."""
+    """Return the error with file and document at the start of its message."""
     if isinstance(error, ManifestError):
         return ManifestError(error.problem, file=one.file, document=one.document, field=error.field)
     where = [part for part in (one.file, f"document {one.document}" if one.document else "") if part]

@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing new in a namespace that is being deleted.
+"""NamespaceLifecycle: nothing is created in a namespace that is being deleted.
 
 Source: plugin/pkg/admission/namespace/lifecycle.
 """

@@ -26,9 +26,9 @@ class AdmissionContext:
         store: the object store.
         release: the release, with its feature gates.
         service_accounts: whether pods run as service accounts.
-        given: the metadata that was sent with a new object; None for a change.
-        warnings: messages for the client.
-        caller: reaches webhooks; None = they count as unreachable.
+        given: the metadata in the request for a new object; None for a change.
+        warnings: the warnings for the client.
+        caller: the caller of webhooks; None = webhooks are unreachable.
         charged: quotas with their new use, which are stored together with the object.
     """
 
@@ -48,15 +48,15 @@ class AdmissionPlugin:
         """Change the object before it is validated: in place, or by returning another one.
 
         Raises:
-            Forbidden, Invalid: the write is refused.
+            Forbidden, Invalid: the write is rejected.
         """
         return None
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
-        """Refuse the write, or warn of it.
+        """Reject the write, or add warnings.
 
         Raises:
-            Forbidden, Invalid: the write is refused.
+            Forbidden, Invalid: the write is rejected.
         """
 
     def admit_again(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
@@ -67,22 +67,22 @@ class AdmissionPlugin:
         return self.admit(about, around)
 
     def asks_again(self) -> bool:
-        """Return whether all plugins are asked once more because of the change that this one made."""
+        """Return whether all plugins must run again because of this one's change."""
         return False
 
 
 def before_it_is_named(
     obj: KubeObject, given: ObjectMeta | None, mutate: Callable[[KubeObject], KubeObject]
 ) -> KubeObject | None:
-    """Let policies or webhooks change an object; a new one before a name is made from `generateName`, without a UID.
+    """Run a mutation on an object; a new one has no generated name and no UID yet, as in upstream.
 
     Args:
-        obj: the object; not changed.
-        given: the metadata that was sent with a new object; None for a change.
+        obj: the object, which is not changed.
+        given: the metadata in the request for a new object; None for a change.
         mutate: returns the object after mutation, or the given object.
 
     Returns:
-        The changed object; None where nothing changes it.
+        The changed object; None if nothing changes it.
 
     Source: registry.Store.Create, whose BeforeCreate comes after mutating admission;
     rest.EnsureObjectNamespaceMatchesRequestNamespace.

@@ -1,4 +1,4 @@
-"""The admission plugins in upstream's order: the writes of each, and the steps of every write.
+"""The admission plugins in upstream's order: the writes that each handles, and the steps of every write.
 
 A plugin is a class with `admit`, `validate` or both in a file of its own, and one line in `PLUGINS` with the condition
 for its use; its file is loaded with the first such write. Plugins of upstream outside this list are not modelled.
@@ -36,7 +36,7 @@ def _limited(about: AdmissionAttributes, around: AdmissionContext) -> bool:
 
 
 def _secured(about: AdmissionAttributes, around: AdmissionContext) -> bool:
-    """Return whether a label of the namespace, stored or being written, asks for a level."""
+    """Return whether a Pod Security label is on the namespace, stored or being written."""
     if about.new is None or about.subresource not in ("", SCALE, RESIZE, EPHEMERAL):
         return False
     labels = set(about.new.metadata.labels) if isinstance(about.new, Namespace) else set()
@@ -64,9 +64,9 @@ class PluginDescriptor(NamedTuple):
     """An entry of the table of plugins.
 
     Attributes:
-        name: upstream's.
+        name: upstream's name.
         module: the module of its class, below this package; the class is `NAMEPlugin`.
-        wanted: whether a write can concern it.
+        wanted: returns whether a write can concern the plugin.
     """
 
     name: str
@@ -135,7 +135,7 @@ def _class_of(one: PluginDescriptor) -> type[AdmissionPlugin]:
 
 
 def admit(about: AdmissionAttributes, around: AdmissionContext) -> KubeObject:
-    """Return the object as all plugins leave it: the same one, or another where a policy changed it.
+    """Return the object after all plugins: the same one, or another if a policy changed it.
 
     Raises:
         Forbidden, Invalid, MutationDenied, InternalError
@@ -158,7 +158,7 @@ def _after(about: AdmissionAttributes, made: KubeObject | None) -> AdmissionAttr
 
 
 def validate(about: AdmissionAttributes, around: AdmissionContext) -> None:
-    """Let all plugins judge the write.
+    """Run the validation of all plugins.
 
     Raises:
         Forbidden, Invalid, PolicyDenied

@@ -1,4 +1,4 @@
-"""The pod's `resize` subresource: what may change, and whether its node could ever offer it.
+"""The pod's `resize` subresource: the fields that can change, and the checks against the pod's node.
 
 Source: pkg/apis/core/validation ValidatePodResize; plugin/pkg/admission/podresize (PodResizeValidator, from 1.36 on).
 """
@@ -27,9 +27,9 @@ _MUTABLE = "only cpu and memory resources are mutable"
 
 
 def drop_non_resize_updates(new: Pod, old: Pod) -> Pod:
-    """The pod as it stands, with the resources and resize policies of the one that is sent; nothing else changes.
+    """Return the stored pod with the new resources and resize policies.
 
-    Containers that the pod has not stay for the validation to refuse. Source: registry/core/pod dropNonResizeUpdates.
+    Unknown containers are kept for validation to report them. Source: registry/core/pod dropNonResizeUpdates.
     """
     made = deepcopy(old)
     made.metadata.resource_version = new.metadata.resource_version
@@ -51,7 +51,7 @@ def _merged(new: Sequence[Container], old: Sequence[Container]) -> list[Containe
 
 
 def validate_pod_resize(new: Pod, old: Pod, release: Release) -> Errors:
-    """Only CPU and memory may change, of containers and of the pod; none may be removed, and the QoS class stays.
+    """Return the errors of a resize: it changes only CPU and memory, removes none, and keeps the QoS class.
 
     Source: ValidatePodResize.
     """
@@ -85,12 +85,15 @@ def validate_pod_resize(new: Pod, old: Pod, release: Release) -> Errors:
 
 
 def _supported(pod: Pod) -> bool:
-    """Whether the kubelet shows what a running container has. Source: isPodResizeRequestSupported."""
+    """Return whether the kubelet reports the resources of running containers. Source: isPodResizeRequestSupported."""
     return all(one.resources is not None for one in pod.status.container_statuses if "running" in one.state)
 
 
 def _pod_level(alike: Pod, old: Pod) -> Errors:
-    """The pod's own resources; its CPU and memory are set back in place. Source: validatePodLevelResourcesResize."""
+    """Return the errors of the pod-level resources and restore the old CPU and memory of `alike` in place.
+
+    Source: validatePodLevelResourcesResize.
+    """
     mine, theirs = alike.spec.resources, old.spec.resources
     if mine is None:
         return [forbidden("spec.resources", "pod-level resources cannot be removed")] if theirs is not None else []
@@ -108,7 +111,7 @@ def _pod_level(alike: Pod, old: Pod) -> Errors:
 
 
 def _order(new: Pod, old: Pod) -> Errors:
-    """Containers stay, in their order. Source: validatePodResizeContainerOrdering."""
+    """Return the errors of added, removed or reordered containers. Source: validatePodResizeContainerOrdering."""
     errors: Errors = []
     for field in ("containers", "initContainers"):
         attribute = "containers" if field == "containers" else "init_containers"
@@ -125,7 +128,10 @@ def _order(new: Pod, old: Pod) -> Errors:
 
 
 def _others(alike: Pod, old: Pod, release: Release) -> Errors:
-    """Of containers nothing but CPU and memory changes; it is set back in place. Source: dropCPUMemoryUpdates."""
+    """Return the errors of changes other than CPU and memory, which are restored in place.
+
+    Source: dropCPUMemoryUpdates.
+    """
     errors: Errors = []
     for mine, theirs in zip(alike.spec.containers, old.spec.containers, strict=True):
         _set_back(mine.resources, theirs.resources)
@@ -149,7 +155,7 @@ def _others(alike: Pod, old: Pod, release: Release) -> Errors:
 
 
 def _set_back(mine: ResourceRequirements, theirs: ResourceRequirements) -> None:
-    """Give CPU and memory the amounts that they had, in place. Source: dropCPUMemoryUpdates."""
+    """Restore the old amounts of CPU and memory, in place. Source: dropCPUMemoryUpdates."""
     for kind in ("requests", "limits"):
         changed, standing = getattr(mine, kind), getattr(theirs, kind)
         kept = {name: amount for name, amount in changed.items() if name not in _RESIZABLE}
@@ -161,7 +167,7 @@ def _removed(new: ResourceList, old: ResourceList) -> bool:
 
 
 def _pairs(new: Pod, old: Pod, release: Release) -> list[tuple[str, Container, Container]]:
-    """Of each container that may be resized its path, as it should be and as it is."""
+    """Return path, new and old container of each container that can be resized."""
     every = release.enabled("InPlacePodVerticalScalingInitContainers")
     inits = zip(new.spec.init_containers, old.spec.init_containers, strict=True)
     found = [(f"initContainers[{i}]", a, b) for i, (a, b) in enumerate(inits) if every or is_restartable_init(b)]
@@ -173,12 +179,13 @@ def check_features(new: Pod, old: Pod, node: Node | None, release: Release) -> N
     """Check that the node of a bound pod declares the features that an update needs.
 
     Args:
-        new, old: the pod after and before the update.
+        new: the pod after the update.
+        old: the pod before the update.
         node: the pod's node; None = no node has that name.
         release: the release with the rules.
 
     Raises:
-        Forbidden: the node is missing, or declares less than the update needs.
+        Forbidden: the node is missing, or lacks a feature that the update needs.
 
     Source: plugin/pkg/admission/nodedeclaredfeatures Plugin.validatePodUpdate.
     """
@@ -194,15 +201,15 @@ def check_features(new: Pod, old: Pod, node: Node | None, release: Release) -> N
 
 
 def check_node(pod: Pod, node: Node | None, release: Release) -> None:
-    """A bound pod's new requests must fit into all that its node offers, and the node must run Linux.
+    """Check that a bound pod's new requests fit into its node's allocatable resources, and that the node runs Linux.
 
     Args:
-        pod: with the new resources.
-        node: on which it runs; None = there is none of that name.
-        release: whose rules hold.
+        pod: the pod with the new resources.
+        node: the pod's node; None = no node has that name.
+        release: the release with the rules.
 
     Raises:
-        Forbidden: where the resize could never be done.
+        Forbidden: the resize can never be done.
 
     Source: podresize.Plugin.validatePodResize.
     """

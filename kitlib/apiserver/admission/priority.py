@@ -1,4 +1,4 @@
-"""Priority admission: a pod's `priorityClassName` becomes its `priority` and `preemptionPolicy`.
+"""Priority admission: a pod's `priorityClassName` is resolved to `priority` and `preemptionPolicy`.
 
 Source: plugin/pkg/admission/priority (admitPod, validatePriorityClass); scheduling.SystemPriorityClasses.
 """
@@ -18,7 +18,7 @@ PREEMPT_LOWER = "PreemptLowerPriority"
 
 
 def system_priority_classes() -> list[PriorityClass]:
-    """The two classes that every cluster has."""
+    """Return the two built-in PriorityClasses."""
     return [
         PriorityClass(metadata=ObjectMeta(name=name), value=value, preemption_policy=PREEMPT_LOWER)
         for name, value in SYSTEM_PRIORITY_CLASSES.items()
@@ -26,7 +26,7 @@ def system_priority_classes() -> list[PriorityClass]:
 
 
 def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """The class of pods that name none: marked `globalDefault`; of several, the one with the lowest value."""
+    """Return the `globalDefault` class; of several, the one with the lowest value; None if there is none."""
     marked = [c for c in classes if c.global_default]
     return min(marked, key=lambda c: c.value) if marked else None
 
@@ -35,14 +35,14 @@ def admit_priority(pod: Pod, classes: Iterable[PriorityClass]) -> Pod:
     """Set `priorityClassName`, `priority` and `preemptionPolicy` of a new pod, in place.
 
     Args:
-        pod: to be created.
-        classes: of the cluster, with the built-in ones.
+        pod: the new pod.
+        classes: the cluster's PriorityClasses with the built-in ones.
 
     Returns:
         The same pod.
 
     Raises:
-        Forbidden: for a class that there is not, or a priority or policy that contradicts it.
+        Forbidden: the class does not exist, or the pod's priority or policy contradicts it.
     """
     known = list(classes)
     spec = pod.spec
@@ -74,10 +74,10 @@ def admit_priority(pod: Pod, classes: Iterable[PriorityClass]) -> Pod:
 
 
 def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -> None:
-    """Whether the class may be the default of pods that name none.
+    """Check that a class is not a second global default.
 
     Raises:
-        Forbidden: for a second default.
+        Forbidden: another class is already the default.
     """
     name = new.metadata.name
     standing = default_priority_class(classes)
@@ -87,7 +87,7 @@ def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -
 
 
 class PriorityPlugin(AdmissionPlugin):
-    """Admits new pods and PriorityClasses."""
+    """Sets the priority of new pods and checks PriorityClasses."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

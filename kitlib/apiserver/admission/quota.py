@@ -1,8 +1,8 @@
-"""ResourceQuota: what a namespace's objects use, and whether one more still fits.
+"""ResourceQuota: the usage of a namespace's objects, and the check of a new one.
 
-A quota counts only the objects that all of its scopes match. A pod in a terminal phase no longer counts as a pod nor
-for its resources, but still as an object (`count/pods`). Where a quota limits CPU or memory, every container must say
-what it wants.
+A quota counts only the objects that all of its scopes match. A pod in a terminal phase no longer counts as a pod or
+for its resources, but still as an object (`count/pods`). If a quota limits CPU or memory, every container must set
+the corresponding request or limit.
 
 Source: apiserver resourcequota.CheckRequest; pkg/quota/v1/evaluator/core (pods.go, services.go, resource_claims.go);
 quota/v1/generic.
@@ -51,13 +51,13 @@ def charge(
     """Charge an object to the quotas that match it.
 
     Args:
-        obj: to be created (or updated, where `old` is given).
+        obj: the new object, or the updated one if `old` is given.
         kind: the resource of the object.
-        quotas: of its namespace, with their use in `status.used`.
-        old: the object as it stands.
+        quotas: the quotas of the namespace, with their usage in `status.used`.
+        old: the stored object; None for a new one.
 
     Returns:
-        The quotas whose use has changed, with the new figures.
+        The quotas with changed usage.
 
     Raises:
         Forbidden: `exceeded quota: …`, `failed quota: …: must specify …`.
@@ -93,7 +93,7 @@ def charge(
 
 
 def used(quota: ResourceQuota, objects: Iterable[tuple[KubeObject, Resource]]) -> ResourceList:
-    """What all objects of the namespace use of a quota's resources; unused ones are 0.
+    """Return the total usage of a quota's resources by the namespace's objects; unused resources are 0.
 
     Source: quota.CalculateUsage.
     """
@@ -109,7 +109,7 @@ def used(quota: ResourceQuota, objects: Iterable[tuple[KubeObject, Resource]]) -
 
 
 def usage(obj: KubeObject, kind: Resource) -> ResourceList:
-    """What one object costs, by every name under which a quota may count it."""
+    """Return the usage of one object, under every name that a quota may count it by."""
     counted = {f"count/{kind.qualified}": ONE}
     if isinstance(obj, Pod):
         return counted | (_pod_usage(obj) if _counts(obj) else {})
@@ -137,7 +137,10 @@ def usage(obj: KubeObject, kind: Resource) -> ResourceList:
 
 
 def _devices(request: DeviceRequest) -> dict[str, int]:
-    """Devices by their class that a request may get at most. Source: resource_claims.go claimEvaluator.Usage."""
+    """Return device class -> the maximum number of devices of a request.
+
+    Source: resource_claims.go claimEvaluator.Usage.
+    """
     most: dict[str, int] = {}
     for one in [request.exactly, *request.first_available]:
         if one is not None:
@@ -147,7 +150,7 @@ def _devices(request: DeviceRequest) -> dict[str, int]:
 
 
 def matches(quota: ResourceQuota, obj: KubeObject, kind: Resource) -> bool:
-    """Whether the quota counts this object: it limits something the object uses, and all its scopes match."""
+    """Return whether the quota counts this object: it limits something the object uses, and all its scopes match."""
     scopes = [ScopedResourceSelectorRequirement(scope_name=s, operator="Exists") for s in quota.spec.scopes]
     if quota.spec.scope_selector is not None:
         scopes += quota.spec.scope_selector.match_expressions
@@ -159,7 +162,7 @@ def matches(quota: ResourceQuota, obj: KubeObject, kind: Resource) -> bool:
 
 
 def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
-    """Source: podMatchesScopeFunc."""
+    """Return whether a pod is in a scope. Source: podMatchesScopeFunc."""
     name = scope.scope_name
     if name in ("Terminating", "NotTerminating"):
         ends = pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds >= 0
@@ -180,7 +183,7 @@ def _is_best_effort(pod: Pod) -> bool:
 
 
 def _crosses_namespaces(pod: Pod) -> bool:
-    """Source: usesCrossNamespacePodAffinity."""
+    """Return whether an affinity term selects other namespaces. Source: usesCrossNamespacePodAffinity."""
     affinity = pod.spec.affinity
     terms: list[PodAffinityTerm] = []
     for side in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
@@ -194,7 +197,7 @@ def _counts(pod: Pod) -> bool:
 
 
 def _pod_usage(pod: Pod) -> ResourceList:
-    """Source: podComputeUsageHelper."""
+    """Return the usage of a pod. Source: podComputeUsageHelper."""
     return {"pods": ONE} | _names(pod_requests(pod), pod_limits(pod))
 
 
@@ -212,7 +215,7 @@ def _names(requests: ResourceList, limits: ResourceList) -> ResourceList:
 
 
 def _unspecified(pod: Pod, required: Iterable[str]) -> str:
-    """`limits.cpu for: a,b; limits.memory for: a`: what containers must set and do not. Source: Constraints."""
+    """Return what containers must set and do not: `limits.cpu for: a,b; limits.memory for: a`. Source: Constraints."""
     level = pod.spec.resources
     given_for_all = _names(level.requests, level.limits) if level is not None else {}
     texts = []

@@ -1,4 +1,4 @@
-"""Who asks the API server for a write: a user, a service account, or a part of the cluster itself.
+"""The requesting user of a write: a user, a service account, or a component of the cluster.
 
 Source: k8s.io/apiserver/pkg/authentication/user; serviceaccount.UserInfo.
 """
@@ -17,10 +17,12 @@ _Text = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
 class Requester(msgspec.Struct, frozen=True):
-    """Who writes.
+    """The requesting user.
 
     Attributes:
-        name, groups, uid: as the request's userInfo has them.
+        name: the user's name, as in the request's userInfo.
+        groups: the user's groups.
+        uid: the user's UID; "" if unknown.
     """
 
     name: _Text = "kubernetes-admin"
@@ -35,24 +37,24 @@ _current: ContextVar[Requester] = ContextVar("requester", default=ADMINISTRATOR)
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> Requester:
-    """A service account as the user that it is."""
+    """Return a service account as a user."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
     return Requester(f"system:serviceaccount:{namespace}:{name}", groups, uid)
 
 
 def kubelet(node: str) -> Requester:
-    """A node's kubelet. Source: the Node authorizer's names."""
+    """Return the user of a node's kubelet. Source: the Node authorizer's names."""
     return Requester(f"system:node:{node}", ("system:nodes", AUTHENTICATED))
 
 
 def requester() -> Requester:
-    """Who writes now: the administrator, unless it is said otherwise."""
+    """Return the requesting user of the current write; the default is the administrator."""
     return _current.get()
 
 
 @contextmanager
 def requested_by(who: Requester) -> Iterator[None]:
-    """Writes inside come from this user."""
+    """Make the writes inside as this user."""
     token = _current.set(who)
     try:
         yield

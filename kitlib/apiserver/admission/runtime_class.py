@@ -1,4 +1,4 @@
-"""RuntimeClass admission: the class of a pod must exist, and says its overhead and where it may run.
+"""RuntimeClass admission: a pod's class must exist; it sets the overhead and the scheduling constraints.
 
 Source: plugin/pkg/admission/runtimeclass (Admit, setOverhead, setScheduling, Validate).
 """
@@ -20,17 +20,17 @@ _NO_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass d
 
 
 def admit_runtime_class(pod: Pod, classes: Iterable[RuntimeClass]) -> Pod:
-    """Set the overhead, node selector and tolerations that the pod's class asks for, in place.
+    """Set the overhead, node selector and tolerations of the pod's class, in place.
 
     Args:
-        pod: to be created.
-        classes: of the cluster.
+        pod: the new pod.
+        classes: the cluster's RuntimeClasses.
 
     Returns:
         The same pod.
 
     Raises:
-        Forbidden: for a class that does not exist, or an overhead or node selector that contradicts it.
+        Forbidden: the class does not exist, or the pod's overhead or node selector contradicts it.
     """
     spec, name = pod.spec, pod.spec.runtime_class_name
     found = next((one for one in classes if one.metadata.name == name), None) if name is not None else None
@@ -63,7 +63,10 @@ def _set_scheduling(pod: Pod, runtime_class: RuntimeClass) -> None:
 
 
 def merge_tolerations(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
-    """Both lists, without those that another one of them covers. Source: pkg/util/tolerations MergeTolerations."""
+    """Return both lists without the tolerations that another one covers.
+
+    Source: pkg/util/tolerations MergeTolerations.
+    """
     everything = [*first, *deepcopy(list(second))]
     merged: list[Toleration] = []
     for i, one in enumerate(everything):
@@ -76,7 +79,7 @@ def merge_tolerations(first: Sequence[Toleration], second: Sequence[Toleration])
 
 
 def _covers(wide: Toleration, narrow: Toleration) -> bool:
-    """Whether every taint that one tolerates is tolerated by the other. Source: isSuperset."""
+    """Return whether one toleration tolerates every taint that the other does. Source: isSuperset."""
     if wide == narrow:
         return True
     if wide.key != narrow.key and (wide.key or wide.operator != "Exists"):

@@ -1,6 +1,6 @@
-"""Every pod runs as a service account and gets its token, the cluster's certificate and its namespace as files.
+"""ServiceAccount admission: a pod gets an account, and its token, the cluster's certificate and the namespace as files.
 
-It is in force while the cluster is served over HTTP: elsewhere nobody could use a token.
+It applies only while the cluster is served over HTTP; otherwise tokens cannot be used.
 
 Source: plugin/pkg/admission/serviceaccount (Admit, mountServiceAccountToken, TokenVolumeSource).
 """
@@ -21,31 +21,31 @@ MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME = "kube-api-access-"
 ROOT_CA = "kube-root-ca.crt"
 AUTHENTICATION, SYSTEM = "extension-apiserver-authentication", "kube-system"
-"""ConfigMap in which the API server publishes its certificate, and its namespace."""
+"""The ConfigMap in which the API server publishes its certificate, and its namespace."""
 CLIENT_CA = "client-ca-file"
 WARN_ONLY_EXPIRATION = 3607
-"""Seconds: a token that is asked for with this life is warned about after it, and holds for a year."""
+"""The requested lifetime of a token in seconds; such a token is valid for a year, with a warning after this time."""
 _MIRROR = "kubernetes.io/config.mirror"
 
 
 def admit_service_account(
     pod: Pod, find: Callable[[str, str], ServiceAccount | None], suffix: Callable[[], str]
 ) -> None:
-    """Give a new pod its service account, and the volume with its token unless that is declined.
+    """Set a new pod's service account, and mount its token unless the pod or the account declines it.
 
     Args:
-        pod: defaulted; changed in place.
+        pod: the defaulted pod, changed in place.
         find: (name, namespace) -> the service account.
-        suffix: random characters for the volume's name.
+        suffix: returns random characters for the volume's name.
 
     Raises:
-        Forbidden: where the service account is not there.
+        Forbidden: the service account does not exist.
     """
     if _MIRROR in pod.metadata.annotations:
         return
     name = pod.spec.service_account_name = pod.spec.service_account_name or DEFAULT
     account = find(name, pod.namespace)
-    if account is None and name != DEFAULT:  # `default` is made right after its namespace
+    if account is None and name != DEFAULT:  # a controller creates `default` right after its namespace
         why = f'error looking up service account {pod.namespace}/{name}: serviceaccount "{name}" not found'
         raise Forbidden("pods", pod.name, why)
     if not pod.spec.image_pull_secrets and account is not None:
@@ -55,7 +55,7 @@ def admit_service_account(
 
 
 def _mounts(pod: Pod, account: ServiceAccount | None) -> bool:
-    """The pod decides, then the service account. Source: shouldAutomount."""
+    """Return whether the token is mounted: the pod decides, then the service account. Source: shouldAutomount."""
     for declared in (pod.spec.automount_service_account_token, account and account.automount_service_account_token):
         if declared is not None:
             return bool(declared)
@@ -79,7 +79,7 @@ def _add_mount(container: Container, name: str) -> None:
 
 
 def _volume(name: str) -> Volume:
-    """Source: TokenVolumeSource."""
+    """Return the projected volume of a token. Source: TokenVolumeSource."""
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     sources = [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": WARN_ONLY_EXPIRATION}},

@@ -1,6 +1,6 @@
-"""Addresses and node ports of Services: given ones are taken, others picked, and an update keeps what it does not name.
+"""Allocation of Services' addresses and node ports: requested ones are checked, others chosen; updates keep the rest.
 
-Which free one is picked follows from the Service's name, so that the same manifests get the same addresses.
+The choice depends on the Service's name, so that the same manifests get the same addresses.
 
 Source: registry/core/service/storage alloc.go (allocateCreate, initIPFamilyFields, allocClusterIPs, allocNodePorts),
 storage.go (normalizeClusterIPs, patchAllocatedValues), strategy.go (dropTypeDependentFields).
@@ -19,14 +19,14 @@ from kitlib.apiserver.validation.service_addresses import cluster_ips
 
 NONE = "None"
 STATIC_ADDRESSES = 256
-"""The lower addresses, for those that manifests name. Source: ipallocator calculateRangeOffset."""
+"""The number of low addresses that are only allocated on request. Source: ipallocator calculateRangeOffset."""
 STATIC_PORTS = 86
-"""The lower node ports, likewise. Source: portallocator calculateRangeOffset."""
+"""The number of low node ports that are only allocated on request. Source: portallocator calculateRangeOffset."""
 _NODE_PORT_TYPES = ("NodePort", "LoadBalancer")
 
 
 def prepare_service(made: Service, old: Service | None) -> None:
-    """What is not named stays as it was, what the type does not have goes, families are filled in; in place."""
+    """Keep allocated values that an update omits, drop fields of another type, and set clusterIPs, in place."""
     if old is not None:
         _drop_type_dependent_fields(made, old)
         _patch_allocated_values(made, old)
@@ -38,7 +38,7 @@ def prepare_service(made: Service, old: Service | None) -> None:
 
 
 def _is_singular_change(made: Service, old: Service | None) -> bool:
-    """Whether an older client has changed the one address that it knows. Source: normalizeClusterIPs."""
+    """Return whether an older client has changed the only address that it knows. Source: normalizeClusterIPs."""
     if old is None:
         return False
     new, before = made.spec, old.spec
@@ -46,7 +46,7 @@ def _is_singular_change(made: Service, old: Service | None) -> bool:
 
 
 def init_ip_family_fields(made: Service) -> None:
-    """Families and policy of a valid Service, in place; a headless one without selector may have both families."""
+    """Set families and policy of a valid Service, in place; a headless one without selector may have both families."""
     spec = made.spec
     if spec.type == "ExternalName":
         return
@@ -59,7 +59,7 @@ def init_ip_family_fields(made: Service) -> None:
 
 
 def allocate(made: Service, others: Iterable[Service]) -> Errors:
-    """Give a Service its addresses and node ports, in place; what is wrong with those that it names."""
+    """Allocate a Service's addresses and node ports, in place, and return the errors of the requested ones."""
     standing = [one for one in others if one.key != made.key]
     return _cluster_ip(made, standing) or _node_ports(made, standing)
 
@@ -85,9 +85,9 @@ def _cluster_ip(made: Service, others: Iterable[Service]) -> Errors:
 
 
 def _node_ports(made: Service, others: Iterable[Service]) -> Errors:
-    """One number per port; ports of one number and different protocols share it.
+    """Allocate one node port per port; ports of the same number and different protocols share it.
 
-    A Service that is to have none may still name some, and has one for its health check.
+    A Service that needs none may still request some, and may have one for its health check.
 
     Source: initNodePorts, allocHealthCheckNodePort.
     """
@@ -117,7 +117,7 @@ def _node_ports(made: Service, others: Iterable[Service]) -> Errors:
 
 
 def needs_node_ports(service: Service) -> bool:
-    """Source: shouldAllocateNodePorts."""
+    """Return whether a Service needs node ports. Source: shouldAllocateNodePorts."""
     spec = service.spec
     return spec.type == "NodePort" or (
         spec.type == "LoadBalancer" and spec.allocate_load_balancer_node_ports is not False
@@ -131,7 +131,7 @@ def _free_port(about: str, used: set[int]) -> int:
 
 
 def _patch_allocated_values(made: Service, old: Service) -> None:
-    """Source: patchAllocatedValues."""
+    """Copy the allocated values that an update omits. Source: patchAllocatedValues."""
     new, before = made.spec, old.spec
     if "ExternalName" not in (new.type, before.type):
         new.cluster_ip = new.cluster_ip or before.cluster_ip
@@ -150,7 +150,10 @@ def _patch_allocated_values(made: Service, old: Service) -> None:
 
 
 def _drop_type_dependent_fields(made: Service, old: Service) -> None:
-    """What the new type does not have goes, unless the update names it anew. Source: dropTypeDependentFields."""
+    """Clear the fields that the new type does not have, unless the update changes them.
+
+    Source: dropTypeDependentFields.
+    """
     new, before = made.spec, old.spec
     if new.type == "ExternalName" and before.type != "ExternalName":
         if (new.cluster_ip, new.cluster_ips) == (before.cluster_ip, before.cluster_ips):

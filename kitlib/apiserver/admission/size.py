@@ -1,4 +1,4 @@
-"""How large an object may be: what etcd takes in one request, at the size in which the API server stores it."""
+"""The size limit of an object: that of an etcd request, for the size in which the API server stores the object."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_dict
 
 MAX_REQUEST = 1_572_864
-"""Bytes, 1.5 MiB. Source: etcd embed.DefaultMaxRequestBytes."""
+"""The maximum size of an etcd request in bytes, 1.5 MiB. Source: etcd embed.DefaultMaxRequestBytes."""
 _PER_FIELD = 4
-"""A field's number and length in protobuf take two to four bytes; JSON writes the name."""
+"""The estimated size in bytes of a field's number and length in protobuf, which takes two to four."""
 
 
 def check_size(obj: KubeObject) -> None:
-    """Refuse an object that etcd would not take.
+    """Reject an object that exceeds the size of an etcd request.
 
     Built-in kinds are stored as protobuf, custom resources as JSON.
 
     Raises:
-        RequestTooLarge: before anything is checked, so that a huge object takes no time.
+        RequestTooLarge: before any other check, so that a huge object costs no time.
     """
     if obj.unknown_fields:
         size = _json_size(to_dict(obj))
     elif _json_size(obj) <= MAX_REQUEST // 8:
-        return  # most objects; defaults, which are left out here, do not make eight times as much of it
+        return  # most objects; the defaults, which are omitted here, do not multiply the size by eight
     else:
         size = protobuf_size(to_dict(obj))
     if size > MAX_REQUEST:
@@ -40,7 +40,7 @@ def _json_size(value: Any) -> int:
 
 
 def protobuf_size(value: Any) -> int:
-    """About how many bytes a value takes in protobuf; names of fields take none, keys of maps are few and count too."""
+    """Estimate the size of a value in protobuf in bytes, without field names; the few keys of maps are ignored too."""
     size, left = 0, [value]
     while left:
         one = left.pop()

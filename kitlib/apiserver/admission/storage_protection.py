@@ -1,4 +1,4 @@
-"""StorageObjectInUseProtection: a volume or claim that is in use stays until it is free.
+"""StorageObjectInUseProtection: a volume or claim in use is not deleted until it is released.
 
 Source: plugin/pkg/admission/storage/storageobjectinuseprotection.
 """

@@ -1,4 +1,4 @@
-"""What the API server fills in and drops in a new object before it is validated, besides the defaults.
+"""The strategies of built-in kinds: fields that the API server sets or drops before validation, besides the defaults.
 
 Source: PrepareForCreate of the strategies in pkg/registry (batch/job, apps/statefulset, core/*).
 """
@@ -24,11 +24,12 @@ _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubern
 
 
 def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
-    """Make a defaulted object ready for validation, in place; its name and UID are there already.
+    """Prepare a defaulted object for validation, in place; its name and UID are already set.
 
     Args:
-        old: as it stands; None where it is new.
-        release: whose gates hold.
+        obj: the object.
+        old: the stored object; None for a new one.
+        release: the release with its feature gates.
     """
     drop_disabled_fields(obj, old, release)
     if isinstance(obj, Service):
@@ -57,7 +58,7 @@ def validate(store: Store, obj: KubeObject) -> Errors:
 
 
 def scaled(obj: T, scale: KubeObject) -> T:
-    """Give a workload the replicas of a Scale, in place.
+    """Set a workload's replicas to those of a Scale, in place.
 
     Source: scaleUpdatedObjectInfo.UpdatedObject, autoscaling validation.ValidateScale.
     """
@@ -72,7 +73,7 @@ def scaled(obj: T, scale: KubeObject) -> T:
 
 
 def _max_unavailable(obj: StatefulSet, old: KubeObject | None, release: Release) -> None:
-    """Without the gate it is dropped unless it stood there, with it the default is 1.
+    """Default `maxUnavailable` to 1 with the gate; without it, drop the field unless the old object has it.
 
     Source: statefulset strategy dropStatefulSetDisabledFields, maxUnavailableInUse; SetDefaults_StatefulSet.
     """
@@ -89,7 +90,7 @@ def _max_unavailable(obj: StatefulSet, old: KubeObject | None, release: Release)
 
 
 def stamp_taints(obj: KubeObject, now: datetime) -> None:
-    """Taints of devices know since when they hold, in place. Source: resource SetDefaults_DeviceTaint."""
+    """Set the time of new device taints, in place. Source: resource SetDefaults_DeviceTaint."""
     taints: list[DeviceTaint] = []
     if isinstance(obj, DeviceTaintRule):
         taints = [obj.spec.taint]
@@ -101,7 +102,7 @@ def stamp_taints(obj: KubeObject, now: datetime) -> None:
 
 
 def _generate_selector(job: Job) -> None:
-    """A Job's pods are found by the Job's UID. Source: generateSelectorIfNeeded."""
+    """Set a Job's selector and pod labels to the Job's UID. Source: generateSelectorIfNeeded."""
     if job.spec.manual_selector:
         return
     own = {_CONTROLLER_UID: job.metadata.uid, _JOB_NAME: job.metadata.name}

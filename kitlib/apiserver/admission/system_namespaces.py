@@ -10,7 +10,7 @@ NAMES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 def system_namespaces() -> list[Namespace]:
-    """They are there before anything else."""
+    """Return the namespaces that exist before any other object."""
     return [
         Namespace(
             metadata=ObjectMeta(name=name, labels={"kubernetes.io/metadata.name": name}),

@@ -1,4 +1,4 @@
-"""What holds for a change of any object: who may overwrite what stands, and the metadata that all kinds have.
+"""The checks of every update: preconditions, and the metadata that all kinds have.
 
 Source: registry.Store.Update, storage.Preconditions.Check, rest.BeforeUpdate, rest.validateCommonFields.
 """
@@ -33,18 +33,18 @@ _VERSION_NEEDED = frozenset(
         "VolumeAttachment",
     }
 )
-"""Built-in kinds of which the newest version must be named, as of all custom ones.
+"""Built-in kinds whose updates must have a resourceVersion, as those of all custom kinds.
 
 Source: AllowUnconditionalUpdate of the strategies.
 """
 
 
 def check_preconditions(made: KubeObject, old: KubeObject, kind: Resource) -> None:
-    """Whether the change is one of what stands.
+    """Check that an update is based on the stored object.
 
     Raises:
-        Conflict: where it is a change of an older version or of another object of that name.
-        Invalid: where it names no version and the kind wants one.
+        Conflict: it is based on an older version or on another object of that name.
+        Invalid: it has no version, and the kind requires one.
     """
     new, standing = made.metadata, old.metadata
     if new.uid and new.uid != standing.uid:
@@ -59,7 +59,7 @@ def check_preconditions(made: KubeObject, old: KubeObject, kind: Resource) -> No
 
 
 def validate_common_fields(made: KubeObject, old: KubeObject, *, namespaced: bool) -> Errors:
-    """Problems of the metadata; the rules of the kind find most of them again, and the causes name them twice."""
+    """Return the errors of the metadata; the kind's rules find most of them again, as upstream's do."""
     found = validate_object_meta(
         made.metadata, namespaced=namespaced, name_rule=validate_path_segment_name, known_finalizers=False
     )

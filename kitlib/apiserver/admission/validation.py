@@ -1,4 +1,4 @@
-"""Validation of what is applied that needs more than the object: administrators' claims.
+"""Validation that needs more than the object: the admin access of ResourceClaims.
 
 Source: registry/resource AuthorizedForAdmin.
 """
@@ -14,7 +14,7 @@ _ADMIN = "resource.kubernetes.io/admin-access"
 
 
 def admin_access(obj: ResourceClaim | ResourceClaimTemplate, labels: Mapping[str, str]) -> Errors:
-    """Claims with access to devices that others use are for namespaces that allow it. Source: AuthorizedForAdmin."""
+    """Return errors for admin access to devices unless the namespace's label allows it. Source: AuthorizedForAdmin."""
     if labels.get(_ADMIN) == "true":
         return []
     claim = obj.spec.spec if isinstance(obj, ResourceClaimTemplate) else obj.spec

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaimResize: only a bound claim grows, and only where its class allows it.
+"""PersistentVolumeClaimResize: only a bound claim can grow, and only if its class allows expansion.
 
 Source: plugin/pkg/admission/storage/persistentvolume/resize/admission.go.
 """
@@ -16,10 +16,10 @@ from kitlib.apiserver.store.store import Store
 
 
 def check(made: KubeObject, old: KubeObject | None, store: Store) -> None:
-    """Refuse a claim that asks for more than before and cannot have it.
+    """Reject a larger request for storage if the claim cannot be expanded.
 
     Raises:
-        Forbidden: in the plugin's words.
+        Forbidden: with the plugin's message.
     """
     if not isinstance(made, PersistentVolumeClaim) or not isinstance(old, PersistentVolumeClaim):
         return
@@ -39,7 +39,7 @@ def _size(claim: PersistentVolumeClaim) -> Quantity:
 
 
 class PersistentVolumeClaimResizePlugin(AdmissionPlugin):
-    """Checks changed claims."""
+    """Checks updates of claims."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         check(about.object, about.old, around.store)

@@ -1,8 +1,8 @@
 """Calls of webhooks over HTTPS, and requests that wait for them without holding the cluster's lock.
 
-An API request that needs the answer of a webhook ends with `Pending`; the server makes the call outside the lock and
-handles the request again, with the answer at hand. Nothing has been written then: admission comes before the store.
-Controllers of a cluster that is served do the same with their keys. Everything else that writes waits.
+An API request that needs a webhook's response ends with `Pending`; the server makes the call outside the lock and
+handles the request again with the response. Nothing has been written at that point: admission precedes the store.
+Controllers of a served cluster do the same with their keys. All other writers wait for the call.
 
 Source: apiserver pkg/util/webhook/client.go (ClientManager.HooksClient); pkg/util/proxy ResolveEndpoint.
 """
@@ -26,11 +26,11 @@ from kitlib.apiserver.store.store import Store
 
 HTTPS = 443
 _TIMED = ("creationTimestamp", "managedFields")
-"""Metadata with the time of the attempt."""
+"""Metadata fields that contain the time of the attempt."""
 
 
 class WebhookError(KitError):
-    """A webhook that could not be reached, or whose answer is not one."""
+    """A webhook that is unreachable or whose response is invalid."""
 
 
 class WebhookServer(NamedTuple):
@@ -38,10 +38,11 @@ class WebhookServer(NamedTuple):
 
     Attributes:
         url: the URL in messages.
-        host, port: the address of the connection.
+        host: the host to connect to.
+        port: the port to connect to.
         server_name: the name that its certificate must have.
-        authority: the certificate that its certificate is checked against, as PEM; empty = the machine's authorities.
-        timeout: seconds until the call has failed.
+        authority: the CA certificate in PEM that verifies the server's; empty = the machine's authorities.
+        timeout: the timeout of a call in seconds.
     """
 
     url: str
@@ -53,7 +54,7 @@ class WebhookServer(NamedTuple):
 
 
 class WebhookCall(NamedTuple):
-    """A call of a webhook: the server, the request, and the key under which the answer is kept."""
+    """A call of a webhook: the server, the request, and the key under which the response is cached."""
 
     target: WebhookServer
     review: Mapping[str, Any]
@@ -64,7 +65,7 @@ Answer = dict[str, Any] | WebhookError
 
 
 class Pending(BaseException):
-    """The request cannot go on before these calls are made. No Exception: no handler on the way may answer for it."""
+    """The calls that a request needs first. Not an Exception, so that no handler on the way catches it."""
 
     def __init__(self, calls: Sequence[WebhookCall]) -> None:
         super().__init__()
@@ -75,9 +76,9 @@ _answers: ContextVar[dict[str, Answer] | None] = ContextVar("webhook answers", d
 
 
 class Attempts:
-    """The attempts at one request: the answers that it has got, and the names that were made for it.
+    """The attempts at one request: the responses received so far, and the names generated for it.
 
-    An attempt must ask the same as the one before, so it gets the same random names.
+    Every attempt must send the same requests, so it gets the same random names.
     """
 
     def __init__(self) -> None:
@@ -86,7 +87,7 @@ class Attempts:
 
     @contextmanager
     def attempt(self, names: Names) -> Iterator[None]:
-        """Take answers from here; a call without one raises Pending instead of being made."""
+        """Use the cached responses inside; a call without one raises Pending instead of being made."""
         token = _answers.set(self.answers)
         try:
             with names.repeating(self._names):
@@ -105,19 +106,19 @@ class WebhookCaller(Protocol):
     defers: bool
 
     def perform(self, call: WebhookCall) -> Answer:
-        """Make a call; an error is an answer too."""
+        """Make a call; an error is returned, not raised."""
         ...
 
     def start(self, calls: Sequence[WebhookCall], attempts: Attempts, again: Callable[[], object]) -> None:
-        """Make calls elsewhere; `again` is called with the cluster's lock held when they have been answered."""
+        """Make calls in the background; `again` is called with the cluster's lock held after all responses."""
         ...
 
 
 def ask(caller: WebhookCaller | None, calls: Sequence[WebhookCall]) -> list[Answer]:
-    """Return the answer of each call.
+    """Return the response to each call.
 
     Raises:
-        Pending: the caller makes the calls itself, and some of these are still to be made.
+        Pending: responses are missing, and the caller makes the calls itself.
     """
     answers = _answers.get()
     if caller is None:
@@ -133,9 +134,9 @@ def ask(caller: WebhookCaller | None, calls: Sequence[WebhookCall]) -> list[Answ
 
 
 def call_of(name: str, target: WebhookServer, review: Mapping[str, Any]) -> WebhookCall:
-    """Return a call, with the UID of its request.
+    """Return a call with the UID of its request.
 
-    Key and UID are the same when the request is handled again, although times are new then.
+    Key and UID are the same when the request is handled again, although timestamps differ.
     """
     asked = dict(review["request"])
     for field in ("object", "oldObject"):
@@ -148,10 +149,10 @@ def call_of(name: str, target: WebhookServer, review: Mapping[str, Any]) -> Webh
 
 
 def target_of(store: Store, config: WebhookClientConfig, timeout: float) -> WebhookServer:
-    """Return the server that a client configuration names.
+    """Return the server of a client configuration.
 
     Raises:
-        WebhookError: the configuration leads to no server.
+        WebhookError: the configuration has no reachable server.
     """
     authority = config.ca_bundle or b""
     if config.url:

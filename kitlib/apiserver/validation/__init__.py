@@ -1,6 +1,7 @@
 """Validation with Kubernetes' own field paths and messages: `validate`, `FieldError`.
 
-One module a subject, one function a rule, named as upstream. `validate` finds the rules of an object's type.
+Each module covers one subject, each function one rule, named as upstream. `validate` finds the rules of an object's
+type.
 
 Imported by admission, http, and study and widgets, which check a pod before they show it.
 Face: `validate` and `validate_pod_create`.
@@ -23,13 +24,14 @@ __all__ = ["FieldError", "validate", "validate_pod_create", "validate_status"]
 def validate(
     obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True, release: Release | None = None
 ) -> Errors:
-    """Return the errors of a defaulted object; [] = it is accepted.
+    """Return the errors of a defaulted object; [] = it is valid.
 
     Args:
         obj: the object to be stored.
         old: the stored object of an update; None for a new one.
-        namespaced: whether objects of a kind without rules of its own live in namespaces.
-        release: the API server's release, with its feature gates; None = the one followed.
+        namespaced: whether a kind without rules of its own is namespaced.
+        release: the API server's release, with its feature gates; None = that of the
+            enclosing `Release.following` block, else the latest.
     """
     create, update = rules_of(type(obj), namespaced=namespaced)
     with (release or Release.followed()).following():
@@ -37,7 +39,7 @@ def validate(
 
 
 def validate_status(obj: KubeObject, old: KubeObject) -> Errors:
-    """Return the errors of a new status; [] = it is accepted."""
+    """Return the errors of a new status; [] = it is valid."""
     if not isinstance(obj, PersistentVolumeClaim | ReplicationController | ResourceQuota | Service):
         return []
     from kitlib.apiserver.validation.statuses import validate_status_update

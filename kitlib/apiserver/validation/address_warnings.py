@@ -1,4 +1,4 @@
-"""What the API server warns of in addresses, and in the Services, slices, policies and Nodes that have some.
+"""Warnings about IP addresses, and about the Services, slices, policies and Nodes that contain them.
 
 Source: apimachinery util/validation ip.go; pkg/api/service/warnings.go; the strategies of endpoints, endpointslice,
 networkpolicy and node in pkg/registry.
@@ -88,7 +88,7 @@ def service_warnings(obj: Service) -> Iterator[str]:
 
 
 def endpoints_warnings(obj: Endpoints) -> Iterator[str]:
-    """Source: endpointsWarnings; the controller's own are not looked at."""
+    """Source: endpointsWarnings; Endpoints of the controller are skipped."""
     if obj.metadata.labels.get(_MANAGED_BY) == "endpoint-controller":
         return
     for i, subset in enumerate(obj.subsets):
@@ -98,7 +98,7 @@ def endpoints_warnings(obj: Endpoints) -> Iterator[str]:
 
 
 def endpoint_slice_warnings(obj: EndpointSlice) -> Iterator[str]:
-    """Source: warnOnBadIPs; the controllers' own are not looked at."""
+    """Source: warnOnBadIPs; slices of the controllers are skipped."""
     if obj.metadata.labels.get(_SLICE_MANAGED_BY) in _SLICE_CONTROLLERS or obj.address_type == "FQDN":
         return
     for i, endpoint in enumerate(obj.endpoints):

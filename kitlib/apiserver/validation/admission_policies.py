@@ -1,4 +1,4 @@
-"""Admission policies and their bindings; their CEL expressions are compiled.
+"""Validation of admission policies and their bindings; their CEL expressions are compiled.
 
 Source: pkg/apis/admissionregistration/validation (ValidateValidatingAdmissionPolicy, ValidateMutatingAdmissionPolicy,
 validateValidatingAdmissionPolicyBindingSpec, validateMatchResources, validateParamRef).

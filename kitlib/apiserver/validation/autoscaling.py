@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers.
+"""Validation of HorizontalPodAutoscalers.
 
 Source: pkg/apis/autoscaling/validation.
 """
@@ -81,7 +81,9 @@ def _reference(reference: CrossVersionObjectReference, field: str, *, grouped: b
     """Source: ValidateCrossVersionObjectReference, ValidateAPIVersion.
 
     Args:
-        grouped: the API group must be named, as of a target to scale; only ReplicationControllers have none.
+        reference: the reference.
+        field: the path of the reference.
+        grouped: whether an API group is required, as for a scale target other than a ReplicationController.
     """
     found: Errors = []
     for name, value in (("kind", reference.kind), ("name", reference.name)):

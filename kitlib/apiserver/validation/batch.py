@@ -1,4 +1,4 @@
-"""Jobs, and the templates of Jobs.
+"""Validation of Jobs and their templates.
 
 Source: pkg/apis/batch/validation ValidateJob, validateJobSpec, validatePodFailurePolicy, ValidateJobTemplateSpec.
 """
@@ -51,7 +51,7 @@ def validate_job(job: Job) -> Errors:
 
 
 def validate_generated_selector(job: Job) -> Errors:
-    """The labels that the server makes up must be there and be the Job's own. Source: ValidateGeneratedSelector."""
+    """Check that the generated labels are present and the Job's own. Source: ValidateGeneratedSelector."""
     if job.spec.manual_selector or job.spec.selector is None:
         return []
     found: Errors = []
@@ -162,7 +162,7 @@ def _pod_failure_policy(spec: JobSpec, field: str) -> Errors:
 
 
 def _quoted(values: Sequence[str]) -> str:
-    """A list as Go's `%q` shows it."""
+    """Return a list in the format of Go's `%q`."""
     return f"[{' '.join(json.dumps(one) for one in values)}]"
 
 

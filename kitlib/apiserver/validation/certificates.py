@@ -1,7 +1,8 @@
-"""CertificateSigningRequests and APIServices.
+"""Validation of CertificateSigningRequests and APIServices.
 
-Source: pkg/apis/certificates/validation; kube-aggregator apiregistration/validation. Of a request only the PEM block
-is read; its signature is not checked.
+Only the PEM block of a request is checked, not its signature.
+
+Source: pkg/apis/certificates/validation; kube-aggregator apiregistration/validation.
 """
 
 from __future__ import annotations

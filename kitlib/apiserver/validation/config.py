@@ -1,4 +1,4 @@
-"""ConfigMaps, Secrets, ServiceAccounts and Namespaces.
+"""Validation of ConfigMaps, Secrets, ServiceAccounts and Namespaces.
 
 Source: pkg/apis/core/validation ValidateConfigMap, ValidateSecret, ValidateServiceAccount, ValidateNamespace.
 """
@@ -73,7 +73,7 @@ def validate_secret(obj: Secret) -> Errors:
 
 
 def _by_type(obj: Secret) -> Errors:
-    """What a Secret of a certain type must hold."""
+    """Check the keys that a Secret's type requires."""
 
     def needs(*keys: str) -> Errors:
         return [required(f"data[{key}]") for key in keys]
@@ -98,7 +98,7 @@ def _by_type(obj: Secret) -> Errors:
 
 
 def _json_problem(content: bytes) -> str:
-    """What Go's encoding/json says to a text that is not a JSON object; "" = it is one."""
+    """Return the error message of Go's encoding/json for a text that is not a JSON object; "" if it is one."""
     from kitlib.api.go_json import syntax_error
 
     problem = syntax_error(content)

@@ -1,4 +1,4 @@
-"""The containers of a pod: init containers, containers, ephemeral containers.
+"""Validation of a pod's init containers, containers and ephemeral containers.
 
 Source: pkg/apis/core/validation validateContainers, validateInitContainers, validateEphemeralContainers,
 validateContainerCommon, validateContainerPorts, AccumulateUniqueHostPorts.
@@ -38,12 +38,12 @@ _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a container's checks need to know of its pod.
+    """The parts of a pod that the checks of its containers need.
 
     Attributes:
-        spec: the pod's.
-        volumes: that can be mounted, by name.
-        claims: names of the pod's `resourceClaims`.
+        spec: the pod's spec.
+        volumes: the pod's valid volumes, name -> volume.
+        claims: the names of the pod's `resourceClaims`.
     """
 
     spec: PodSpec
@@ -132,7 +132,7 @@ def validate_ephemeral_containers(pod: Surroundings, field: str) -> Errors:
 
 
 def _while_it_runs(container: Container, spec: PodSpec, field: str) -> Errors:
-    """Hooks and probes, which containers and sidecars may have."""
+    """Check hooks and probes, which containers and sidecars can have."""
     grace = spec.termination_grace_period_seconds
     os = spec.os.name if spec.os is not None else ""
     found: Errors = []
@@ -255,7 +255,7 @@ def check_host_port_conflicts(containers: Sequence[Container], field: str) -> Er
 
 
 def validate_container_only_for_pod(container: Container, field: str) -> Errors:
-    """What templates may have and pods may not. Source: validateContainerOnlyForPod."""
+    """Check the image's whitespace, which templates may contain. Source: validateContainerOnlyForPod."""
     if container.image != container.image.strip():
         return [invalid(f"{field}.image", container.image, "must not have leading or trailing whitespace")]
     return []

@@ -1,4 +1,4 @@
-"""ControllerRevisions.
+"""Validation of ControllerRevisions.
 
 Source: pkg/apis/apps/validation ValidateControllerRevision, ValidateControllerRevisionUpdate.
 """
@@ -20,7 +20,7 @@ def validate_controller_revision(obj: ControllerRevision) -> Errors:
 
 
 def validate_controller_revision_update(new: ControllerRevision, old: ControllerRevision) -> Errors:
-    """The data stay. Source: ValidateControllerRevisionUpdate."""
+    """Check that an update keeps the data. Source: ValidateControllerRevisionUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_controller_revision(new)
     return found + validate_immutable_field(new.data, old.data, "data")
 

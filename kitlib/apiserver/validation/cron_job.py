@@ -1,4 +1,4 @@
-"""CronJobs.
+"""Validation of CronJobs.
 
 Source: pkg/apis/batch/validation ValidateCronJobCreate, validateCronJobSpec, validateScheduleFormat, validateTimeZone.
 """
@@ -52,7 +52,9 @@ def validate_schedule_format(spec: CronJobSpec, field: str, *, may_have_zone: bo
     """Source: validateScheduleFormat.
 
     Args:
-        may_have_zone: the stored schedule names a time zone, as older releases allowed.
+        spec: the CronJob's spec.
+        field: the path of the schedule.
+        may_have_zone: whether the stored schedule has a time zone, as older releases allowed.
     """
     schedule = spec.schedule
     if not schedule:
@@ -89,7 +91,7 @@ def validate_time_zone(zone: str, field: str) -> Errors:
 
 @lru_cache(maxsize=1)
 def _time_zones() -> frozenset[str]:
-    """Every name of the time zone database; empty where this system has none, and then each name is accepted."""
+    """Return the names in the time zone database; empty if the system has none: then all names are accepted."""
     import zoneinfo
 
     return frozenset(zoneinfo.available_timezones())

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: group, names, versions.
+"""Validation of CustomResourceDefinitions: group, names, versions.
 
 Source: apiextensions-apiserver pkg/apis/apiextensions/validation.
 """
@@ -58,7 +58,7 @@ def _group(obj: CustomResourceDefinition) -> Errors:
 
 
 def _parts_of_versions(versions: list[CustomResourceDefinitionVersion]) -> Errors:
-    """Columns and subresources; what all versions have alike stands above them in the internal type."""
+    """Check columns and subresources; the internal type has them at the top level if all versions share them."""
     found: Errors = []
     alike = all(v.additional_printer_columns == versions[0].additional_printer_columns for v in versions)
     for i, version in enumerate(versions[:1] if alike else versions):
@@ -99,7 +99,7 @@ def _versions(obj: CustomResourceDefinition) -> Errors:
 
 
 def _shown(versions: list[CustomResourceDefinitionVersion]) -> list[GoStruct] | None:
-    """The versions as the message shows them; what all have alike stands above them in the internal type."""
+    """Return the versions as the message prints them; shared parts are at the top level of the internal type."""
     alike = len({repr((v.schema, v.subresources, v.additional_printer_columns)) for v in versions}) <= 1
     return [
         GoStruct(
@@ -149,7 +149,7 @@ def _names(obj: CustomResourceDefinition) -> Errors:
 
 
 def validate_custom_resource_definition_update(new: CustomResourceDefinition, old: CustomResourceDefinition) -> Errors:
-    """Group and plural stay; once it is established, scope and kind too.
+    """Check that an update keeps group and plural, and, once established, scope and kind.
 
     Source: ValidateCustomResourceDefinitionUpdate, validateCustomResourceDefinitionSpecUpdate.
     """

@@ -1,4 +1,4 @@
-"""Parts of CustomResourceDefinitions: printed columns, the scale subresource, conversion, approval of groups.
+"""Validation of parts of CustomResourceDefinitions: printer columns, scale subresource, conversion, API approval.
 
 Source: apiextensions-apiserver validation ValidateCustomResourceColumnDefinition,
 ValidateCustomResourceDefinitionSubresources, validateCustomResourceConversion, validateAPIApproval;
@@ -114,7 +114,10 @@ def _reviews(versions: Sequence[str], path: str) -> Errors:
 
 
 def validate_api_approval(obj: CustomResourceDefinition) -> Errors:
-    """Groups of Kubernetes itself need an approval. Source: validateAPIApproval, IsProtectedCommunityGroup."""
+    """Check that a protected group of Kubernetes has an approval.
+
+    Source: validateAPIApproval, IsProtectedCommunityGroup.
+    """
     group, approval = obj.spec.group, obj.metadata.annotations.get(_APPROVAL, "")
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")) or approval.startswith("unapproved"):
         return []

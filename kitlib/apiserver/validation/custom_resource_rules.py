@@ -1,6 +1,6 @@
-"""`x-kubernetes-validations`: the rules in CEL that a schema has, compiled against the types that it declares.
+"""`x-kubernetes-validations`: the CEL rules of a schema, compiled with the types that it declares.
 
-A rule that uses a part of Kubernetes' CEL that the kit does not have is kept, and neither refused nor evaluated.
+A rule with a part of Kubernetes' CEL that the kit does not implement is accepted, but never evaluated.
 
 Source: apiextensions-apiserver pkg/apiserver/schema/cel (compilation.go Compile), pkg/apis/apiextensions/validation
 ValidateCustomResourceDefinitionOpenAPISchema; apiserver pkg/cel (escaping.go Escape, common SchemaDeclType).
@@ -34,7 +34,7 @@ MAX_LENGTH = 32 * 1024
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _SCALARS = {"string": lib.STRING, "integer": lib.INT, "number": lib.DOUBLE, "boolean": lib.BOOL}
 FORMATS = {"byte": lib.BYTES, "date": TIMESTAMP, "date-time": TIMESTAMP, "datetime": TIMESTAMP, "duration": DURATION}
-"""Formats whose values are no texts, and the types that they are. Source: SchemaDeclType."""
+"""Formats of strings -> their CEL types other than string. Source: SchemaDeclType."""
 _KEYWORDS = frozenset(
     (
         *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
@@ -59,19 +59,19 @@ _NOT_HERE = frozenset(
         "unwrapOpt",
     )
 )
-"""Functions of Kubernetes' CEL that the kit's does not have."""
+"""Functions of Kubernetes' CEL that the kit does not implement."""
 Objects = dict[str, Mapping[str, str]]
 
 
 @dataclass
 class Rule:
-    """A rule made ready.
+    """A compiled rule.
 
     Attributes:
-        data: as it stands in the schema.
-        asks: its expression.
-        words: its messageExpression.
-        transition: whether it speaks of the value before.
+        data: the rule in the schema.
+        asks: the compiled expression.
+        words: the compiled messageExpression; None if there is none.
+        transition: whether the rule uses `oldSelf`.
     """
 
     data: Schema
@@ -82,10 +82,15 @@ class Rule:
 
 @dataclass
 class SchemaRules:
-    """A part of a schema, with the rules on it and those below it.
+    """A part of a schema with its rules and those below it.
 
     Attributes:
-        fields: escaped below by the names of properties.
+        schema: the part of the schema.
+        root: whether it is the schema's root.
+        rules: its compiled rules.
+        fields: property -> its part, for properties with rules.
+        items: the part of list items; None without rules.
+        values: the part of map values; None without rules.
     """
 
     schema: Schema
@@ -102,19 +107,19 @@ class SchemaRules:
 
 
 def escaped(name: str) -> str:
-    """A property's name as expressions write it. Source: Escape."""
+    """Return a property's name as expressions write it. Source: Escape."""
     return f"__{name}__" if name in _KEYWORDS else _SPECIAL.sub(lambda found: _ESCAPES[found[0]], name)
 
 
 def validate_rules(schema: Schema, path: str) -> Errors:
-    """What does not compile among the rules of a structural schema."""
+    """Return the compile errors of a structural schema's rules."""
     found: Errors = []
     compiled_rules(schema, path, found)
     return found
 
 
 def compiled_rules(schema: Schema, path: str, found: Errors) -> SchemaRules:
-    """The rules of a schema, by their places; what is wrong with them is added to `found`."""
+    """Return the compiled rules of a schema; their errors are appended to `found`."""
     if not has_rules(schema):
         return SchemaRules(schema, True)
     objects: Objects = {}
@@ -123,7 +128,7 @@ def compiled_rules(schema: Schema, path: str, found: Errors) -> SchemaRules:
 
 
 def has_rules(schema: Schema) -> bool:
-    """Whether a schema has rules, at its root or below."""
+    """Return whether a schema has rules at its root or below."""
     if schema.get(RULES):
         return True
     single = (below(schema, name) for name in ("items", "additionalProperties"))
@@ -131,7 +136,7 @@ def has_rules(schema: Schema) -> bool:
 
 
 def _declared(schema: Schema, path: str, objects: Objects, *, root: bool = False) -> str:
-    """The type of a part, "" where expressions cannot reach it. Source: SchemaDeclType."""
+    """Declare a part's types and return its type; "" if expressions cannot access it. Source: SchemaDeclType."""
     items, more = below(schema, "items"), below(schema, "additionalProperties")
     inner = "" if more is None else _declared(more, f"{path}.additionalProperties", objects)
     inner = inner if items is None else _declared(items, f"{path}.items", objects)
@@ -159,10 +164,15 @@ def _declared(schema: Schema, path: str, objects: Objects, *, root: bool = False
 def _place(
     schema: Schema, path: str, objects: Objects, found: Errors, apart: str, *, root: bool = False
 ) -> SchemaRules:
-    """The rules of a part and of those below it.
+    """Return the compiled rules of a part and those below it.
 
     Args:
-        apart: the list whose items are not known again in the next version of an object.
+        schema: the part of the schema.
+        path: its path in the schema.
+        objects: the declared object types.
+        found: the list to which errors are appended.
+        apart: the path of the list around it whose items have no keys to correlate them with the old object; "" = none.
+        root: whether it is the schema's root.
     """
     made = SchemaRules(schema, root)
     kind = _declared_again(schema, path, objects)
@@ -186,7 +196,7 @@ def _place(
 
 
 def _declared_again(schema: Schema, path: str, objects: Objects) -> str:
-    """As `_declared`, of a part whose objects are known."""
+    """Return the type of a part after `_declared` has declared the object types."""
     if path in objects and not schema.get(EITHER):
         return path
     if schema.get(EITHER):
@@ -195,7 +205,7 @@ def _declared_again(schema: Schema, path: str, objects: Objects) -> str:
 
 
 def _scalar(schema: Schema) -> str:
-    """The type of a text, a number or a boolean; "" where it is none of them."""
+    """Return the type of a string, number or boolean; "" for other types."""
     kind = str(schema.get("type"))
     return FORMATS.get(str(schema.get("format")), lib.STRING) if kind == "string" else _SCALARS.get(kind, "")
 
@@ -239,7 +249,7 @@ def _compiled(rule: Schema, place: str, kind: str, objects: Objects, found: Erro
 
 
 def _once(problem: str) -> str:
-    """The problem behind the words that begin it, which those of an expression's text have already."""
+    """Return the problem with the prefix `compilation failed: `, which syntax errors already have."""
     return problem if problem.startswith("compilation failed: ") else f"compilation failed: {problem}"
 
 
@@ -252,7 +262,7 @@ def _nodes(tree: ExpressionNode) -> Iterator[ExpressionNode]:
 
 
 def _shown(rule: Schema) -> GoStruct:
-    """The rule as the server's own type prints it."""
+    """Return the rule as Go prints upstream's type."""
     texts: dict[str, Any] = {"Rule": "rule", "Message": "message", "MessageExpression": "messageExpression"}
     made = {name: rule.get(key) or "" for name, key in texts.items()}
     rest = {"FieldPath": rule.get("fieldPath") or "", "OptionalOldSelf": rule.get("optionalOldSelf")}

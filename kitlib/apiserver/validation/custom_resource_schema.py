@@ -1,4 +1,4 @@
-"""Schemas of CustomResourceDefinitions: which parts of OpenAPI are supported, and how lists and maps are merged.
+"""Validation of schemas in CustomResourceDefinitions: supported parts of OpenAPI, and the merging of lists and maps.
 
 Source: apiextensions-apiserver pkg/apis/apiextensions/validation ValidateCustomResourceDefinitionOpenAPISchema,
 validateMapListKeysMapSet, specStandardValidatorV3.
@@ -32,7 +32,7 @@ _NOT_SUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "
 
 
 def validate_schema(schema: Schema, field: str) -> Errors:
-    """Everything that is wrong with the schema of a version.
+    """Return the errors of a version's schema.
 
     Source: validateCustomResourceDefinitionValidation.
     """
@@ -41,7 +41,7 @@ def validate_schema(schema: Schema, field: str) -> Errors:
         found.append(forbidden(f"{field}.nullable", "nullable cannot be true at the root"))
     found += _openapi(schema, field, root=True)
     if any(error.field.endswith(_NOT_SUPPORTED) for error in found):
-        return found  # no structural schema can be made of it
+        return found  # upstream cannot convert it to a structural schema
     found += validate_structural(schema, field)
     return found or validate_rules(schema, field)
 
@@ -50,8 +50,11 @@ def _openapi(schema: Schema, field: str, *, root: bool = False, meta: bool = Fal
     """Source: ValidateCustomResourceDefinitionOpenAPISchema.
 
     Args:
+        schema: the part of the schema.
+        field: its path.
+        root: whether it is the schema's root.
         meta: whether it applies to an object's metadata.
-        no_default: where no default may stand; "" = it may.
+        no_default: the reason why defaults are forbidden; "" = they are allowed.
     """
     found = _standard(schema, field, meta, no_default)
     if schema.get("uniqueItems") is True:
@@ -99,7 +102,7 @@ def _standard(schema: Schema, field: str, meta: bool, no_default: str) -> Errors
 
 
 def _merging(schema: Schema, field: str) -> Errors:
-    """How lists and maps are merged: the rest of ValidateCustomResourceDefinitionOpenAPISchema."""
+    """Check the merging of lists and maps, the rest of ValidateCustomResourceDefinitionOpenAPISchema."""
     found: Errors = []
     kind, list_type, map_type = schema.get("type"), schema.get(LIST), schema.get(MAP)
     keys = schema.get(KEYS) or []
@@ -175,7 +178,7 @@ def _never_null(list_type: str, keys: list[str], items: Schema, field: str) -> E
 
 
 def _rules(schema: Schema, field: str) -> Errors:
-    """That the rules in CEL and their messages say something."""
+    """Check that CEL rules and their messages are not empty."""
     found: Errors = []
     for i, rule in listed(schema, RULES):
         place, text, message = f"{field}.{RULES}[{i}]", str(rule.get("rule") or ""), str(rule.get("message") or "")

@@ -1,4 +1,4 @@
-"""That the schema of a CustomResourceDefinition is structural: every part has a type, and conditions only narrow it.
+"""Validation that a schema is structural: every part has a type, and value validations only narrow it.
 
 Source: apiextensions-apiserver pkg/apiserver/schema ValidateStructural, validateStructuralCompleteness.
 """
@@ -22,7 +22,7 @@ EITHER, LIST, KEYS, MAP, RULES = (
 )
 _LISTS = ("anyOf", "allOf", "oneOf")
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-_NESTED = (  # keyword, what a schema below anyOf, allOf, oneOf, not has to leave it
+_NESTED = (  # keywords with their rule in schemas below anyOf, allOf, oneOf and not
     *(("type", "must be empty"), ("additionalProperties", "must be undefined"), ("default", "must be undefined")),
     *(("title", "must be empty"), ("description", "must be empty"), ("nullable", "must be false")),
     *(("externalDocs", "must be undefined"), (KEEP, "must be false"), (EMBEDDED, "must be false")),
@@ -37,32 +37,32 @@ _NO_TYPE = {
 
 
 def validate_structural(schema: Schema, field: str) -> Errors:
-    """What is not structural, sorted as upstream does. Source: ValidateStructural."""
+    """Return the errors of a schema that is not structural, in upstream's order. Source: ValidateStructural."""
     return sorted(_structural(schema, "root", field) + _complete(schema, field), key=str)
 
 
 def parts(schema: Schema, name: str) -> Iterator[tuple[str, Schema]]:
-    """The schemas that stand in a map of schemas; what is none is left to decoding."""
+    """Yield the schemas in a map of schemas; other values are reported by decoding."""
     found = schema.get(name)
     if isinstance(found, Mapping):
         yield from ((key, part) for key, part in found.items() if isinstance(part, Mapping))
 
 
 def listed(schema: Schema, name: str) -> Iterator[tuple[int, Schema]]:
-    """The schemas that stand in a list, with their places."""
+    """Yield the schemas in a list with their indices."""
     found = schema.get(name)
     if isinstance(found, list):
         yield from ((i, part) for i, part in enumerate(found) if isinstance(part, Mapping))
 
 
 def below(schema: Schema, name: str) -> Schema | None:
-    """The one schema that stands there."""
+    """Return the schema in a field; None if there is none."""
     part = schema.get(name)
     return part if isinstance(part, Mapping) else None
 
 
 def every(schema: Schema) -> Iterator[Schema]:
-    """A schema and all that stand in it. Source: validation.SchemaHas; properties in the order of their names."""
+    """Yield a schema and all schemas in it, properties sorted by name. Source: validation.SchemaHas."""
     yield schema
     single = (below(schema, name) for name in ("items", "not", "additionalProperties"))
     inner = [part for part in single if part is not None]
@@ -72,7 +72,7 @@ def every(schema: Schema) -> Iterator[Schema]:
 
 
 def of_type(kind: Any, wanted: str, field: str, detail: str) -> Errors:
-    """The type is given, and the one that is needed."""
+    """Check that the type is the required one."""
     if kind == wanted:
         return []
     return [invalid(field, kind, detail) if kind else required(field, detail)]
@@ -169,7 +169,7 @@ def _nested(schema: Schema, field: str, *, skip_any_of: bool = False) -> Errors:
 
 
 def _complete(schema: Schema, field: str) -> Errors:
-    """What is said of a field's values is said of a field that there is. Source: validateStructuralCompleteness."""
+    """Check that validated fields are declared in the structural schema. Source: validateStructuralCompleteness."""
     found = _values_complete(schema, schema, field, field)
     for name, part in parts(schema, "properties"):
         found += _complete(part, f"{field}.properties[{name}]")

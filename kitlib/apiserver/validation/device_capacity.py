@@ -1,4 +1,4 @@
-"""Capacities of devices: how much of one may be asked for where several claims share it.
+"""Validation of devices' capacities: the amounts that claims can request of a shared device.
 
 Source: pkg/apis/resource/validation validateMultiAllocatableDeviceCapacity, validateRequestPolicy.
 """
@@ -14,13 +14,13 @@ from kitlib.api.resource import Quantity
 from kitlib.apiserver.validation.device_names import validate_set
 
 MAX_OPTIONS = 10
-"""Source: CapacityRequestPolicyDiscreteMaxOptions."""
+"""The maximum number of valid values. Source: CapacityRequestPolicyDiscreteMaxOptions."""
 _MAX_INT64 = 2**63 - 1
 _BOTH = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
 
 
 def validate_shared_capacity(capacity: DeviceCapacity, path: str) -> Errors:
-    """Of a device that several claims may share. Source: validateMultiAllocatableDeviceCapacity."""
+    """Check the capacity of a device that several claims can share. Source: validateMultiAllocatableDeviceCapacity."""
     policy, place = capacity.request_policy, f"{path}.requestPolicy"
     if policy is None:
         return []
@@ -37,7 +37,7 @@ def validate_shared_capacity(capacity: DeviceCapacity, path: str) -> Errors:
 
 
 def validate_single_capacity(capacity: DeviceCapacity, path: str) -> Errors:
-    """Of a device for one claim. Source: validateSingleAllocatableDeviceCapacity."""
+    """Check the capacity of a device for one claim. Source: validateSingleAllocatableDeviceCapacity."""
     if capacity.request_policy is None:
         return []
     return [forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")]
@@ -62,7 +62,7 @@ def _values(policy: CapacityRequestPolicy, most: Quantity, path: str) -> Errors:
 
 
 def _text(value: Quantity) -> str:
-    """Return an option as text for comparison: its whole number, or its exact one where fractions count."""
+    """Return an option as a string for comparison: its integer value, or the exact one if fractions are enabled."""
     fraction = value.nano % 10**9
     if not fraction or not Release.followed().enabled("DRAFractionalCapacityRange"):
         return str(value.value())

@@ -1,4 +1,4 @@
-"""Names and lists of devices, pools and conditions: what their objects have in common.
+"""Validation of names and lists that devices, pools and conditions have in common.
 
 Source: pkg/apis/resource/validation validatePoolName, validateQualifiedName, validateCIdentifier,
 validateDeviceBindingParameters, validateSet, validateSlice, validateMap.
@@ -32,16 +32,16 @@ T = TypeVar("T")
 Rule = Callable[[Any, str], Errors]
 
 validate_driver_name = validate_csi_driver_name
-"""Drivers of devices are named as those of volumes are."""
+"""DRA drivers follow the same naming rule as CSI drivers."""
 
 
 def validate_device_name(name: str, path: str) -> Errors:
-    """Of devices, requests and counters: a DNS label. Source: ValidateDNS1123Label."""
+    """Check that the name of a device, request or counter is a DNS label. Source: ValidateDNS1123Label."""
     return each(path, name, is_dns1123_label(name))
 
 
 def validate_pool_name(name: str, path: str) -> Errors:
-    """Subdomains separated by slashes. Source: validatePoolName."""
+    """Check that a name consists of DNS subdomains separated by slashes. Source: validatePoolName."""
     if not name:
         return [required(path)]
     found = [too_long_value(path, MAX_POOL_NAME)] if len(name) > MAX_POOL_NAME else []
@@ -51,7 +51,7 @@ def validate_pool_name(name: str, path: str) -> Errors:
 
 
 def validate_qualified_name(name: str, path: str) -> Errors:
-    """`name` or `domain/name`. Source: validateQualifiedName."""
+    """Check that a name is `name` or `domain/name`. Source: validateQualifiedName."""
     domain, *names = name.split("/")
     if not names:
         return _c_identifier(domain, path)
@@ -73,7 +73,7 @@ def _c_identifier(name: str, path: str) -> Errors:
 
 
 def validate_slice(values: Sequence[T], most: int, rule: Callable[[T, str], Errors], path: str) -> Errors:
-    """A list that is not too long, and every entry right; of one too long only that is said."""
+    """Check a list's length and entries; the entries of a list that is too long are not checked."""
     if len(values) > most:
         return [too_many(path, len(values), most)]
     return [error for i, value in enumerate(values) for error in rule(value, f"{path}[{i}]")]
@@ -82,7 +82,7 @@ def validate_slice(values: Sequence[T], most: int, rule: Callable[[T, str], Erro
 def validate_set(
     values: Sequence[T], most: int, rule: Callable[[T, str], Errors], key: Callable[[T], Any], path: str
 ) -> Errors:
-    """As `validate_slice`, and nothing twice."""
+    """Check a list as `validate_slice` does, and that its entries are unique."""
     found = validate_slice(values, most, rule, path)
     if len(values) > most:
         return found
@@ -96,7 +96,7 @@ def validate_set(
 
 def validate_map(values: Mapping[str, T], most: int | None, names: Rule, rule: Callable[[T, str], Errors],
                  path: str, longest: int = MAX_KEY) -> Errors:  # fmt: skip
-    """Names and values of a map; None = it may have any number."""
+    """Check the size, keys and values of a map; `most` None = any size."""
     if most is not None and len(values) > most:
         return [too_many(path, len(values), most)]
     found: Errors = []
@@ -114,7 +114,10 @@ def _truncated(text: str, most: int) -> str:
 
 
 def validate_binding_conditions(wanted: Sequence[str], failed: Sequence[str], path: str) -> Errors:
-    """Conditions of success and of failure come together, and none is both. Source: validateDeviceBindingParameters."""
+    """Check that success and failure conditions are set together and are disjoint.
+
+    Source: validateDeviceBindingParameters.
+    """
     found: Errors = []
     names = {"bindingConditions": wanted, "bindingFailureConditions": failed}
     for name, values in names.items():

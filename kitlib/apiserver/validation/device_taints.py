@@ -1,4 +1,4 @@
-"""Taints of devices, tolerations of requests, and the rules by which administrators taint devices.
+"""Validation of device taints, tolerations of requests, and DeviceTaintRules.
 
 Source: pkg/apis/resource/validation validateDeviceTaint, validateDeviceToleration, ValidateDeviceTaintRule.
 """

@@ -1,4 +1,4 @@
-"""Claims of devices: in pods and containers, as objects, as templates; device classes.
+"""Validation of device claims in pods and containers, of ResourceClaims, their templates, and DeviceClasses.
 
 Sources: pkg/apis/core/validation validatePodResourceClaims, validateResourceClaimNames; pkg/apis/resource/validation.
 """
@@ -62,7 +62,7 @@ _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is requ
 
 
 def validate_pod_resource_claims(spec: PodSpec, path: str) -> Errors:
-    """`spec.resourceClaims`. Source: validatePodResourceClaims."""
+    """Check `spec.resourceClaims`. Source: validatePodResourceClaims."""
     found: Errors = []
     names: set[str] = set()
     for i, claim in enumerate(spec.resource_claims):
@@ -156,7 +156,7 @@ def _selector(one: DeviceSelector, path: str) -> Errors:
     """Source: validateSelector, validateCELExpression."""
     if one.cel is None:
         return [required(f"{path}.cel")]
-    from kitlib.cel.device_selectors import (  # only those who write selectors need the language
+    from kitlib.cel.device_selectors import (  # load CEL only if a selector is used
         CompileError,
         compile_selector,
     )

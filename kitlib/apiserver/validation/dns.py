@@ -1,4 +1,4 @@
-"""A pod's names and name resolution: hostname, hosts file, DNS configuration.
+"""Validation of a pod's hostname, host aliases and DNS configuration.
 
 Source: pkg/apis/core/validation validatePodDNSConfig, ValidateHostAliases, ValidatePodSpec.
 """
@@ -54,7 +54,7 @@ def validate_pod_dns_config(spec: PodSpec, field: str) -> Errors:
 
 
 def validate_hostnames(spec: PodSpec, field: str) -> Errors:
-    """`hostname` and `subdomain` are labels."""
+    """Check that `hostname` and `subdomain` are DNS labels."""
     found: Errors = []
     for name, value in (("hostname", spec.hostname), ("subdomain", spec.subdomain)):
         if value:

@@ -1,4 +1,4 @@
-"""Endpoints and EndpointSlices.
+"""Validation of Endpoints and EndpointSlices.
 
 Source: pkg/apis/core/validation validateEndpointSubsets; pkg/apis/discovery/validation.
 """
@@ -87,7 +87,7 @@ def _port(port: EndpointPort, named: bool, field: str) -> Errors:
 
 
 def validate_endpoints_update(new: Endpoints, old: Endpoints) -> Errors:
-    """Subsets that did not change are not checked again. Source: ValidateEndpointsUpdate, ValidateEndpoints."""
+    """Check an update; unchanged subsets are not checked again. Source: ValidateEndpointsUpdate, ValidateEndpoints."""
     found = validate_object_meta_update(new.metadata, old.metadata)
     found += validate_object_meta(new.metadata, namespaced=True)
     return found if new.subsets == old.subsets else found + _subsets(new)
@@ -97,7 +97,8 @@ def validate_endpoint_slice(obj: EndpointSlice, existing: Collection[str] = ()) 
     """Source: ValidateEndpointSlice.
 
     Args:
-        existing: addresses that stood there before.
+        obj: the slice.
+        existing: the addresses of the stored slice.
     """
     found = validate_object_meta(obj.metadata, namespaced=True)
     found += validate_enum(obj.address_type, "addressType", ADDRESS_TYPES)
@@ -150,7 +151,7 @@ def _endpoints(obj: EndpointSlice, existing: Collection[str]) -> Errors:
 
 
 def _slice_address(address: str, kind: str, field: str, existing: Collection[str]) -> Errors:
-    """An address of the slice's type; one of an unknown type is not looked at."""
+    """Check an address for the slice's type; addresses of an unknown type are not checked."""
     if kind == "FQDN":
         return validate_fully_qualified_domain_name(address, field)
     if kind not in ("IPv4", "IPv6"):

@@ -1,4 +1,4 @@
-"""Environment variables of a container, and where their values come from.
+"""Validation of a container's environment variables and their sources.
 
 Source: pkg/apis/core/validation ValidateEnv, ValidateEnvFrom, validateObjectFieldSelector,
 validateContainerResourceFieldSelector; pkg/apis/core/pods ConvertDownwardAPIFieldLabel.
@@ -92,7 +92,7 @@ def validate_env(variables: Iterable[EnvVar], field: str) -> Errors:
 
 
 def validate_env_var_value_from(variable: EnvVar, field: str) -> Errors:
-    """Exactly one source, and no value beside it. Source: validateEnvVarValueFrom."""
+    """Check that there is exactly one source and no value. Source: validateEnvVarValueFrom."""
     source = variable.value_from
     if source is None:
         return []
@@ -161,7 +161,10 @@ def validate_object_field_selector(selector: ObjectFieldSelector, supported: Seq
 
 
 def split_maybe_subscripted_path(path: str) -> tuple[str, str | None]:
-    """`metadata.labels['a']` in two parts; None where there is no subscript. Source: fieldpath package."""
+    """Split `metadata.labels['a']` into path and subscript; the subscript is None if absent.
+
+    Source: fieldpath package.
+    """
     before, mark, after = path.removesuffix("']").partition("['")
     return (before, after) if path.endswith("']") and mark and before else (path, None)
 
@@ -228,5 +231,5 @@ def validate_env_from(sources: Iterable[EnvFromSource], field: str) -> Errors:
 
 
 def _prefix_subdomain(name: str) -> tuple[str, ...]:
-    """These names are checked as prefixes, which may end in a dash. Source: ValidateConfigMapName(name, true)."""
+    """Check a name as a prefix, which may end in a dash. Source: ValidateConfigMapName(name, true)."""
     return is_dns1123_subdomain(f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name)

@@ -1,4 +1,4 @@
-"""Events: lenient rules for the core group, strict ones for events.k8s.io.
+"""Validation of Events: lenient in the core group, strict in events.k8s.io.
 
 Source: pkg/apis/core/validation/events.go; pkg/registry/core/event eventStrategy.
 """
@@ -30,8 +30,8 @@ def validate_event(event: Event, group: str = CORE) -> Errors:
     """Return the errors of a new event. Source: ValidateEventCreate.
 
     Args:
-        event: in its stored form.
-        group: of the request.
+        event: the event in its stored form.
+        group: the API group of the request.
     """
     found = _legacy(event, group)
     if group == CORE:
@@ -45,7 +45,7 @@ def validate_event(event: Event, group: str = CORE) -> Errors:
 
 
 def validate_event_update(new: Event, old: Event, group: str = CORE) -> Errors:
-    """Return the errors of a change: in events.k8s.io the series alone may change. Source: ValidateEventUpdate."""
+    """Return the errors of an update: in events.k8s.io only the series may change. Source: ValidateEventUpdate."""
     found = _legacy(new, group)
     if group == CORE:
         return found

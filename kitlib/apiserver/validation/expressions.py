@@ -1,4 +1,4 @@
-"""Expressions of policies and webhooks: what does not compile is refused in the words of the API server.
+"""Compile errors of expressions in policies and webhooks, with the API server's messages.
 
 Source: pkg/apis/admissionregistration/validation validateCELCondition, convertCELErrorToValidationError.
 """
@@ -18,14 +18,15 @@ def validate_expression(
     variables: bool = True,
     authorizer: bool = True,
 ) -> Errors:
-    """What is wrong with an expression.
+    """Return the compile error of an expression.
 
     Args:
-        environment: what it may name.
+        environment: the declared names.
         text: the expression.
-        field: where it stands.
-        kinds: types that its answer may have; none = any.
-        variables, authorizer: whether it may use the policy's variables, and ask who may do what.
+        field: the path of the expression.
+        kinds: the accepted result types; none = any type.
+        variables: whether `variables` is declared.
+        authorizer: whether `authorizer` is declared.
     """
     try:
         environment.compile(text, *kinds, variables=variables, authorizer=authorizer)

@@ -1,4 +1,4 @@
-"""FlowSchemas and PriorityLevelConfigurations.
+"""Validation of FlowSchemas and PriorityLevelConfigurations.
 
 Source: pkg/apis/flowcontrol/validation.
 """
@@ -152,7 +152,7 @@ def _non_resource_rule(rule: NonResourcePolicyRule, field: str) -> Errors:
 
 
 def _url_path(path: str) -> str:
-    """What is wrong with a path. Source: ValidateNonResourceURLPath."""
+    """Return the problem of a URL path; "" if it is valid. Source: ValidateNonResourceURLPath."""
     if not path:
         return "must not be empty"
     if not path.startswith("/"):

@@ -1,4 +1,4 @@
-"""Indexed Jobs: success policies, lists of indexes, names and numbers of pods.
+"""Validation of Indexed Jobs: success policies, lists of indexes, limits, and pod names.
 
 Source: pkg/apis/batch/validation validateSuccessPolicyRule, validateIndexesFormat, parseIndexInterval, validateJobSpec,
 ValidateJob.
@@ -22,15 +22,15 @@ from kitlib.api.names import is_dns1123_label
 
 MAX_RULES = 20
 MAX_SUCCEEDED_INDEXES = 64 * 1024
-"""Characters. Source: maxJobSuccessPolicySucceededIndexesLimit."""
+"""The maximum length of succeededIndexes in characters. Source: maxJobSuccessPolicySucceededIndexesLimit."""
 MAX_PARALLELISM, MAX_FAILED_INDEXES, COMPLETIONS_SOFT_LIMIT = 100_000, 100_000, 100_000
 LIMIT_FOR_HIGH_COMPLETIONS = 10_000
-"""Of parallelism and of maxFailedIndexes, where more than COMPLETIONS_SOFT_LIMIT indexes have a limit each."""
+"""The maximum of parallelism and maxFailedIndexes above COMPLETIONS_SOFT_LIMIT, with backoffLimitPerIndex."""
 _WHEN_HIGH = f"when completions are above {COMPLETIONS_SOFT_LIMIT} and used with backoff limit per index"
 
 
 def validate_index_limits(spec: JobSpec, field: str) -> Errors:
-    """How many indexes, pods and failures an Indexed Job may have."""
+    """Check the maximum numbers of indexes, pods and failures of an Indexed Job."""
     found: Errors = []
     completions, failed, parallelism = spec.completions, spec.max_failed_indexes, spec.parallelism
     if completions is None:
@@ -55,7 +55,7 @@ def validate_index_limits(spec: JobSpec, field: str) -> Errors:
 
 
 def validate_pod_names(job: Job) -> Errors:
-    """The pods of an Indexed Job are called after it, and their names are host names. Source: ValidateJob."""
+    """Check that the pods of an Indexed Job, named after it, have valid hostnames. Source: ValidateJob."""
     spec = job.spec
     if spec.completion_mode != "Indexed" or not spec.completions or spec.completions < 0:
         return []
@@ -103,10 +103,10 @@ def _rule(rule: SuccessPolicyRule, completions: int, field: str) -> Errors:
 
 
 def count_indexes(text: str, completions: int) -> int:
-    """How many indexes a list like `0,2-4` names.
+    """Return the number of indexes in a list such as `0,2-4`.
 
     Raises:
-        ValueError: they do not rise, are too large, or are no numbers.
+        ValueError: the indexes are not increasing, too large, or not numbers.
 
     Source: validateIndexesFormat, parseIndexInterval.
     """

@@ -1,4 +1,4 @@
-"""A change of a Job: what stays, and what may change while it is suspended.
+"""Validation of Job updates: immutable fields, and those that may change while the Job is suspended.
 
 Source: pkg/apis/batch/validation ValidateJobUpdate, ValidateJobSpecUpdate, validateCompletions,
 validatePodTemplateUpdate; registry/batch/job validationOptionsForJob.
@@ -16,7 +16,7 @@ from kitlib.apiserver.validation.rules import Rules
 
 
 def validate_job_update(new: Job, old: Job) -> Errors:
-    """Template, selector and completion mode stay; a suspended Job may be placed otherwise."""
+    """Check that template, selector and completion mode stay, except for scheduling fields of a suspended Job."""
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_job_spec(new.spec, "spec")
     mine, theirs = new.spec, old.spec
     found += _completions(mine, theirs)
@@ -35,7 +35,7 @@ def validate_job_update(new: Job, old: Job) -> Errors:
 
 
 def _completions(new: JobSpec, old: JobSpec) -> Errors:
-    """An Indexed Job grows and shrinks together with its parallelism. Source: validateCompletions, KEP-3715."""
+    """Check that completions change only together with parallelism. Source: validateCompletions, KEP-3715."""
     if new.completion_mode != "Indexed":
         return validate_immutable_field(new.completions, old.completions, "spec.completions")
     if new.completions in (None, old.completions, new.parallelism):
@@ -45,7 +45,10 @@ def _completions(new: JobSpec, old: JobSpec) -> Errors:
 
 
 def _allowed_template(new: Job, old: Job) -> PodTemplateSpec:
-    """The old template, with what the change may bring. Source: validatePodTemplateUpdate, KEP-2926, KEP-5440."""
+    """Return the old template with the changes that are allowed.
+
+    Source: validatePodTemplateUpdate, KEP-2926, KEP-5440.
+    """
     template: PodTemplateSpec = deepcopy(old.spec.template)
     if not old.spec.suspend or not _is_stopped(old):
         return template
@@ -61,13 +64,13 @@ def _allowed_template(new: Job, old: Job) -> PodTemplateSpec:
 
 
 def _is_stopped(job: Job) -> bool:
-    """It has never run, or has been suspended since."""
+    """Return whether the Job has never run or is suspended."""
     suspended = any(one.type == "Suspended" and one.status == "True" for one in job.status.conditions)
     return job.status.start_time is None or suspended
 
 
 def _affinity(new: Affinity | None, old: Affinity | None) -> Affinity | None:
-    """Node affinity may change, affinity to other pods may not."""
+    """Return the affinity of which only the node affinity is new."""
     if new is None:
         return old if old and (old.pod_affinity is not None or old.pod_anti_affinity is not None) else None
     made = old or Affinity()

@@ -1,4 +1,4 @@
-"""Ingresses, IngressClasses and NetworkPolicies.
+"""Validation of Ingresses, IngressClasses, NetworkPolicies, IPAddresses and ServiceCIDRs.
 
 Source: pkg/apis/networking/validation.
 """
@@ -211,7 +211,8 @@ def _network_policy_spec(obj: NetworkPolicy, existing: Collection[str]) -> Error
     """Source: ValidateNetworkPolicySpec.
 
     Args:
-        existing: blocks that stood there before.
+        obj: the policy.
+        existing: the CIDR blocks of the stored policy.
     """
     spec = obj.spec
     found = validate_label_selector(spec.pod_selector, "spec.podSelector")
@@ -305,7 +306,10 @@ def _ip_block(block: IPBlock, field: str, existing: Collection[str]) -> Errors:
 
 
 def validate_ip_address(obj: IPAddress) -> Errors:
-    """Named after the address that it holds. Source: ValidateIPAddress, validateIPAddressParentReference."""
+    """Check that an IPAddress has its address as its name.
+
+    Source: ValidateIPAddress, validateIPAddressParentReference.
+    """
     found = validate_object_meta(obj.metadata, namespaced=False, name_rule=is_canonical_ip)
     parent, place = obj.spec.parent_ref, "spec.parentRef"
     if parent is None:
@@ -328,7 +332,7 @@ def validate_ip_address_update(new: IPAddress, old: IPAddress) -> Errors:
 
 
 def validate_service_cidr(obj: ServiceCIDR) -> Errors:
-    """One block, or one of each family. Source: ValidateServiceCIDR."""
+    """Check that there is one block, or one of each family. Source: ValidateServiceCIDR."""
     found = validate_object_meta(obj.metadata, namespaced=False)
     blocks, place = obj.spec.cidrs, "spec.cidrs"
     shown = GoStruct({"CIDRs": blocks})

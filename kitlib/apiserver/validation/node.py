@@ -1,4 +1,4 @@
-"""Nodes, and the small objects around them: Leases, RuntimeClasses.
+"""Validation of Nodes, Leases and RuntimeClasses.
 
 Source: pkg/apis/core/validation ValidateNode, validateNodeTaints; pkg/apis/coordination/validation;
 pkg/apis/node/validation.
@@ -63,7 +63,7 @@ def validate_node(node: Node) -> Errors:
 
 
 def _one_for_each_family(networks: Sequence[str], field: str) -> Errors:
-    """Several networks are a pair of both families. Source: netutils.IsDualStackCIDRStrings."""
+    """Check that several networks are one of each family. Source: netutils.IsDualStackCIDRStrings."""
     found: Errors = []
     parsed = [parse_cidr(text) for text in networks]
     versions = {network.version for network in parsed if network is not None}
@@ -91,7 +91,7 @@ def _annotations(annotations: Mapping[str, str]) -> Errors:
 
 
 def _avoided_pods(annotations: Mapping[str, str]) -> Errors:
-    """The annotation that names controllers whose pods a node would rather not have; no plugin reads it any more.
+    """Check the annotation of controllers whose pods a node prefers to avoid; the scheduler no longer uses it.
 
     Source: ValidateAvoidPodsInNodeAnnotations, validatePreferAvoidPodsEntry.
     """
@@ -114,7 +114,7 @@ def _avoided_pods(annotations: Mapping[str, str]) -> Errors:
 
 
 def pod_cidrs(node: Node) -> list[str]:
-    """The networks of its pods; the older field has the last word. Source: Convert_v1_NodeSpec_To_core_NodeSpec."""
+    """Return the pod networks; podCIDR takes precedence over podCIDRs. Source: Convert_v1_NodeSpec_To_core_NodeSpec."""
     one, several = node.spec.pod_cidr, node.spec.pod_cidrs
     return [one] if one and several[:1] != [one] else several
 
@@ -149,7 +149,7 @@ def validate_node_taints(taints: Sequence[Taint], field: str) -> Errors:
 
 
 def validate_node_update(new: Node, old: Node) -> Errors:
-    """Networks and provider stay once they are set; a node is checked as a whole first.
+    """Check the node as a whole, then that networks and provider are not changed once they are set.
 
     Source: nodeStrategy.ValidateUpdate, ValidateNodeUpdate.
     """
@@ -195,7 +195,7 @@ def _lease_spec(obj: Lease) -> Errors:
 
 
 def _lease_strategy(strategy: str, field: str) -> Errors:
-    """Source: ValidateCoordinatedLeaseStrategy, whose path names the field twice."""
+    """Check a Lease's strategy; upstream's path has the field twice. Source: ValidateCoordinatedLeaseStrategy."""
     if "/" in strategy:
         return each(field, strategy, is_qualified_name(strategy))
     return [] if strategy in LEASE_STRATEGIES else [not_supported(field, strategy, LEASE_STRATEGIES)]

@@ -1,4 +1,4 @@
-"""Metadata of every object: names, labels, annotations, owners, finalizers; label selectors.
+"""Validation of metadata: names, labels, annotations, owners, finalizers; and of label selectors.
 
 Sources: apimachinery api/validation (objectmeta.go, generic.go), apis/meta/v1/validation.
 """
@@ -45,11 +45,15 @@ def validate_object_meta(
     field: str = "metadata",
     known_finalizers: bool = True,
 ) -> Errors:
-    """Name, namespace, labels, annotations, owners and finalizers of a new object.
+    """Check name, namespace, labels, annotations, owners and finalizers of a new object.
 
     Args:
-        known_finalizers: a finalizer without a domain must be one of Kubernetes' own; of budgets, CRDs and custom
-            resources this is not asked.
+        meta: the metadata.
+        namespaced: whether the kind is namespaced.
+        name_rule: the rule of the kind's names.
+        field: the path of the metadata.
+        known_finalizers: whether a finalizer without a domain must be one of Kubernetes' own; it need not be for
+            PodDisruptionBudgets, CustomResourceDefinitions and custom resources.
 
     Source: ValidateObjectMetaAccessor, core ValidateObjectMeta.
     """
@@ -78,14 +82,17 @@ def validate_object_meta(
 
 
 def _masked(prefix: str) -> str:
-    """A prefix may end in a dash, as characters follow. Source: maskTrailingDash."""
+    """Replace the dash at the end of a prefix, which is valid there. Source: maskTrailingDash."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
 def validate_object_meta_update(
     new: ObjectMeta, old: ObjectMeta, field: str = "metadata", *, known_finalizers: bool = True
 ) -> Errors:
-    """Name, namespace and UID stay; labels and annotations are checked again. Source: ValidateObjectMetaUpdate."""
+    """Check that name, namespace and UID are unchanged, and the new labels and annotations.
+
+    Source: ValidateObjectMetaUpdate.
+    """
     found = validate_immutable_field(new.name, old.name, f"{field}.name")
     found += validate_immutable_field(new.namespace, old.namespace, f"{field}.namespace")
     if new.uid and old.uid:
@@ -106,7 +113,7 @@ def validate_object_meta_update(
 
 
 def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> Errors:
-    """At most one of them is the controller. Source: ValidateOwnerReferences."""
+    """Check the owners, at most one of which is the controller. Source: ValidateOwnerReferences."""
     found: Errors = []
     controller: OwnerReference | None = None
     for owner in owners:
@@ -156,7 +163,7 @@ def _kube_finalizers(names: Sequence[str], field: str) -> Errors:
 
 
 def validate_labels(values: Mapping[str, str], field: str) -> Errors:
-    """Keys and values of labels (or of a node selector). Source: metav1 ValidateLabels."""
+    """Check the keys and values of labels or of a node selector. Source: metav1 ValidateLabels."""
     found: Errors = []
     for key, value in values.items():
         wrong = is_qualified_name(key)
@@ -174,7 +181,7 @@ def validate_label_name(name: str, field: str) -> Errors:
 
 
 def validate_annotations(values: Mapping[str, str], field: str) -> Errors:
-    """Keys of annotations, and their size. Source: ValidateAnnotations."""
+    """Check the keys and the total size of annotations. Source: ValidateAnnotations."""
     found: Errors = []
     for key in values:
         wrong = is_qualified_name(key.lower())
@@ -208,7 +215,7 @@ def validate_label_selector(selector: LabelSelector | None, field: str) -> Error
 
 
 def validate_template_object_meta(meta: ObjectMeta, field: str) -> Errors:
-    """Metadata of a template may have labels and annotations only; the others by their names in Go, `UID` is `uID`.
+    """Check that a template has only labels and annotations; upstream lower-cases the Go names, so `UID` becomes `uID`.
 
     Source: ValidateTemplateObjectMeta, validateFieldAllowList.
     """

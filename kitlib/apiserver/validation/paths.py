@@ -1,4 +1,4 @@
-"""Paths inside containers and volumes.
+"""Validation of paths inside containers and volumes.
 
 Source: pkg/apis/core/validation validateLocalDescendingPath, validatePathNoBacksteps, ValidateLocalNonReservedPath.
 """

@@ -1,4 +1,4 @@
-"""PersistentVolumes.
+"""Validation of PersistentVolumes.
 
 Source: pkg/apis/core/validation ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate.
 """
@@ -82,7 +82,7 @@ def validate_persistent_volume(volume: PersistentVolume) -> Errors:
 
 
 def _mount_options(volume: PersistentVolume) -> Errors:
-    """The old annotation is for volumes that can be mounted with options. Source: pkg/volume checkMountOption."""
+    """Reject the old annotation for volumes without mount options. Source: pkg/volume checkMountOption."""
     if any(getattr(volume.spec, attribute) is not None for attribute in _WITH_MOUNT_OPTIONS):
         return []
     if _MOUNT_OPTIONS not in volume.metadata.annotations:
@@ -97,7 +97,10 @@ def validate_persistent_volume_spec(
     """Source: ValidatePersistentVolumeSpec.
 
     Args:
-        inline: the volume of a VolumeAttachment, which has a source and little else.
+        spec: the volume's spec.
+        name: the volume's name.
+        field: the path of the spec.
+        inline: whether it is the inline volume of a VolumeAttachment, which allows few other fields.
     """
     found = _inline(spec, field) if inline else []
     if not spec.access_modes:
@@ -175,7 +178,10 @@ def _capacity(spec: PersistentVolumeSpec, field: str) -> Errors:
 
 
 def _sources(spec: PersistentVolumeSpec, name: str, field: str, *, has_affinity: bool) -> Errors:
-    """Exactly one source; a local one needs to say on which nodes it is. A flexVolume may follow another source."""
+    """Check that there is exactly one source; upstream tolerates a flexVolume after another source.
+
+    A local volume must have a node affinity.
+    """
     found: Errors = []
     seen = False
     for attribute, wire_name in _SOURCES:
@@ -198,7 +204,7 @@ def _sources(spec: PersistentVolumeSpec, name: str, field: str, *, has_affinity:
 
 
 def validate_persistent_volume_update(new: PersistentVolume, old: PersistentVolume) -> Errors:
-    """The source stays. Source: ValidatePersistentVolumeUpdate."""
+    """Check that an update keeps the source. Source: ValidatePersistentVolumeUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_persistent_volume(new)
     mine, theirs = deepcopy(new.spec), deepcopy(old.spec)
     if mine.csi is not None and theirs.csi is not None and theirs.csi.controller_expand_secret_ref is None:
@@ -222,7 +228,7 @@ def _go_source(spec: PersistentVolumeSpec) -> GoStruct:
 
 
 def _with_newer_labels(old: PersistentVolumeSpec, new: PersistentVolumeSpec) -> VolumeNodeAffinity | None:
-    """The affinity that stands, with a beta label replaced wherever the new one has its successor.
+    """Return the old affinity with beta labels replaced if the new one has the successor label.
 
     Source: validatePvNodeAffinity, getMaskNodeSelectorLabelChangeEqualities.
     """

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims, and the templates of such.
+"""Validation of PersistentVolumeClaims and their templates.
 
 Source: pkg/apis/core/validation ValidatePersistentVolumeClaim, ValidatePersistentVolumeClaimSpec,
 ValidatePersistentVolumeClaimUpdate.
@@ -82,7 +82,7 @@ def validate_persistent_volume_claim_spec(spec: PersistentVolumeClaimSpec, field
 
 
 def validate_access_modes(modes: Sequence[str], field: str) -> Errors:
-    """Known ones; ReadWriteOncePod alone."""
+    """Check that the modes are known, and that ReadWriteOncePod is the only one if used."""
     found = [not_supported(field, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES]
     others = any(mode in ACCESS_MODES and mode != "ReadWriteOncePod" for mode in modes)
     if "ReadWriteOncePod" in modes and others:
@@ -103,7 +103,7 @@ def _data_sources(spec: PersistentVolumeClaimSpec, field: str) -> Errors:
             found += each(place, reference.namespace, is_dns1123_label(reference.namespace))
     if source is None or reference is None:
         return found
-    path = GoStruct()  # upstream shows a path here, and a path has no public field
+    path = GoStruct()  # upstream prints a field.Path as the value; it has no exported fields
     if reference.namespace:
         detail = "may not be specified when dataSourceRef.namespace is specified"
         return [*found, invalid(field, path, detail)]
@@ -123,7 +123,10 @@ def _data_source(source: TypedLocalObjectReference | TypedObjectReference, field
 
 
 def validate_persistent_volume_claim_update(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> Errors:
-    """A claim's volume is set once; a bound claim may grow. Source: ValidatePersistentVolumeClaimUpdate."""
+    """Check that a claim's volume is set only once, and that a bound claim only grows.
+
+    Source: ValidatePersistentVolumeClaimUpdate.
+    """
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_persistent_volume_claim(new)
     mine, theirs = deepcopy(new.spec), deepcopy(old.spec)
     if not theirs.volume_name:

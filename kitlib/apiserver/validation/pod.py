@@ -1,4 +1,4 @@
-"""A whole pod, or the pod in a template: what the API server says to a new one.
+"""Validation of new pods and of pod templates.
 
 Source: pkg/apis/core/validation ValidatePodCreate, ValidatePodSpec, ValidatePodTemplateSpec;
 registry/core/pod Strategy.
@@ -48,7 +48,7 @@ _NO_TOKEN = "must not be specified when serviceAccountName is not set"
 
 
 def validate_pod_create(pod: Pod) -> Errors:
-    """What is wrong with a new, defaulted pod; [] = it is accepted.
+    """Return the errors of a new, defaulted pod; [] = it is valid.
 
     Source: ValidatePodCreate.
     """
@@ -81,7 +81,7 @@ def validate_pod_metadata_and_spec(pod: Pod) -> Errors:
 
 
 def validate_pod_template_spec(template: PodTemplateSpec, field: str) -> Errors:
-    """The pod in a workload. Source: ValidatePodTemplateSpec."""
+    """Check the pod template of a workload. Source: ValidatePodTemplateSpec."""
     meta = template.metadata
     found = validate_labels(meta.labels, f"{field}.labels")
     found += validate_annotations(meta.annotations, f"{field}.annotations")
@@ -94,10 +94,12 @@ def validate_pod_template_spec(template: PodTemplateSpec, field: str) -> Errors:
 
 
 def validate_pod_spec(spec: PodSpec, field: str, meta: ObjectMeta | None) -> Errors:
-    """What a pod and a template have in common.
+    """Check the spec of a pod or a template.
 
     Args:
-        meta: of the pod; None for a template.
+        spec: the spec.
+        field: the path of the spec.
+        meta: the pod's metadata; None for a template.
 
     Source: ValidatePodSpec.
     """
@@ -163,7 +165,7 @@ def _names(field: str, *names: tuple[str, str]) -> Errors:
 
 
 def validate_pod_host_network_deps(spec: PodSpec, field: str, *, template: bool) -> Errors:
-    """On the host's network a port is the host's; a template may leave it to the pod."""
+    """Check that host ports on the host's network equal the container ports; templates may omit them."""
     detail = "must match `containerPort` when `hostNetwork` is true"
     return [
         invalid(f"{field}[{i}].ports[{j}].hostPort", port.host_port, detail)

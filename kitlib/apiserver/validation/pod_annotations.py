@@ -1,4 +1,4 @@
-"""Annotations of pods that the API server reads.
+"""Validation of the pod annotations that the API server interprets.
 
 Source: pkg/apis/core/validation ValidatePodSpecificAnnotations, ValidateSeccompPodAnnotations,
 ValidateAppArmorPodAnnotations, ValidatePodSpecificAnnotationUpdates.
@@ -52,7 +52,7 @@ def validate_pod_specific_annotations(meta: ObjectMeta, spec: PodSpec, field: st
 
 
 def _tolerations(text: str, field: str) -> Errors:
-    """The annotation that tolerations were before they became a field. Source: ValidateTolerationsInPodAnnotations."""
+    """Check the tolerations in the annotation that preceded the field. Source: ValidateTolerationsInPodAnnotations."""
     try:
         listed = convert(json.loads(text), list[Toleration])
     except ValueError as error:
@@ -70,7 +70,7 @@ def _seccomp(profile: str, field: str) -> Errors:
 
 
 def validate_annotations_and_fields_match(meta: ObjectMeta, spec: PodSpec, field: str) -> Errors:
-    """A profile that stands in an annotation too is the same there.
+    """Check that profiles in annotations match those in fields.
 
     Source: validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate.
     """
@@ -126,7 +126,7 @@ def _app_armor(key: str, profile: str, spec: PodSpec, field: str) -> Errors:
 
 
 def validate_pod_specific_annotation_updates(new: Pod, old: Pod, field: str) -> Errors:
-    """What the kubelet relies on stays. Source: ValidatePodSpecificAnnotationUpdates."""
+    """Check that AppArmor and mirror pod annotations are unchanged. Source: ValidatePodSpecificAnnotationUpdates."""
     found: Errors = []
     before, after = old.metadata.annotations, new.metadata.annotations
     for key, value in before.items():

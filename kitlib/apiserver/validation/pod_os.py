@@ -1,4 +1,4 @@
-"""A pod's operating system, and what the other one does not have.
+"""Validation of a pod's operating system, and of the fields that the other one does not support.
 
 Source: pkg/apis/core/validation validateOS, validateLinux, validateWindows.
 """
@@ -28,7 +28,7 @@ _NOT_ON_LINUX = "windows options cannot be set for a linux pod"
 
 
 def validate_os(spec: PodSpec, field: str) -> Errors:
-    """Source: validateOS and what follows from it."""
+    """Check the operating system and the fields it excludes. Source: validateOS, validateLinux, validateWindows."""
     if spec.os is None:
         return []
     if not spec.os.name:
@@ -39,7 +39,7 @@ def validate_os(spec: PodSpec, field: str) -> Errors:
 
 
 def containers_with_paths(spec: PodSpec, field: str) -> Iterator[tuple[Container, str]]:
-    """Every container and its path. Source: podshelper.VisitContainersWithPath."""
+    """Yield every container and its path. Source: podshelper.VisitContainersWithPath."""
     for which, containers in (
         ("initContainers", spec.init_containers),
         ("containers", spec.containers),

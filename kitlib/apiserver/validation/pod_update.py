@@ -1,4 +1,4 @@
-"""A change of a pod: image, deadline, tolerations, gates; and what a gated pod may narrow.
+"""Validation of pod updates: images, deadline, tolerations and gates; a gated pod's placement can be narrowed.
 
 Source: pkg/apis/core/validation ValidatePodUpdate, validateNodeAffinityMutation, validateOnlyAddedTolerations.
 """
@@ -29,7 +29,7 @@ _ONLY_ADDITIONS = "only additions are allowed (no mutations or deletions)"
 
 
 def validate_pod_update(new: Pod, old: Pod) -> Errors:
-    """What is wrong with changing `old` into `new`; both defaulted.
+    """Return the errors of updating `old` to `new`, both defaulted.
 
     Source: ValidatePodUpdate.
     """
@@ -58,7 +58,7 @@ def validate_pod_update(new: Pod, old: Pod) -> Errors:
 
 
 def _gates(new: Pod, old: Pod) -> Errors:
-    """Gates can be taken away, never added. Source: validateSchedulingGates on update."""
+    """Check that gates are only removed. Source: validateSchedulingGates on update."""
     before = {gate.name for gate in old.spec.scheduling_gates}
     return [
         forbidden(
@@ -71,7 +71,7 @@ def _gates(new: Pod, old: Pod) -> Errors:
 
 
 def _images(containers: Iterable[Container], field: str) -> Errors:
-    """Images may change; what they may be is said again. Source: ValidateContainerUpdates."""
+    """Check the images, which may change. Source: ValidateContainerUpdates."""
     found: Errors = []
     for i, container in enumerate(containers):
         if not container.image:
@@ -81,7 +81,7 @@ def _images(containers: Iterable[Container], field: str) -> Errors:
 
 
 def _deadline(new: Pod, old: Pod) -> tuple[Errors, bool]:
-    """It can be set, and made shorter; and whether nothing else is looked at."""
+    """Check that the deadline is only set or shortened; return the errors, and whether validation stops here."""
     field, after, before = (
         "spec.activeDeadlineSeconds",
         new.spec.active_deadline_seconds,
@@ -98,7 +98,7 @@ def _deadline(new: Pod, old: Pod) -> tuple[Errors, bool]:
 
 
 def _tolerations(new: Pod, old: Pod) -> Errors:
-    """Only additions, and longer or shorter tolerationSeconds. Source: validateOnlyAddedTolerations."""
+    """Check that tolerations are only added or get other tolerationSeconds. Source: validateOnlyAddedTolerations."""
 
     def key(one: Any) -> tuple[str, ...]:
         return one.key, one.operator, one.value, one.effect
@@ -110,7 +110,7 @@ def _tolerations(new: Pod, old: Pod) -> Errors:
 
 
 def _with_allowed_changes(new: Pod, old: Pod) -> Pod:
-    """A copy of `new` in which everything that may change is as in `old`."""
+    """Return a copy of `new` in which the mutable fields are those of `old`."""
     munged = deepcopy(new)
     for which in ("containers", "init_containers"):
         for mine, theirs in zip(getattr(munged.spec, which), getattr(old.spec, which), strict=True):
@@ -124,7 +124,7 @@ def _with_allowed_changes(new: Pod, old: Pod) -> Pod:
 
 
 def _while_gated(munged: Pod, new: Pod, old: Pod) -> Errors:
-    """A gated pod's node selector and node affinity may become narrower. Source: KEP-3838."""
+    """Check that a gated pod's node selector and node affinity are only narrowed. Source: KEP-3838."""
     found: Errors = []
     selector = new.spec.node_selector
     if not old.spec.node_selector.items() <= selector.items():
@@ -151,7 +151,7 @@ def _while_gated(munged: Pod, new: Pod, old: Pod) -> Errors:
 
 
 def _affinity_as_before(munged: Pod, old: Pod) -> Any:
-    """The new affinity with the old node affinity; None where nothing else stands in it and there was none."""
+    """Return the new affinity with the old node affinity; None if it is otherwise empty and the old pod had none."""
     now, before = munged.spec.affinity, old.spec.affinity
     if now is None:
         return before if before and before.pod_affinity is None and before.pod_anti_affinity is None else None
@@ -161,7 +161,7 @@ def _affinity_as_before(munged: Pod, old: Pod) -> Any:
 
 
 def _narrower(wide: NodeSelectorTerm, narrow: NodeSelectorTerm) -> bool:
-    """A term with nothing in it matches nothing and must stay; else requirements may only be added, at the end."""
+    """Return whether requirements are only appended; an empty term, which matches nothing, must stay empty."""
     if not wide.match_expressions and not wide.match_fields:
         return not narrow.match_expressions and not narrow.match_fields
     return (
@@ -171,7 +171,7 @@ def _narrower(wide: NodeSelectorTerm, narrow: NodeSelectorTerm) -> bool:
 
 
 def _changed(new: Any, old: Any, path: str) -> list[str]:
-    """Paths at which two plain values differ."""
+    """Return the paths at which two plain values differ."""
     if isinstance(new, dict) and isinstance(old, dict):
         found: list[str] = []
         for key in [*new, *(k for k in old if k not in new)]:

@@ -1,4 +1,4 @@
-"""What the API server warns of in a pod, or in the pod of a template.
+"""Warnings about pods and pod templates.
 
 Source: pkg/api/pod/warnings.go warningsForPodSpecAndMeta; registry/core/pod applyAppArmorVersionSkew.
 """
@@ -32,13 +32,15 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(spec: PodSpec, meta: ObjectMeta, field: str) -> Iterator[str]:
-    """Every warning of a defaulted pod.
+    """Yield the warnings about a defaulted pod.
 
     Args:
-        field: of the template; "" for a pod.
+        spec: the pod's spec.
+        meta: the pod's metadata.
+        field: the path of the template with a trailing dot; "" for a pod.
     """
     at, notes = f"{field}spec", f"{field}metadata.annotations"
-    if not field:  # the strategy of pods says this before everything else
+    if not field:  # podStrategy adds this warning first
         yield from _app_armor(spec, meta, at, notes)
     yield from node_selector(spec.node_selector, f"{at}.nodeSelector")
     yield from _node_affinity(spec, f"{at}.affinity.nodeAffinity")
@@ -84,7 +86,7 @@ def containers_with_paths(spec: PodSpec, field: str) -> Iterator[tuple[Container
 
 
 def _app_armor(spec: PodSpec, meta: ObjectMeta, field: str, notes: str) -> Iterator[str]:
-    """An annotation of a container that has no such field, nor the pod."""
+    """Yield a warning for each AppArmor annotation without a field in the container or the pod."""
     if spec.security_context is not None and spec.security_context.app_armor_profile is not None:
         return
     for container, _ in containers_with_paths(spec, field):
@@ -134,7 +136,7 @@ def _container(container: Container, meta: ObjectMeta, field: str, notes: str) -
 
 
 def _ports(spec: PodSpec, field: str) -> Iterator[str]:
-    """The same port twice in one pod, and the same port name in containers that run side by side."""
+    """Yield warnings about duplicate ports of the pod and duplicate port names of concurrent containers."""
     known: dict[tuple[int, str], list[tuple[str, ContainerPort]]] = {}
     for container, at in containers_with_paths(spec, field):
         for i, port in enumerate(container.ports):
@@ -169,7 +171,7 @@ def _clash(port: ContainerPort, other: ContainerPort, here: str, there: str) -> 
 
 
 def _go_port(port: ContainerPort) -> str:
-    """As Go's `%+v` shows it."""
+    """Return a port in the format of Go's `%+v`."""
     return (
         f"{{Name:{port.name} HostPort:{port.host_port or 0} ContainerPort:{port.container_port} "
         f"Protocol:{port.protocol} HostIP:{port.host_ip}}}"

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets and PriorityClasses.
+"""Validation of PodDisruptionBudgets and PriorityClasses.
 
 Source: pkg/apis/policy/validation, pkg/apis/scheduling/validation.
 """
@@ -28,7 +28,7 @@ EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_pod_disruption_budget(obj: PodDisruptionBudget) -> Errors:
-    """The name need only be a segment of a path. Source: ValidatePodDisruptionBudget, rest.BeforeCreate."""
+    """Check a budget; its name must only be a path segment. Source: ValidatePodDisruptionBudget, rest.BeforeCreate."""
     found = _budget(obj)
     if found:
         return found
@@ -87,7 +87,7 @@ def _unknown_system_class(obj: PriorityClass) -> str:
 
 
 def validate_priority_class_update(new: PriorityClass, old: PriorityClass) -> Errors:
-    """Value and policy stay. Source: ValidatePriorityClassUpdate."""
+    """Check that value and policy are unchanged. Source: ValidatePriorityClassUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata)
     if new.value != old.value:
         found.append(forbidden("value", "may not be changed in an update."))

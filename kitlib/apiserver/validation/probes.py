@@ -1,4 +1,4 @@
-"""Probes, lifecycle hooks, and the handlers that both have.
+"""Validation of probes, lifecycle hooks, and their handlers.
 
 Source: pkg/apis/core/validation validateProbe, validateLivenessProbe, validateLifecycle, validateHandler.
 """
@@ -34,7 +34,10 @@ WINDOWS_SIGNALS = ("SIGKILL", "SIGTERM")
 
 
 def validate_liveness_probe(probe: Probe | None, grace: int | None, field: str) -> Errors:
-    """Of startup probes too: one success is enough. Source: validateLivenessProbe, validateStartupProbe."""
+    """Check a liveness or startup probe, whose successThreshold is 1.
+
+    Source: validateLivenessProbe, validateStartupProbe.
+    """
     if probe is None:
         return []
     found = validate_probe(probe, grace, field)
@@ -92,7 +95,7 @@ def _validate_stop_signal(signal: str, os: str, field: str) -> Errors:
 
 
 def validate_handler(handler: Probe | LifecycleHandler, grace: int | None, field: str) -> Errors:
-    """Exactly one way to ask. Source: validateHandler."""
+    """Check that there is exactly one handler. Source: validateHandler."""
     found: Errors = []
     seen = False
     grpc = handler.grpc if isinstance(handler, Probe) else None

@@ -1,4 +1,4 @@
-"""LimitRanges and ResourceQuotas.
+"""Validation of LimitRanges and ResourceQuotas.
 
 Source: pkg/apis/core/validation ValidateLimitRange, ValidateResourceQuota, ValidateResourceQuotaSpec;
 pkg/apis/core/helper IsStandardQuotaResourceName, IsResourceQuotaScopeValidForResource.
@@ -84,7 +84,7 @@ def _item(item: LimitRangeItem, field: str) -> Errors:
 
 
 def _amounts(item: LimitRangeItem, name: str, field: str) -> Errors:
-    """The five amounts of one resource among each other."""
+    """Check that the five amounts of a resource are consistent: min, max, default, defaultRequest and the ratio."""
     found: Errors = []
     pod = item.type == "Pod"
     least, most = item.min.get(name), item.max.get(name)
@@ -153,7 +153,7 @@ def validate_resource_quota(obj: ResourceQuota) -> Errors:
 
 
 def validate_quantities(values: ResourceList, field: str) -> Errors:
-    """Amounts of what a quota counts. Source: ValidateResourceQuotaStatus."""
+    """Check the resource names and amounts of a quota. Source: ValidateResourceQuotaStatus."""
     found: Errors = []
     for name, quantity in values.items():
         found += validate_resource_quota_resource_name(name, f"{field}[{name}]")
@@ -196,7 +196,7 @@ def _quota_spec(obj: ResourceQuota) -> Errors:
 
 
 def _unfit(scope: str, hard: ResourceList) -> list[str]:
-    """Resources that a quota of this scope cannot count. Source: IsResourceQuotaScopeValidForResource."""
+    """Return the resources that a quota of this scope cannot count. Source: IsResourceQuotaScopeValidForResource."""
     if scope == "BestEffort":
         allowed: tuple[str, ...] = ("pods",)
     elif scope in POD_SCOPES:
@@ -211,7 +211,7 @@ def _conflicts(named: Collection[str], scopes: list[str], field: str) -> Errors:
 
 
 def validate_resource_quota_update(new: ResourceQuota, old: ResourceQuota) -> Errors:
-    """The scopes stay. Source: ValidateResourceQuotaUpdate."""
+    """Check that an update keeps the scopes. Source: ValidateResourceQuotaUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata) + _quota_spec(new)
     if set(new.spec.scopes) != set(old.spec.scopes):
         found.append(invalid("spec.scopes", new.spec.scopes or None, "field is immutable"))

@@ -1,4 +1,4 @@
-"""Roles and bindings; their names need only be segments of a path.
+"""Validation of roles and bindings; their names must only be path segments.
 
 Source: pkg/apis/rbac/validation.
 """
@@ -107,7 +107,7 @@ def _subject(subject: Subject, namespaced: bool, field: str) -> Errors:
 def validate_role_binding_update(
     new: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding
 ) -> Errors:
-    """The role of a binding stays. Source: ValidateRoleBindingUpdate."""
+    """Check that an update keeps the role. Source: ValidateRoleBindingUpdate."""
     found = validate_role_binding(new) + validate_object_meta_update(new.metadata, old.metadata)
     if new.role_ref != old.role_ref:
         found.append(invalid("roleRef", new.role_ref, "cannot change roleRef"))

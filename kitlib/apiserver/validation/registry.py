@@ -59,16 +59,17 @@ MODULES = {
     "webhooks": ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"),
     "workloads": ("ReplicationController", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "PodTemplate"),
 }
-"""A module of this package -> the kinds of its table."""
+"""Module of this package -> the kinds of its table."""
 _MODULE_OF = {kind: module for module, kinds in MODULES.items() for kind in kinds}
 
 
 @lru_cache(maxsize=256)
 def rules_of(type_: type[KubeObject], *, namespaced: bool) -> tuple[Create, Update]:
-    """Return the two rules of a type; the rules of all objects for a type without specific rules.
+    """Return the create and update rule of a type; a type without specific rules has those of all objects.
 
     Args:
-        namespaced: whether such objects live in namespaces.
+        type_: the type.
+        namespaced: whether its objects are in namespaces.
     """
     module = _MODULE_OF.get(type_.__name__)
     if module is not None:

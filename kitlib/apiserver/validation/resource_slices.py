@@ -1,4 +1,4 @@
-"""ResourceSlices: the devices that a driver publishes, where they are, and the counters that they share.
+"""Validation of ResourceSlices: a driver's devices, their nodes, and the counters that they share.
 
 Source: pkg/apis/resource/validation ValidateResourceSlice, validateDevice, validateCounterSet.
 """
@@ -103,7 +103,7 @@ def slice_spec(spec: ResourceSliceSpec, old: ResourceSliceSpec | None, path: str
 
 
 def _places(spec: ResourceSliceSpec, path: str) -> Errors:
-    """On which nodes the devices are: said once, in one way."""
+    """Check that exactly one field selects the nodes of the devices."""
     flags = {"allNodes": spec.all_nodes, "perDeviceNodeSelection": spec.per_device_node_selection}
     empty = "must be either unset or set to a non-empty string"
     ways, found = _ways(spec.node_name, spec.node_selector, flags, path, empty=empty)
@@ -121,11 +121,14 @@ def _places(spec: ResourceSliceSpec, path: str) -> Errors:
 def _ways(
     node_name: str | None, selector: NodeSelector | None, flags: Mapping[str, bool | None], path: str, *, empty: str
 ) -> tuple[list[str], Errors]:
-    """How it is said on which nodes something is, as names in quotes; and what is wrong with each of these fields.
+    """Return the fields that select nodes, in backquotes, and the errors of each field.
 
     Args:
-        flags: field -> its value; false must not be said.
-        empty: what is said of an empty node name.
+        node_name: the node's name; None if not set.
+        selector: the node selector; None if not set.
+        flags: field -> its value; false is an error.
+        path: the path of the fields.
+        empty: the message for an empty node name.
     """
     found: Errors = []
     ways: list[str] = []
@@ -191,7 +194,7 @@ def _device(device: Device, old: Device | None, per_device: bool, path: str) -> 
 
 
 def _place(device: Device, per_device: bool, path: str) -> Errors:
-    """A device says where it is only where its slice leaves that to the devices."""
+    """Check a device's nodes, which are set only if the slice has perDeviceNodeSelection."""
     flags = {"allNodes": device.all_nodes}
     if not per_device:
         said = device.node_name is not None or device.node_selector is not None or device.all_nodes is not None

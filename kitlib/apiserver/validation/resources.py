@@ -1,4 +1,4 @@
-"""Requests and limits: known names, amounts that can be, requests within limits; pod-level resources above containers'.
+"""Validation of requests and limits: names, amounts, requests within limits, and pod-level resources.
 
 Sources: pkg/apis/core/validation validateResourceRequirements, validateContainerResourceName,
 ValidateResourceQuantityValue, validatePodResources, validatePodResourceConsistency, validateOverhead,
@@ -59,7 +59,7 @@ NameRule = Callable[[str, str], Errors]
 
 
 def may_be_overcommitted(name: str) -> bool:
-    """Whether limits may exceed requests. Source: helper.IsOvercommitAllowed."""
+    """Return whether limits may exceed requests. Source: helper.IsOvercommitAllowed."""
     return is_native(name) and not is_huge_page(name)
 
 
@@ -96,7 +96,10 @@ def validate_pod_resource_name(name: str, field: str) -> Errors:
 
 
 def validate_resource_quantity_value(name: str, quantity: Quantity, field: str) -> Errors:
-    """Not negative, and whole where only whole ones exist. Source: ValidateResourceQuantityValue."""
+    """Check that an amount is not negative, and an integer for countable resources.
+
+    Source: ValidateResourceQuantityValue.
+    """
     found: Errors = []
     if quantity.sign() < 0:
         found.append(invalid(field, quantity, NOT_NEGATIVE))
@@ -111,10 +114,13 @@ def validate_resource_requirements(
     claims: Collection[str] = (),
     rule: NameRule = validate_container_resource_name,
 ) -> Errors:
-    """Requests and limits of a container, or (with `validate_pod_resource_name`) of a pod.
+    """Check requests and limits of a container, or (with `validate_pod_resource_name`) of a pod.
 
     Args:
-        claims: names of the pod's `resourceClaims`.
+        resources: the requests and limits.
+        field: their path.
+        claims: the names of the pod's `resourceClaims`.
+        rule: the rule of the resource names.
 
     Source: validateResourceRequirements.
     """
@@ -147,7 +153,7 @@ def _one(name: str, quantity: Quantity, field: str, rule: NameRule) -> Errors:
 
 
 def validate_resource_claim_names(claims: Sequence[ResourceClaimRef], known: Collection[str], field: str) -> Errors:
-    """What a container takes of the pod's claims. Source: validateResourceClaimNames."""
+    """Check a container's references to the pod's claims. Source: validateResourceClaimNames."""
     found: Errors = []
     seen: set[str] = set()
     for i, claim in enumerate(claims):
@@ -210,7 +216,7 @@ def validate_overhead(values: ResourceList, field: str) -> Errors:
 
 
 def validate_pod_resources(spec: PodSpec, claims: Collection[str], field: str) -> Errors:
-    """`spec.resources` itself, and that it covers what the containers ask for.
+    """Check `spec.resources`, and that it covers the containers' requests and limits.
 
     Source: validatePodResources, validatePodResourceConsistency.
     """

@@ -1,4 +1,4 @@
-"""The interface of a module of rules: `KINDS`, one rule for a new object and one for a change."""
+"""The interface of a module of rules: `KINDS`, with one rule for a new object and one for an update of each type."""
 
 from __future__ import annotations
 

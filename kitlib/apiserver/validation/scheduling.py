@@ -1,4 +1,4 @@
-"""What a pod says about its place: selectors, affinity, tolerations, spread constraints, gates.
+"""Validation of scheduling fields: selectors, affinity, tolerations, spread constraints, gates.
 
 Sources: pkg/apis/core/validation validateAffinity, ValidateNodeSelectorRequirement, ValidateTolerations,
 validateTopologySpreadConstraints, validateSchedulingGates.
@@ -107,7 +107,7 @@ def validate_node_selector_requirement(
     else:
         found.append(invalid(f"{field}.operator", requirement.operator, "not a valid selector operator"))
     found += validate_label_name(requirement.key, f"{field}.key")
-    if not preferred:  # a preference may name what no label can be
+    if not preferred:  # upstream does not check the values of preferences
         for i, value in enumerate(requirement.values):
             found += each(f"{field}.values[{i}]", value, is_valid_label_value(value))
     return found
@@ -163,7 +163,7 @@ def _pod_affinity_term(term: PodAffinityTerm, field: str) -> Errors:
 
 
 def _merged_twice(keys: list[str], selector: LabelSelector | None, field: str) -> Errors:
-    """A key that the API server merged into the selector must not stand in the user's selector too."""
+    """Check that the keys that the API server merges into the selector are not in the user's selector too."""
     found: Errors = []
     if keys and selector is not None:
         seen = set(selector.match_labels)
@@ -205,7 +205,10 @@ def validate_tolerations(values: Iterable[Toleration], field: str) -> Errors:
 
 
 def _compared(value: str, field: str) -> Errors:
-    """Return errors of a number compared with taints. Source: ValidateTolerations, content.IsDecimalInteger."""
+    """Return the errors of a number in a comparison with taints.
+
+    Source: ValidateTolerations, content.IsDecimalInteger.
+    """
     found: Errors = []
     if not value:
         found.append(invalid(field, value, "must be non-empty"))

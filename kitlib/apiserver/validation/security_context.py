@@ -1,4 +1,4 @@
-"""Security contexts of containers and pods.
+"""Validation of the security contexts of containers and pods.
 
 Source: pkg/apis/core/validation ValidateSecurityContext, validatePodSpecSecurityContext, validateSysctls,
 validateSeccompProfileField, ValidateAppArmorProfileField, validateWindowsSecurityContextOptions.
@@ -225,7 +225,7 @@ def _user_name_problems(name: str) -> list[str]:
 
 
 def validate_windows_host_process_pod(spec: PodSpec, field: str) -> Errors:
-    """All containers are HostProcess containers, or none. Source: validateWindowsHostProcessPod."""
+    """Check that all containers are HostProcess containers, or none. Source: validateWindowsHostProcessPod."""
     found: Errors = []
     options = spec.security_context.windows_options if spec.security_context is not None else None
     of_pod = options.host_process if options is not None else None
@@ -254,7 +254,7 @@ def validate_windows_host_process_pod(spec: PodSpec, field: str) -> Errors:
 
 
 def validate_host_users(spec: PodSpec, field: str) -> Errors:
-    """User namespaces exclude the host's other namespaces. Source: validateHostUsers."""
+    """Check that a pod with a user namespace does not use the host's other namespaces. Source: validateHostUsers."""
     if spec.host_users is not False:
         return []
     detail = "when `pod.Spec.HostUsers` is false"

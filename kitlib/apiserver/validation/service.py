@@ -1,4 +1,4 @@
-"""Services: ports, addresses, families, traffic policies; and what the allocators of this cluster can give.
+"""Validation of Services: ports, addresses, families, traffic policies; and whether this cluster can allocate them.
 
 Source: pkg/apis/core/validation ValidateService, ValidateServiceUpdate; registry/core/service/storage alloc.go.
 """
@@ -52,9 +52,9 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 TRAFFIC_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 MAX_AFFINITY_SECONDS = 86400
 SERVICE_CIDR = ipaddress.ip_network("10.96.0.0/16")
-"""Addresses of Services, as kubeadm sets them. Source: kube-apiserver --service-cluster-ip-range."""
+"""The range of Service addresses, as kubeadm sets it. Source: kube-apiserver --service-cluster-ip-range."""
 NODE_PORTS = range(30000, 32768)
-"""Source: kube-apiserver --service-node-port-range."""
+"""The range of node ports. Source: kube-apiserver --service-node-port-range."""
 _LOAD_BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
 _SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
@@ -62,7 +62,7 @@ _TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 
 
 def validate_service(service: Service) -> Errors:
-    """A new Service: first what cannot be allocated, and only then everything else.
+    """Check a new Service: allocation errors first, other errors only if there are none.
 
     Source: REST.beginCreate, ValidateServiceCreate.
     """
@@ -70,7 +70,7 @@ def validate_service(service: Service) -> Errors:
 
 
 def validate_service_allocation(service: Service, old: Service | None = None) -> Errors:
-    """Families, addresses and node ports that this cluster does not have; of a change only what is new in it.
+    """Check that this cluster has the families, addresses and node ports; of an update only the new ones.
 
     Source: allocateCreate, allocateUpdate.
     """
@@ -131,7 +131,10 @@ def _prefers_the_same(service: Service, old: Service) -> bool:
 
 
 def _addresses(service: Service) -> Errors:
-    """Addresses within the range, without its two ends. Source: allocIPs, ipallocator Allocator.allocateService."""
+    """Check that addresses are in the range without its two ends.
+
+    Source: allocIPs, ipallocator Allocator.allocateService.
+    """
     addresses = cluster_ips(service)
     ends = (SERVICE_CIDR.network_address, SERVICE_CIDR.broadcast_address)
     for address in addresses:
@@ -146,7 +149,7 @@ def _addresses(service: Service) -> Errors:
 
 
 def _requested_node_ports(service: Service, old: Service | None) -> Errors:
-    """Node ports within the range, and each of them for one number of port only, whatever the protocol.
+    """Check that node ports are in the range and belong to one port number each, for any protocol.
 
     Source: initNodePorts, updateNodePorts, PortAllocationOperation.Allocate.
     """
@@ -177,7 +180,7 @@ def _requested_node_ports(service: Service, old: Service | None) -> Errors:
 
 
 def _is_free_of_families(service: Service) -> bool:
-    """A headless Service without a selector and a policy requires both families."""
+    """Return whether the Service, headless without selector and policy, gets both families."""
     return is_headless(service) and not service.spec.selector and service.spec.ip_family_policy is None
 
 
@@ -274,7 +277,7 @@ def _session_affinity(service: Service) -> Errors:
 
 
 def _port_numbers(service: Service) -> Errors:
-    """Node ports where they can be, and no pair of protocol and port twice."""
+    """Check that node ports are allowed, and that pairs of protocol and port are unique."""
     found: Errors = []
     spec = service.spec
     if spec.type == "ClusterIP":
@@ -296,7 +299,7 @@ def _port_numbers(service: Service) -> Errors:
 
 
 def _go_port(port: ServicePort) -> GoStruct:
-    """The pair as the message shows it: a port with nothing else set."""
+    """Return a pair of protocol and port as the message prints it: a port with no other field set."""
     nothing = {"TargetPort": 0, "NodePort": 0}
     return GoStruct({"Name": "", "Protocol": port.protocol, "AppProtocol": None, "Port": port.port, **nothing})
 
@@ -351,7 +354,7 @@ def _traffic(service: Service) -> Errors:
 
 
 def validate_service_update(new: Service, old: Service) -> Errors:
-    """What this cluster cannot give comes first; an address stays once it is set.
+    """Check an update: allocation errors first; addresses are immutable once they are set.
 
     Source: REST.beginUpdate, ValidateServiceUpdate.
     """

@@ -1,4 +1,4 @@
-"""The addresses of Services and their families: what fits together, and what an update may change.
+"""Validation of Services' addresses and families, and of their changes in an update.
 
 Source: pkg/apis/core/validation ValidateServiceClusterIPsRelatedFields, validateUpgradeDowngradeClusterIPs,
 validateUpgradeDowngradeIPFamilies.
@@ -16,7 +16,7 @@ ONCE_SET = "may not change once set"
 
 
 def cluster_ips(service: Service) -> list[str]:
-    """The addresses that are asked for, in either field. Source: normalizeClusterIPs."""
+    """Return the requested addresses, from either field. Source: normalizeClusterIPs."""
     spec = service.spec
     return spec.cluster_ips or ([spec.cluster_ip] if spec.cluster_ip else [])
 
@@ -75,7 +75,10 @@ def validate_service_cluster_ips_related_fields(service: Service, old: Service |
 
 
 def validate_upgrade_downgrade_cluster_ips(new: Service, old: Service) -> Errors:
-    """The first address stays, the second may come and go. Source: validateUpgradeDowngradeClusterIPs."""
+    """Check that the first address is unchanged; the second may be added or released.
+
+    Source: validateUpgradeDowngradeClusterIPs.
+    """
     if "ExternalName" in (new.spec.type, old.spec.type):
         return []
     now, before, place = cluster_ips(new), cluster_ips(old), "spec.clusterIPs"
@@ -95,7 +98,10 @@ def validate_upgrade_downgrade_cluster_ips(new: Service, old: Service) -> Errors
 
 
 def validate_upgrade_downgrade_ip_families(new: Service, old: Service) -> Errors:
-    """The same of families; a headless Service may change them. Source: validateUpgradeDowngradeIPFamilies."""
+    """Check that the first family is unchanged, except of a headless Service.
+
+    Source: validateUpgradeDowngradeIPFamilies.
+    """
     if "ExternalName" in (new.spec.type, old.spec.type):
         return []
     now, before, place = new.spec.ip_families, old.spec.ip_families, "spec.ipFamilies[0]"

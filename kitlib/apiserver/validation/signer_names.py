@@ -1,4 +1,4 @@
-"""Names of signers, of the bundles of certificates that they publish, and annotations that pods pass to them.
+"""Validation of names of signers and of their certificate bundles, and of pods' annotations for signers.
 
 Source: pkg/apis/core/validation names.go, ValidateUserAnnotations.
 """
@@ -14,17 +14,17 @@ from kitlib.apiserver.validation.object_meta import MAX_ANNOTATIONS
 
 MAX_DOMAIN = 253
 MAX_SIGNER_NAME = MAX_DOMAIN + 1 + (253 + 63 + 1)
-"""A domain, a slash, and a path that holds a namespace, a dot and a name."""
+"""The maximum length of a signer's name: a domain, a slash, and a path of namespace, dot and name."""
 
 
 def is_kubernetes_signer_name(name: str) -> bool:
-    """Whether a signer is one of the project's own. Source: IsKubernetesSignerName."""
+    """Return whether a signer belongs to Kubernetes. Source: IsKubernetesSignerName."""
     host = name.partition("/")[0]
     return host == "kubernetes.io" or host.endswith(".kubernetes.io")
 
 
 def validate_signer_name(name: str, field: str) -> Errors:
-    """`example.com/signer`; of each half only the first wrong label is named. Source: ValidateSignerName."""
+    """Check `example.com/signer`; only the first invalid label of each half is reported. Source: ValidateSignerName."""
     if not name:
         return [required(field)]
     domain, slash, path = name.partition("/")
@@ -47,9 +47,9 @@ def validate_signer_name(name: str, field: str) -> Errors:
 
 
 def validate_cluster_trust_bundle_name(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of a bundle: `domain:path:name`, or a plain name without colons.
+    """Return the errors of a bundle's name: `domain:path:name`, or a name without colons.
 
-    The signer is read from the name itself, so that its prefix always fits.
+    The signer is read from the name itself, so that its prefix always matches.
 
     Source: extractSignerNameFromClusterTrustBundleName, ValidateClusterTrustBundleName.
     """
@@ -62,7 +62,7 @@ def validate_cluster_trust_bundle_name(name: str) -> tuple[str, ...]:
 
 
 def validate_user_annotations(values: Mapping[str, str], field: str) -> Errors:
-    """Every key has a domain; all of them together have a limit.
+    """Check that every key has a domain, and the total size.
 
     Source: ValidateUserAnnotations, validation.IsDomainPrefixedKey.
     """

@@ -1,4 +1,4 @@
-"""What a status may say: of claims, ReplicationControllers, quotas and balanced Services.
+"""Validation of the status of claims, ReplicationControllers, quotas and Services.
 
 Source: pkg/apis/core/validation ValidatePersistentVolumeClaimStatusUpdate, ValidateReplicationControllerStatus,
 ValidateResourceQuotaStatusUpdate, ValidateServiceStatusUpdate.
@@ -33,7 +33,7 @@ RESIZE_STATUSES = (
 
 
 def validate_status_update(new: KubeObject, old: KubeObject) -> Errors:
-    """Everything that is wrong with a new status; of a kind without such rules nothing."""
+    """Return the errors of a new status; [] for a kind without such rules."""
     if isinstance(new, PersistentVolumeClaim):
         return _claim(new)
     if isinstance(new, ReplicationController):
@@ -70,7 +70,10 @@ def _claim(claim: PersistentVolumeClaim) -> Errors:
 
 
 def _claim_resource(name: str, field: str) -> Errors:
-    """Of Kubernetes' own resources a claim has storage only. Source: validatePersistentVolumeClaimResourceKey."""
+    """Check that a resource is storage or not one of Kubernetes' own.
+
+    Source: validatePersistentVolumeClaimResourceKey.
+    """
     found = each(field, name, is_qualified_name(name))
     if not found and is_native(name) and name != "storage":
         found.append(not_supported(field, name, ("storage",)))

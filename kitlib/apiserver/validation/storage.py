@@ -1,4 +1,4 @@
-"""StorageClasses, CSIDrivers, CSINodes, VolumeAttachments and their kin.
+"""Validation of StorageClasses, CSIDrivers, CSINodes, VolumeAttachments and other storage kinds.
 
 Source: pkg/apis/storage/validation.
 """
@@ -195,7 +195,7 @@ def validate_csi_node(obj: CSINode) -> Errors:
 
 
 def validate_csi_node_update(new: CSINode, old: CSINode) -> Errors:
-    """A driver's entry stays, but for the number of its volumes. Source: ValidateCSINodeUpdate."""
+    """Check that existing drivers change only their volume limit. Source: ValidateCSINodeUpdate."""
     found = validate_csi_node(new)
     for was in old.spec.drivers:
         for driver in new.spec.drivers:
@@ -241,7 +241,7 @@ def validate_volume_attributes_class_update(new: VolumeAttributesClass, old: Vol
 
 
 def validate_volume_attachment(obj: VolumeAttachment) -> Errors:
-    """A new one is checked more strictly than one that stands.
+    """Check a new VolumeAttachment, for which the rules are stricter than for an update.
 
     Source: volumeAttachmentStrategy.Validate, ValidateVolumeAttachmentV1.
     """

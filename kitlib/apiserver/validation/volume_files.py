@@ -1,4 +1,4 @@
-"""Volumes of files that the API server has: ConfigMaps, Secrets, the pod's own fields, tokens, certificates.
+"""Validation of file volumes: ConfigMaps, Secrets, downward API, service account tokens, certificates.
 
 Source: pkg/apis/core/validation validateSecretVolumeSource, validateConfigMapVolumeSource,
 validateDownwardAPIVolumeSource, validateProjectedVolumeSource.
@@ -34,9 +34,9 @@ from kitlib.apiserver.validation.signer_names import (
 MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 MIN_SECONDS, MAX_SECONDS = 3600, 91 * 86400
-"""How long a pod's certificate may be valid at most: between an hour and 91 days."""
+"""The range of a pod certificate's maxExpirationSeconds: an hour to 91 days."""
 KUBERNETES_MAX_SECONDS = 86400
-"""The same of the project's own signers: a day."""
+"""The maximum of maxExpirationSeconds for Kubernetes' own signers: a day."""
 
 
 def _mode(mode: int | None, field: str) -> Errors:
@@ -156,7 +156,7 @@ def _token(token: types.ServiceAccountTokenProjection, field: str, volume: str) 
 
 
 def _pod_certificate(certificate: types.PodCertificateProjection, field: str) -> Errors:
-    """Everything but the paths. Source: validateProjectionSources."""
+    """Check a pod certificate except for its paths. Source: validateProjectionSources."""
     found = validate_signer_name(certificate.signer_name, f"{field}.signerName")
     found += validate_user_annotations(certificate.user_annotations, f"{field}.userAnnotations")
     if certificate.key_type not in KEY_TYPES:

@@ -1,4 +1,4 @@
-"""The sources of volumes, one rule a type: of pods' volumes, of PersistentVolumes, or of both.
+"""Validation of volume sources, one rule per type, for pods' volumes, PersistentVolumes, or both.
 
 Source: pkg/apis/core/validation validateHostPathVolumeSource and its siblings.
 """
@@ -54,9 +54,9 @@ _IQN = {
     "eui": re.compile(r"\Aeui[^\n][0-9A-Za-z]{16}\Z"),
     "naa": re.compile(r"\Anaa[^\n][0-9A-Za-z]{32}\Z"),
 }
-"""Upstream asks no more of them: any letter is a digit, and an iqn may stand at the end of the text."""
+"""Upstream's patterns, no stricter: any letter is a digit, and an iqn need not be at the start of the text."""
 _HOST_PORT = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*")
-"""What net.SplitHostPort splits."""
+"""The texts that net.SplitHostPort accepts."""
 
 # Fields that must not be empty, where this is all there is to check.
 REQUIRED: dict[type, tuple[str, ...]] = {
@@ -76,7 +76,7 @@ REQUIRED: dict[type, tuple[str, ...]] = {
 
 
 def validate_source(source: Any, field: str) -> Errors:
-    """What is wrong with one source, by its type."""
+    """Return the errors of a source by the rule of its type."""
     found: Errors = []
     for attribute in REQUIRED.get(type(source), ()):
         if not getattr(source, attribute):
@@ -114,7 +114,7 @@ def _git_repo(source: types.GitRepoVolumeSource, field: str) -> Errors:
 def _partition(
     source: types.GCEPersistentDiskVolumeSource | types.AWSElasticBlockStoreVolumeSource, field: str
 ) -> Errors:
-    """0 is no partition, and allowed, though the message begins at 1.
+    """Check the partition; 0 means no partition and is valid, although the message begins at 1.
 
     Source: validateGCEPersistentDiskVolumeSource, validateAWSElasticBlockStoreVolumeSource.
     """
@@ -167,7 +167,7 @@ def _initiator(name: str, field: str, form: str) -> Errors:
 
 
 def validate_portal_length(volume: str, source: Any, field: str, value: str) -> Errors:
-    """A volume's name and its portal together have a limit where an initiator is named."""
+    """Check the total length of volume name and portal, which is limited if an initiator is named."""
     if source.initiator_name is not None and len(f"{volume}:{source.target_portal}".encode()) > 64:
         return [invalid(field, value, _PORTAL_TEXT)]
     return []
@@ -228,7 +228,7 @@ def _cinder(source: types.CinderVolumeSource | types.CinderPersistentVolumeSourc
 
 
 def _secret_ref(reference: Any, field: str) -> Errors:
-    """A reference to a Secret, where there is one, is complete."""
+    """Check that a reference to a Secret is complete."""
     if reference is None:
         return []
     found = [] if reference.name else [required(f"{field}.name")]
@@ -333,7 +333,10 @@ def _csi_persistent(source: types.CSIPersistentVolumeSource, field: str) -> Erro
 
 
 def _image(source: types.ImageVolumeSource, field: str) -> Errors:
-    """Source: validateImageVolumeSource; the reference is required in pods only, not in templates."""
+    """Check the pull policy; the reference is required in pods only, not in templates.
+
+    Source: validateImageVolumeSource.
+    """
     return validate_enum(source.pull_policy, f"{field}.pullPolicy", ("Always", "IfNotPresent", "Never"))
 
 

@@ -1,4 +1,4 @@
-"""Files of one volume that stand in each other's way.
+"""Warnings about overlapping paths of files in one volume.
 
 Source: pkg/api/pod/warnings.go warningsForOverlappingVirtualPaths, checkForOverlap.
 """
@@ -13,7 +13,7 @@ from kitlib.api.volume_files import ProjectedVolumeSource, VolumeProjection
 
 
 def overlapping_paths(volumes: Iterable[Volume]) -> Iterator[str]:
-    """One warning for each path that another one of the same volume equals, or begins with."""
+    """Yield a warning for each path that equals, or is a prefix of, another one of the same volume."""
     for volume in volumes:
         name = shown(volume.name)
         for kind, source, owner in (
@@ -72,5 +72,5 @@ def _check(paths: Iterable[str], text: str) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Upstream compares texts, not components: `conf` and `config` count as overlapping."""
+    """Return whether paths overlap by characters, as upstream compares them: `conf` and `config` do."""
     return bool(one and other) and (f"{one}/".startswith(other) or f"{other}/".startswith(one))

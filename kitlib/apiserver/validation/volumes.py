@@ -1,4 +1,4 @@
-"""A pod's volumes, and where its containers mount them.
+"""Validation of a pod's volumes and of their mounts in containers.
 
 Source: pkg/apis/core/validation ValidateVolumes, validateVolumeSource, ValidateVolumeMounts, ValidateVolumeDevices.
 """
@@ -22,16 +22,18 @@ MOUNT_PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 RECURSIVE_READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 _SOURCES = tuple((f.name, f.encode_name) for f in msgspec.structs.fields(Volume) if f.name != "name")
 _SECOND_NAMES = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""What the server calls two of the fields, where they are the second type of a volume."""
+"""Field -> upstream's spelling of it in the error for a second type."""
 
 
 def validate_volumes(
     volumes: Sequence[Volume], meta: ObjectMeta | None, field: str
 ) -> tuple[dict[str, Volume], Errors]:
-    """The volumes that can be mounted, by name, and what is wrong with the others.
+    """Return the valid volumes by name, and the errors of the others.
 
     Args:
-        meta: the pod's; None for a template, whose pods have other names.
+        volumes: the pod's volumes.
+        meta: the pod's metadata; None for a template, whose pods have other names.
+        field: the path of the volumes.
 
     Source: ValidateVolumes.
     """
@@ -62,10 +64,12 @@ def validate_volumes(
 
 
 def validate_volume_source(volume: Volume, meta: ObjectMeta | None, field: str) -> Errors:
-    """Exactly one source.
+    """Check that there is exactly one source.
 
     Args:
-        meta: the pod's; None for a template.
+        volume: the volume.
+        meta: the pod's metadata; None for a template.
+        field: the path of the volume.
 
     Source: validateVolumeSource.
     """

@@ -1,4 +1,4 @@
-"""What warnings of several kinds have in common: deprecated node labels, fractions of bytes, claims.
+"""Common parts of warnings: deprecated node labels, fractions of bytes, claims.
 
 Source: pkg/api/node/util.go, pkg/api/persistentvolumeclaim/util.go.
 """
@@ -24,7 +24,7 @@ VOLUMES = {
     "cephfs": ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
     "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 }
-"""Sources of volumes that are gone: attribute -> field and what is said of it."""
+"""Removed volume sources: attribute -> field and warning."""
 _LABELS = {
     "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
     "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
@@ -35,7 +35,7 @@ _LABELS = {
 
 
 def deprecated_label(label: str) -> str:
-    """What is said of a node label; "" where nothing is. Source: GetNodeLabelDeprecatedMessage."""
+    """Return the deprecation of a node label; "" if it is not deprecated. Source: GetNodeLabelDeprecatedMessage."""
     if label not in _LABELS:
         return ""
     since, instead = _LABELS[label]
@@ -55,7 +55,7 @@ def node_term(term: NodeSelectorTerm, field: str) -> Iterator[str]:
 
 
 def node_selector(selector: Mapping[str, str], field: str) -> Iterator[str]:
-    """Deprecated labels that a selector names."""
+    """Yield warnings about deprecated labels of a node selector."""
     for key in selector:
         text = deprecated_label(key)
         if text:
@@ -63,7 +63,7 @@ def node_selector(selector: Mapping[str, str], field: str) -> Iterator[str]:
 
 
 def fractional(quantities: Mapping[str, Quantity], field: str, names: tuple[str, ...]) -> Iterator[str]:
-    """Amounts of bytes that are no whole bytes."""
+    """Yield warnings about amounts with fractions of bytes."""
     for name in names:
         quantity = quantities.get(name)
         if quantity is not None and quantity.milli_value() % 1000:

@@ -1,4 +1,4 @@
-"""What the API server warns of in an object that it accepts.
+"""Warnings of the API server about objects that it accepts.
 
 Source: pkg/api/pod/warnings.go, pkg/api/node/util.go, pkg/api/persistentvolume(claim)/util.go,
 pkg/api/service/warnings.go, WarningsOnCreate of the strategies in pkg/registry.
@@ -62,12 +62,12 @@ _INGRESS_CLASS = 'annotation "kubernetes.io/ingress.class"'
 
 
 def warnings_of(obj: KubeObject) -> list[str]:
-    """What a client is warned of when it makes this object, as it is before defaults."""
+    """Return the warnings about a new object, given without its defaults."""
     return list(_texts(set_defaults(deepcopy(obj))))
 
 
 def warning_header(text: str) -> str:
-    """The value of the HTTP header `Warning`. Source: apimachinery util/net NewWarningHeader."""
+    """Return the value of the HTTP header `Warning`. Source: apimachinery util/net NewWarningHeader."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{escaped}"'
 
@@ -148,7 +148,10 @@ def _others(obj: KubeObject) -> Iterator[str]:
 
 
 def _unknown_formats(schema: Schema) -> Iterator[str]:
-    """Formats that no text is held against. Source: customresourcedefinition getUnrecognizedFormatsInSchema."""
+    """Yield warnings about formats that are not validated.
+
+    Source: customresourcedefinition getUnrecognizedFormatsInSchema.
+    """
     for part in every(schema):
         name = part.get("format")
         if isinstance(name, str) and name and part.get("type") == "string" and not is_known(name):
@@ -157,7 +160,7 @@ def _unknown_formats(schema: Schema) -> Iterator[str]:
 
 def _name(obj: KubeObject, use: str) -> Iterator[str]:
     meta = obj.metadata
-    problems = is_dns1123_label(meta.name or f"{meta.generate_name}x")  # the server makes its name before it warns
+    problems = is_dns1123_label(meta.name or f"{meta.generate_name}x")  # the name is generated before the warnings
     if problems:
         yield f"metadata.name: {use}, {_SURPRISING}: [{' '.join(problems)}]"
 
@@ -186,7 +189,10 @@ def _storage_class(obj: StorageClass) -> Iterator[str]:
 
 
 def _secret(obj: Secret) -> Iterator[str]:
-    """A pair that is no PEM; what its certificate says is not looked at. Source: warningsForSecret, tls.X509KeyPair."""
+    """Yield warnings about a TLS pair without PEM data; certificates are not parsed.
+
+    Source: warningsForSecret, tls.X509KeyPair.
+    """
     if obj.type != "kubernetes.io/tls":
         return
     blocks = [name.decode(errors="replace") for name in _PEM.findall(obj.data.get("tls.crt", b""))]

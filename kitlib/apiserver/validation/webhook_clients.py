@@ -1,6 +1,6 @@
-"""How the API server reaches a webhook: a URL or a service.
+"""Validation of webhooks' client configurations: a URL or a service.
 
-Source: apiserver util/webhook ValidateWebhookURL, ValidateWebhookService; ValidateCABundle is not asked here.
+Source: apiserver util/webhook ValidateWebhookURL, ValidateWebhookService; ValidateCABundle is not implemented.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def validate_client_config(client: WebhookClientConfig, path: str) -> Errors:
-    """One of URL and service, and that it is well formed."""
+    """Check that exactly one of URL and service is set and well formed."""
     service = client.service
     if (client.url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]

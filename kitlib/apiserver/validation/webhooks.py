@@ -1,4 +1,4 @@
-"""Webhook configurations, and the rules that say which requests a webhook or policy is for.
+"""Validation of webhook configurations, and of the rules that webhooks and policies share.
 
 Source: pkg/apis/admissionregistration/validation (ValidateValidatingWebhookConfiguration,
 ValidateMutatingWebhookConfiguration, validateRuleWithOperations, validateMatchConditions).
@@ -94,7 +94,7 @@ def _webhook(hook: ValidatingWebhook, field: str) -> Errors:
 
 
 def one_of(value: str | None, supported: Sequence[str], field: str) -> Errors:
-    """One of some values, where it is given."""
+    """Check that a value, if set, is one of the supported ones."""
     return [not_supported(field, value, supported)] if value is not None and value not in supported else []
 
 

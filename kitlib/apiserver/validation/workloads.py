@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers: selector, template, strategy.
+"""Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers.
 
 Source: pkg/apis/apps/validation ValidateDeploymentSpec, ValidateReplicaSetSpec, ValidateStatefulSetSpec,
 ValidateDaemonSetSpec; pkg/apis/core/validation ValidateReplicationControllerSpec.
@@ -68,7 +68,7 @@ def validate_deployment(obj: Deployment) -> Errors:
 
 
 def validate_deployment_update(new: Deployment, old: Deployment) -> Errors:
-    """The selector stays. Source: ValidateDeploymentUpdate, deploymentStrategy.ValidateUpdate."""
+    """Check that an update keeps the selector. Source: ValidateDeploymentUpdate, deploymentStrategy.ValidateUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_deployment_spec(new.spec, "spec")
     return found + validate_immutable_field(new.spec.selector, old.spec.selector, "spec.selector")
 
@@ -111,12 +111,12 @@ def validate_deployment_strategy(strategy: DeploymentStrategy, field: str) -> Er
 
 
 def _given(value: int | str | None) -> int | str:
-    """The value, 0 where there is none; an empty text is a value."""
+    """Return the value, 0 if it is None; an empty string is kept."""
     return 0 if value is None else value
 
 
 def _amount(value: int | str) -> int:
-    """A number, also as a text, or the number before the percent sign. Source: getIntOrPercentValue."""
+    """Return the number of a value, string or percentage; 0 if it has none. Source: getIntOrPercentValue."""
     if isinstance(value, int):
         return value
     number = value[:-1] if not is_valid_percent(value) else value
@@ -124,7 +124,7 @@ def _amount(value: int | str) -> int:
 
 
 def _shown(strategy: DeploymentStrategy | StatefulSetUpdateStrategy | DaemonSetUpdateStrategy) -> GoStruct:
-    """A strategy as the server's types hold it: what is not given is 0 there, but for StatefulSets' maxUnavailable."""
+    """Return a strategy as Go prints it: unset values are 0, except for StatefulSets' maxUnavailable."""
     rolling = strategy.rolling_update
     shown = None
     if isinstance(rolling, RollingUpdateStatefulSetStrategy):
@@ -233,7 +233,7 @@ def _stateful_set_strategy(spec: StatefulSetSpec, field: str) -> Errors:
 
 
 def _with_claims(spec: StatefulSetSpec) -> PodTemplateSpec:
-    """The template with a volume for each claim template, as its pods have them; such a volume replaces another."""
+    """Return the template with a volume for each claim template, which replaces a volume of the same name."""
     if not spec.volume_claim_templates:
         return spec.template
     names = {claim.metadata.name for claim in spec.volume_claim_templates}
@@ -329,7 +329,7 @@ def _required_selector(selector: LabelSelector | None, field: str, kind: str) ->
 
 
 def _is_unusable(selector: LabelSelector | None) -> bool:
-    """Whether no selector can be made of it. Source: metav1.LabelSelectorAsSelector."""
+    """Return whether the selector cannot be parsed. Source: metav1.LabelSelectorAsSelector."""
     return selector is not None and bool(validate_label_selector(selector, ""))
 
 
@@ -345,7 +345,7 @@ def _template(template: PodTemplateSpec, selector: LabelSelector | None, field: 
 
 
 def _runs_forever(template: PodTemplateSpec, field: str, kind: str) -> Errors:
-    """Pods of these workloads are restarted always and have no deadline."""
+    """Check that the pods always restart and have no deadline."""
     found: Errors = []
     if template.spec.restart_policy != "Always":
         found.append(not_supported(f"{field}.restartPolicy", template.spec.restart_policy, ("Always",)))

@@ -1,4 +1,4 @@
-"""Custom objects: their fields, defaults and values as the definition of their kind has them.
+"""Custom objects: pruning, defaults and validation by the definitions of their kinds.
 
 Imported by admission and http alone, once a custom kind is defined. Face: `objects`, `strategy`.
 """

@@ -1,4 +1,4 @@
-"""Fields of custom objects: those that the schema does not have are dropped, missing ones get their default.
+"""Pruning and defaulting of custom objects: unknown fields are removed, missing ones get their default.
 
 Source: apiextensions-apiserver pkg/apiserver/schema/pruning PruneWithOptions, pkg/apiserver/schema/defaulting Default,
 PruneNonNullableNullsWithoutDefaults; pkg/apiserver/customresource_handler.go schemaCoercingDecoder.
@@ -14,13 +14,13 @@ from kitlib.api.decoding import field_path
 from kitlib.apiserver.validation.custom_resource_structural import EMBEDDED, KEEP, Schema, below, parts
 
 MAX_DEFAULTS = 3 << 20
-"""Bytes of defaults that one object may get: as many as a request may have. Source: DefaultMaxRequestSizeBytes."""
+"""The maximum size in bytes of one object's defaults, that of a request. Source: DefaultMaxRequestSizeBytes."""
 _META = ("apiVersion", "kind", "metadata")
 Path = tuple[Any, ...]
 
 
 def prune(data: dict[str, Any], schema: Schema) -> list[str]:
-    """Drop what the schema does not have; the paths of it, sorted. An empty schema keeps everything."""
+    """Remove the fields that the schema does not have and return their sorted paths; an empty schema keeps all."""
     dropped: list[str] = []
     if schema:
         _prune(data, schema, (), dropped, root=True)
@@ -28,14 +28,14 @@ def prune(data: dict[str, Any], schema: Schema) -> list[str]:
 
 
 def fill(data: dict[str, Any], schema: Schema) -> bool:
-    """Put in the schema's defaults, and drop a null where none may stand.
+    """Set the schema's defaults, and remove nulls from fields that are not nullable, in place.
 
     Args:
         data: the object.
-        schema: of its version.
+        schema: the schema of the object's version.
 
     Returns:
-        Whether all defaults are in: only as many are as a request may hold.
+        False if the defaults exceed `MAX_DEFAULTS`.
     """
     left = [MAX_DEFAULTS]
     _fill(data, schema, left, root=True)

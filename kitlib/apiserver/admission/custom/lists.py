@@ -1,4 +1,4 @@
-"""Lists of custom objects that are sets or maps: no element, and no key, twice.
+"""Lists of custom objects that are sets or maps: elements and keys are unique.
 
 Source: apiextensions-apiserver pkg/apiserver/schema/listtype validation.go (ValidateListSetsAndMaps).
 """
@@ -13,7 +13,7 @@ from kitlib.apiserver.validation.custom_resource_structural import KEYS, LIST, S
 
 
 def validate_lists(data: Any, schema: Schema | None, path: str = "") -> Errors:
-    """What stands twice in a list whose type allows it once."""
+    """Return the duplicates in lists of type set or map."""
     found: Errors = []
     if schema is None:
         return found

@@ -1,4 +1,4 @@
-"""A custom object as the definition of its kind has it: no other field, every default, no value that it forbids.
+"""Custom objects by the definitions of their kinds: pruning, defaults and validation.
 
 Source: apiextensions-apiserver pkg/apiserver/customresource_handler.go (schemaCoercingDecoder), pkg/registry/
 customresource (Validate, ValidateUpdate).
@@ -20,14 +20,14 @@ from kitlib.apiserver.validation.custom_resource_structural import Schema
 
 
 def definition_of(store: Store, api_version: str, kind: str) -> CustomResourceDefinition | None:
-    """The definition that serves objects of a kind; None where there is none."""
+    """Return the definition that serves a kind; None if there is none."""
     group, _, version = api_version.rpartition("/")
     definitions: list[CustomResourceDefinition] = store.list("CustomResourceDefinition", copy=False)
     return next((one for one in definitions if one.serves(group, version, kind)), None)
 
 
 def schema_of(store: Store, obj: KubeObject) -> Schema:
-    """The schema of an object's version; empty where its kind has none."""
+    """Return the schema of an object's version; empty if its kind has none."""
     definition = definition_of(store, obj.api_version, obj.kind) if type(obj) is KubeObject else None
     if definition is None:
         return {}
@@ -37,16 +37,16 @@ def schema_of(store: Store, obj: KubeObject) -> Schema:
 
 
 def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
-    """Paths of fields that the schema of a custom object does not have."""
+    """Return the paths of a custom object's fields that its schema does not have."""
     schema = schema_of(store, obj)
     return prune(to_dict(obj), schema) if schema else []
 
 
 def completed(store: Store, obj: Any) -> Any:
-    """The object without fields that its schema does not have, and with its defaults; of a built-in kind itself.
+    """Return a custom object pruned and with its defaults; an object of a built-in kind is unchanged.
 
     Raises:
-        RequestTooLarge: its defaults are larger than a request may be.
+        RequestTooLarge: the defaults exceed the size of a request.
     """
     schema = schema_of(store, obj)
     if not schema:
@@ -59,10 +59,12 @@ def completed(store: Store, obj: Any) -> Any:
 
 
 def validate_custom(store: Store, obj: KubeObject, old: KubeObject | None) -> Errors:
-    """What of a custom object's values its schema forbids.
+    """Return the violations of a custom object's schema.
 
     Args:
-        old: as it stands; None where it is new.
+        store: the object store with the definitions.
+        obj: the object.
+        old: the stored object; None for a new one.
     """
     schema = schema_of(store, obj)
     if not schema:

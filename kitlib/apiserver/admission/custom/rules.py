@@ -1,4 +1,4 @@
-"""Rules in CEL of custom objects, evaluated: self, oldSelf, messages, reasons, and values that did not change.
+"""Evaluates the CEL rules of custom objects: self, oldSelf, messages, reasons, and ratcheting of unchanged values.
 
 Source: apiextensions-apiserver pkg/apiserver/schema/cel validation.go (Validate, validateExpressions,
 ruleMessageOrDefault, fieldErrorForReason); KEP-2876, KEP-4008 (ratcheting).
@@ -20,24 +20,24 @@ from kitlib.cel.library import Budget, EvaluationError, Maybe
 from kitlib.cel.times import duration, timestamp
 
 MAX_COST, MAX_EVALUATIONS = 200_000, 50_000
-"""Elements that all rules of one object may go through, and rules that are asked."""
+"""The maximum number of elements that all rules of one object visit, and of evaluated rules."""
 MAX_MESSAGE = 5 * 1024
-"""Source: celconfig MaxMessageExpressionLength."""
+"""The maximum length of a message in characters. Source: celconfig MaxMessageExpressionLength."""
 _EXHAUSTED = "validation failed due to running out of cost budget, no further validation rules will be run"
 _MISSING = object()
 
 
 class _Exhausted(Exception):
-    """No further rule is evaluated."""
+    """The cost or number of evaluations exceeds its maximum."""
 
 
 def broken_rules(schema: Schema, data: Any, old: Any = None) -> Errors:
-    """The rules that an object breaks.
+    """Return the violations of an object's rules.
 
     Args:
-        schema: of its version.
-        data: the object, its defaults filled in.
-        old: as it stood before; None where it is new.
+        schema: the schema of the object's version.
+        data: the object with its defaults.
+        old: the stored object; None for a new one.
     """
     place = _rules_of(json.dumps(schema))
     if place.empty:
@@ -56,14 +56,14 @@ def _rules_of(schema: str) -> SchemaRules:
 
 
 class _Run:
-    """The evaluation of one object's rules, and what it found."""
+    """The evaluation of one object's rules, with the violations found so far."""
 
     def __init__(self) -> None:
         self.found: Errors = []
         self.asked, self.budget = 0, Budget(MAX_COST)
 
     def check(self, place: SchemaRules, data: Any, old: Any, path: str) -> None:
-        """A value and what is below it."""
+        """Evaluate the rules of a value and of everything below it."""
         if data is None:
             return
         if place.rules:
@@ -91,7 +91,7 @@ class _Run:
             if rule.transition and last is _MISSING and not optional:
                 continue
             if same and not rule.transition:
-                continue  # what stood there before may stay. Source: KEP-4008
+                continue  # unchanged values are not checked again. Source: KEP-4008
             given = last
             if optional:
                 given = Maybe(False) if last is _MISSING else Maybe(True, last)
@@ -143,12 +143,12 @@ class _Run:
 
 
 def _default_words(rule: Rule) -> str:
-    """Source: ruleMessageOrDefault."""
+    """Return the message of a rule without a messageExpression. Source: ruleMessageOrDefault."""
     return _named(rule) if rule.data.get("message") else f"failed rule: {_named(rule)}"
 
 
 def _named(rule: Rule) -> str:
-    """Source: ruleErrorString."""
+    """Return the rule's message, or its expression. Source: ruleErrorString."""
     return str(rule.data.get("message") or rule.data.get("rule")).strip()
 
 
@@ -159,14 +159,14 @@ def _key(place: SchemaRules, item: Any) -> str:
 
 
 def _by_keys(place: SchemaRules, old: Any) -> dict[str, Any]:
-    """The items that stood in a list before, by their keys; only a list of type map has some."""
+    """Return the stored items of a list by their keys; empty if the list is not of type map."""
     if not isinstance(old, list) or not place.schema.get(KEYS):
         return {}
     return {_key(place, item): item for item in old}
 
 
 def cel_value(data: Any, schema: Schema, *, root: bool = False) -> Any:
-    """A value as expressions see it: declared fields under their escaped names, nulls as absent, numbers as doubles."""
+    """Convert a value to CEL: declared fields under their escaped names, without nulls, numbers as doubles."""
     if isinstance(data, list):
         items = below(schema, "items") or {}
         return [cel_value(item, items) for item in data]
@@ -192,7 +192,7 @@ def cel_value(data: Any, schema: Schema, *, root: bool = False) -> Any:
 
 
 def _tried(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The value that a text means; a text that is none stays, and its format is told elsewhere."""
+    """Return a function that parses a string; invalid strings are unchanged, as validation reports their format."""
 
     def value(text: str) -> Any:
         try:
@@ -209,4 +209,4 @@ _VALUES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("date-time", "datetime"), _tried(timestamp)),
     "duration": _tried(duration),
 }
-"""Format -> what a text of it is in expressions. Source: apiserver pkg/cel/common UnstructuredToVal."""
+"""Format -> the function that converts such a string to CEL. Source: apiserver pkg/cel/common UnstructuredToVal."""

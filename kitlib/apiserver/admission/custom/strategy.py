@@ -1,4 +1,4 @@
-"""The strategies of custom objects and of their definitions: who may write a status, and what raises a generation.
+"""The strategies of custom objects and their definitions: status, generation, deletion.
 
 Source: apiextensions-apiserver pkg/registry/customresource/strategy.go, status_strategy.go,
 pkg/registry/customresourcedefinition/strategy.go, etcd.go (REST.Delete).
@@ -17,16 +17,16 @@ from kitlib.apiserver.admission.custom.objects import definition_of
 from kitlib.apiserver.store.store import Store
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-"""The finalizer that keeps a definition until its objects are gone. Source: CustomResourceCleanupFinalizer."""
+"""The finalizer that keeps a definition until its objects are deleted. Source: CustomResourceCleanupFinalizer."""
 
 
 def is_custom(obj: KubeObject) -> bool:
-    """Return whether an object is of no built-in kind: it has no type, its fields are those of its definition."""
+    """Return whether an object is of a custom kind."""
     return type(obj) is KubeObject
 
 
 def prepare_for_create(store: Store, obj: KubeObject) -> None:
-    """Drop the status where the version has the status subresource, in place; a definition names its stored version.
+    """Remove the status if the version has the status subresource, in place; set a definition's stored versions.
 
     Raises:
         MethodNotAllowed: the definition of the object's kind is being deleted.
@@ -42,7 +42,7 @@ def prepare_for_create(store: Store, obj: KubeObject) -> None:
 
 
 def prepare_for_update(store: Store, obj: KubeObject, old: KubeObject) -> None:
-    """Keep the old status where the version has the status subresource, in place."""
+    """Restore the old status if the version has the status subresource, in place."""
     if isinstance(obj, CustomResourceDefinition) and isinstance(old, CustomResourceDefinition):
         kept = deepcopy(old.status)
         kept.stored_versions = _stored_versions(obj, kept.stored_versions)
@@ -71,7 +71,7 @@ def has_status_subresource(store: Store, obj: KubeObject) -> bool:
 
 
 def mark_terminating(definition: CustomResourceDefinition, now: datetime) -> None:
-    """Mark a definition that is being deleted: it stays until the finalizing controller has deleted its objects."""
+    """Mark a definition that is being deleted: it is kept until the finalizing controller has deleted its objects."""
     if CLEANUP not in definition.metadata.finalizers:
         definition.metadata.finalizers = [*definition.metadata.finalizers, CLEANUP]
     message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"

@@ -1,4 +1,4 @@
-"""Values of custom objects, held against their schema; on an update what did not change may stay as it was.
+"""Validation of custom objects by their schema; on an update, errors of unchanged values are ignored (ratcheting).
 
 Source: apiextensions-apiserver pkg/apiserver/validation, pkg/registry/customresource (validator.go); KEP-4008.
 """
@@ -20,21 +20,21 @@ from kitlib.cel.re2 import PatternError, compiled
 from kitlib.cel.string_formats import has_format
 
 MAX_TOLD = 1000
-"""Violations of one object that are told; a long list may have a million."""
+"""The maximum number of reported violations; a long list may have a million."""
 
 
 def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | None = None) -> Errors:
-    """What of an object breaks the schema of its version, and if it may be read by them, the schema's rules.
+    """Return the violations of an object's schema and, unless its structure is invalid, of the schema's rules.
 
     Args:
-        schema: of its version.
+        schema: the schema of the object's version.
         data: the object.
-        old: as it stood before; None where it is new.
+        old: the stored object; None for a new one.
 
     Returns:
-        Every violation with its field path, of many the first `MAX_TOLD`.
+        The violations with their field paths, at most `MAX_TOLD` of each kind.
     """
-    errors: dict[str, FieldError] = {}  # of several missing fields each is a violation that tells all of them
+    errors: dict[str, FieldError] = {}  # each missing field's violation lists all missing ones
     violations = _validator(json.dumps(_json_schema(schema), sort_keys=True)).iter_errors(data)
     blocking = False
     for one in islice(violations, MAX_TOLD):
@@ -44,7 +44,7 @@ def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | 
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
         errors.update((str(error), error) for error in _field_errors(one, path))
     ordered = sorted(errors.values(), key=lambda error: error.field)
-    if old is None or not validate_lists(old, schema):  # what was wrong before may stay
+    if old is None or not validate_lists(old, schema):  # errors of the stored object are accepted
         ordered += validate_lists(data, schema)[:MAX_TOLD]
     if has_rules(schema):
         if blocking:
@@ -55,7 +55,7 @@ def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | 
 
 
 def _is_unchanged(schema: Schema, new: Any, old: Any, path: Iterable[Any]) -> bool:
-    """Whether the value at a path, or one around it, is what it was: items of a list only by their keys.
+    """Return whether the value at a path, or one around it, is unchanged; items of a list correspond by their keys.
 
     Source: ratcheting_value.go, correlation.go.
     """
@@ -89,7 +89,7 @@ _NOT_CHECKED += "correct the existing errors to complete validation"
 
 
 def _field_errors(one: Any, path: str) -> Iterator[FieldError]:
-    """What a violation is called. Source: kubeOpenAPIResultToFieldErrors; the words are those of go-openapi/errors."""
+    """Convert a violation to field errors. Source: kubeOpenAPIResultToFieldErrors; messages of go-openapi/errors."""
     rule, bound, found = one.validator, one.validator_value, one.instance
     if rule == "required":
         yield from (required(f"{path}.{name}".lstrip(".")) for name in bound if name not in found)
@@ -125,18 +125,18 @@ _WORDS = {
     "minItems": "should have at least {} items",
     "minProperties": "should have at least {} properties",
 }
-"""Rule -> its words, behind `PATH in body`; the bound stands in the braces."""
+"""Keyword -> the message after `PATH in body`; the braces are replaced by the bound."""
 _WHOLE = {
     "anyOf": "must validate at least one schema (anyOf)",
     "oneOf": "must validate one and only one schema (oneOf)",
     "allOf": "must validate all the schemas (allOf)",
     "not": "must not validate the schema (not)",
 }
-"""Rules whose violations have no field. Source: kube-openapi pkg/validation/validate/schema_messages.go."""
+"""Keywords whose violations have no field. Source: kube-openapi pkg/validation/validate/schema_messages.go."""
 
 
 def _matches(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
-    """`pattern` as RE2 has it: a hostile one takes no longer than another. Source: go-openapi/validate Pattern."""
+    """Check `pattern` with RE2, whose time is linear in the text. Source: go-openapi/validate Pattern."""
     from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
 
     if isinstance(value, str):
@@ -149,7 +149,7 @@ def _matches(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
 
 
 def _has_format(validator: Any, name: str, value: Any, schema: Any) -> Iterator[Any]:
-    """`format` of texts. Source: kube-openapi validate FormatOf."""
+    """Check the `format` of a string. Source: kube-openapi validate FormatOf."""
     from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
 
     if isinstance(value, str) and not has_format(value, name):
@@ -165,7 +165,7 @@ def _validator(schema: str) -> Any:
 
 
 def _json_schema(schema: Any) -> Any:
-    """Kubernetes' structural schema as plain JSON Schema: `nullable`, `int-or-string`, boolean exclusive bounds."""
+    """Convert a structural schema to JSON Schema: `nullable`, `int-or-string`, boolean exclusive bounds."""
     if isinstance(schema, list):
         return [_json_schema(one) for one in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Pod Security admission: what the labels of a namespace allow its pods. Source: k8s.io/pod-security-admission.
+"""Pod Security admission by the labels of namespaces. Source: k8s.io/pod-security-admission.
 
 Imported by the table of admission plugins alone. Face: `admission`.
 """

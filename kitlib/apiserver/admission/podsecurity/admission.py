@@ -1,4 +1,4 @@
-"""Pods and namespaces are held against the policy that a namespace's labels set; workloads are only warned about.
+"""Pod Security admission: pods are rejected, or warned about, by the levels of their namespace; workloads only warn.
 
 Source: pod-security-admission admission ValidateNamespace, ValidatePod, ValidatePodController, EvaluatePod; policy
 checkRegistry.
@@ -29,14 +29,17 @@ from kitlib.apiserver.admission.podsecurity.violations import Check, Violation, 
 from kitlib.apiserver.validation.pod_annotations import SECCOMP_PREFIX
 
 MAX_PODS = 3000
-"""Pods of a namespace that are held against its new policy. Source: defaultNamespaceMaxPodsToCheck."""
+"""The maximum number of existing pods checked against a new level. Source: defaultNamespaceMaxPodsToCheck."""
 
 
 def evaluate(policy: LevelVersion, meta: ObjectMeta, spec: PodSpec, newest: int) -> list[Violation]:
-    """What a level forbids in a pod, in the order of the texts.
+    """Return the violations of a level in a pod, in the order of upstream's messages.
 
     Args:
-        newest: minor version of the API server, whose checks are the latest.
+        policy: the level and its version.
+        meta: the pod's metadata.
+        spec: the pod's spec.
+        newest: the minor version of the API server, which has the latest checks.
 
     Source: checkRegistry.EvaluatePod.
     """
@@ -58,17 +61,19 @@ def _checks(table: Mapping[str, tuple[tuple[int, Check], ...]], minor: int) -> d
 
 
 def admit_pod(pod: Pod, old: Pod | None, labels: Mapping[str, str], newest: int) -> list[str]:
-    """Refuse a pod that its namespace's level does not allow.
+    """Reject a pod that violates its namespace's enforced level.
 
     Args:
-        pod, old: as it would be stored, as it stands; an update counts where images or containers change.
-        labels: of the namespace.
+        pod: the pod after the write.
+        old: the stored pod; None for a new one. An update is checked only if images or containers change.
+        labels: the namespace's labels.
+        newest: the minor version of the API server.
 
     Returns:
-        Warnings.
+        The warnings.
 
     Raises:
-        Forbidden: with everything that the level forbids.
+        Forbidden: with all violations.
     """
     if not _labelled(labels) or (old is not None and not _significant(pod, old)):
         return []
@@ -80,7 +85,7 @@ def admit_pod(pod: Pod, old: Pod | None, labels: Mapping[str, str], newest: int)
 
 
 def warn_of_template(obj: KubeObject, labels: Mapping[str, str], newest: int) -> list[str]:
-    """What a workload's pods would violate: it is accepted, its pods may be refused later."""
+    """Return warnings about a workload whose pods would be rejected; the workload itself is accepted."""
     template = template_of(obj) if _labelled(labels) else None
     if template is None:
         return []
@@ -89,13 +94,13 @@ def warn_of_template(obj: KubeObject, labels: Mapping[str, str], newest: int) ->
 
 
 def check_labels(namespace: Namespace, old: Namespace | None) -> Errors:
-    """What is wrong with a namespace's labels; what was wrong before may stay."""
+    """Return the errors of a namespace's labels; errors that the stored namespace already has are ignored."""
     wrong = policy_to_evaluate(namespace.metadata.labels)[1]
     return [] if old is not None and wrong == policy_to_evaluate(old.metadata.labels)[1] else wrong
 
 
 def warn_of_pods(namespace: Namespace, old: Namespace, pods: Iterable[Pod], newest: int) -> list[str]:
-    """Which pods violate the stricter level that a namespace gets: they stay, and the client is warned.
+    """Return warnings about existing pods that violate a namespace's new, stricter level; they keep running.
 
     Source: ValidateNamespace, EvaluatePodsInNamespace.
     """
@@ -124,7 +129,7 @@ def warn_of_pods(namespace: Namespace, old: Namespace, pods: Iterable[Pod], newe
 
 
 def _one_of_each_controller_first(pods: Iterable[Pod]) -> list[Pod]:
-    """Source: prioritizePods."""
+    """Return the pods, one of each controller first. Source: prioritizePods."""
     first: list[Pod] = []
     others: list[Pod] = []
     seen: set[str] = set()
@@ -150,7 +155,7 @@ def _joined(violations: Iterable[Violation]) -> str:
 
 
 def _significant(pod: Pod, old: Pod) -> bool:
-    """Source: isSignificantPodUpdate."""
+    """Return whether an update changes images, containers or seccomp annotations. Source: isSignificantPodUpdate."""
     for kind in ("containers", "init_containers"):
         if len(getattr(pod.spec, kind)) != len(getattr(old.spec, kind)):
             return True
@@ -165,7 +170,7 @@ def _significant(pod: Pod, old: Pod) -> bool:
 
 
 class PodSecurityPlugin(AdmissionPlugin):
-    """Checks namespaces, pods and workloads where a label asks for a level. Source: podsecurity.Plugin.Validate."""
+    """Checks namespaces, pods and workloads if a label sets a level. Source: podsecurity.Plugin.Validate."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj, newest, store = about.parent or about.object, around.release.minor, around.store

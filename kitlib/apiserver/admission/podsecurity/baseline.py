@@ -1,4 +1,4 @@
-"""The checks of the level `baseline`: what gives a pod a hold on its node.
+"""The checks of the level `baseline`, which prevent known privilege escalations.
 
 Source: pod-security-admission policy check_*.go whose level is LevelBaseline.
 """
@@ -88,7 +88,7 @@ def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 def added(one: Container) -> list[str]:
-    """The capabilities that a container adds."""
+    """Return the capabilities that a container adds."""
     context = one.security_context
     return context.capabilities.add if context is not None and context.capabilities is not None else []
 
@@ -167,7 +167,7 @@ def proc_mount(_: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 def proc_mount_35(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
-    """A pod in a user namespace may unmask its `/proc`. Source: procMountV1Dot35Baseline."""
+    """Check procMount; a pod in a user namespace may unmask its `/proc`. Source: procMountV1Dot35Baseline."""
     return None if in_user_namespace(spec) else proc_mount(meta, spec)
 
 
@@ -195,7 +195,7 @@ def _selinux(types: frozenset[str]) -> Check:
 
 
 def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
-    """Before 1.19 the profile is an annotation. Source: seccompProfileBaselineV1Dot0."""
+    """Check the seccomp annotations, which hold the profile before 1.19. Source: seccompProfileBaselineV1Dot0."""
     keys = [SECCOMP_POD, *(f"{SECCOMP_PREFIX}{one.name}" for one in containers(spec))]
     bad = sorted(
         {
@@ -210,7 +210,7 @@ def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 def seccomp_types(spec: PodSpec) -> tuple[str | None, dict[str, str]]:
-    """The profile's type that the pod sets, and those that its containers set."""
+    """Return the type of the pod's seccomp profile, or None, and those of its containers by name."""
     own = spec.security_context.seccomp_profile if spec.security_context is not None else None
     of = {
         one.name: one.security_context.seccomp_profile.type
@@ -258,7 +258,7 @@ def windows_host_process(_: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 CHECKS: dict[str, tuple[tuple[int, Check], ...]] = {
-    # by identifier, in the order of the texts: the minor version since which a check holds, and the check
+    # identifier -> (minor version since which a check applies, the check), in the order of upstream's messages
     "appArmorProfile": ((0, app_armor_profile),),
     "capabilities_baseline": ((0, capabilities_baseline),),
     "hostNamespaces": ((0, host_namespaces),),

@@ -1,4 +1,4 @@
-"""The labels of a namespace as a policy: a level and a version for each of enforce, audit and warn.
+"""The policy in a namespace's labels: a level and a version for each of enforce, audit and warn.
 
 Source: pod-security-admission api PolicyToEvaluate, ParseLevel, ParseVersion, CompareLevels.
 """
@@ -13,7 +13,7 @@ from kitlib.api.field_errors import Errors, invalid
 
 PRIVILEGED, RESTRICTED = "privileged", "restricted"
 LEVELS = (PRIVILEGED, "baseline", RESTRICTED)
-"""From the least to the most strict."""
+"""The levels, from the least to the most strict."""
 PREFIX = "pod-security.kubernetes.io/"
 LATEST = "latest"
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)", re.ASCII)
@@ -22,7 +22,7 @@ _WRONG_VERSION = 'must be "latest" or "v1.x"'
 
 
 class LevelVersion(NamedTuple):
-    """A level as it was defined in a release: `restricted:v1.25`."""
+    """A level as defined in a release, e.g. `restricted:v1.25`."""
 
     level: str = PRIVILEGED
     version: str = LATEST
@@ -31,7 +31,7 @@ class LevelVersion(NamedTuple):
         return f"{self.level}:{self.version}"
 
     def minor(self, newest: int) -> int:
-        """The minor release whose checks hold: a later one than the server's own means the server's own."""
+        """Return the minor release of the checks, at most the API server's own."""
         return newest if self.version == LATEST else min(int(self.version.removeprefix("v1.")), newest)
 
 
@@ -42,16 +42,15 @@ class Policy(NamedTuple):
 
 
 def stricter(level: str, than: str) -> bool:
-    """Whether one level is stricter than the other. Source: CompareLevels."""
+    """Return whether one level is stricter than the other. Source: CompareLevels."""
     return LEVELS.index(level) > LEVELS.index(than)
 
 
 def policy_to_evaluate(labels: Mapping[str, str]) -> tuple[Policy, Errors]:
-    """The policy of a namespace, and what is wrong with its labels.
+    """Return the policy of a namespace, and the errors of its labels.
 
-    A wrong level counts as `restricted` to enforce and as `privileged` to audit and warn; a wrong version as the
-    latest.
-    Without a label for warnings, those who enforce a level are warned at it too.
+    An invalid level is `restricted` for enforce and `privileged` for audit and warn; an invalid version is the latest.
+    Without a warn label, a stricter enforced level is used for warnings too.
     """
     errors: Errors = []
     modes: dict[str, LevelVersion] = {}

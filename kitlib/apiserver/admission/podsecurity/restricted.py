@@ -1,4 +1,4 @@
-"""The checks of the level `restricted`: the practices of hardened pods, on top of `baseline`.
+"""The checks of the level `restricted`, which enforces hardening, in addition to `baseline`.
 
 Source: pod-security-admission policy check_*.go whose level is LevelRestricted.
 """
@@ -136,17 +136,20 @@ def seccomp_profile_restricted(meta: ObjectMeta, spec: PodSpec) -> Violation | N
 
 
 def _but_on_windows(check: Check) -> Check:
-    """From 1.25 on a pod of Windows need not say what only Linux knows. Source: the checks' V1Dot25."""
+    """Skip the check for Windows pods, since 1.25, as the fields apply to Linux only. Source: the checks' V1Dot25."""
     return lambda meta, spec: None if on_windows(spec) else check(meta, spec)
 
 
 def _but_in_user_namespaces(check: Check) -> Check:
-    """From 1.35 on the root of a user namespace is nobody on the node. Source: the checks' V1Dot35."""
+    """Skip the check for pods in a user namespace, since 1.35: their root is unprivileged on the node.
+
+    Source: the checks' V1Dot35.
+    """
     return lambda meta, spec: None if in_user_namespace(spec) else check(meta, spec)
 
 
 CHECKS: dict[str, tuple[tuple[int, Check], ...]] = {
-    # by identifier, in the order of the texts: the minor version since which a check holds, and the check
+    # identifier -> (minor version since which a check applies, the check), in the order of upstream's messages
     "allowPrivilegeEscalation": (
         (8, allow_privilege_escalation),
         (25, _but_on_windows(allow_privilege_escalation)),
@@ -167,4 +170,4 @@ OVERRIDES = {
     "restrictedVolumes": "hostPathVolumes",
     "seccompProfile_restricted": "seccompProfile_baseline",
 }
-"""A check of this level that holds stands in the place of a weaker one of `baseline`."""
+"""Check of this level -> the weaker check of `baseline` that it replaces."""

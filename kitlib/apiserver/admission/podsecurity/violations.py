@@ -1,4 +1,4 @@
-"""What a check of Pod Security found, and the small words that its texts are made of.
+"""The violations that Pod Security checks return, and the parts of their messages.
 
 Source: pod-security-admission policy (checks.go, helpers.go, visitor.go).
 """
@@ -14,7 +14,7 @@ from kitlib.api.meta import ObjectMeta
 
 
 class Violation(NamedTuple):
-    """Why a pod is not allowed: `hostPort`, and `container "web" uses hostPort 80`."""
+    """The reason a pod is rejected: `hostPort`, and `container "web" uses hostPort 80`."""
 
     reason: str
     detail: str
@@ -27,14 +27,14 @@ Check = Callable[[ObjectMeta, PodSpec], Violation | None]
 
 
 def containers(spec: PodSpec) -> Iterator[Container]:
-    """Every container of a pod, in the order of the texts. Source: visitContainers."""
+    """Yield every container of a pod, in the order of upstream's messages. Source: visitContainers."""
     yield from spec.init_containers
     yield from spec.containers
     yield from spec.ephemeral_containers
 
 
 def names(spec: PodSpec, bad: Callable[[Container], object]) -> list[str]:
-    """The containers that a test finds bad."""
+    """Return the names of the containers for which the test is true."""
     return [one.name for one in containers(spec) if bad(one)]
 
 
@@ -47,22 +47,22 @@ def uses(count: int) -> str:
 
 
 def quoted(values: Iterable[str]) -> str:
-    """Source: joinQuote."""
+    """Return the quoted values, separated by commas. Source: joinQuote."""
     return ", ".join(f'"{value}"' for value in values)
 
 
 def named(bad: list[str]) -> str:
-    """`container "a"`, `containers "a", "b"`."""
+    """Return `container "a"` or `containers "a", "b"`."""
     return f"{plural('container', len(bad))} {quoted(bad)}"
 
 
 def setters(pod: bool, bad: list[str]) -> str:
-    """Who sets a bad value: `pod`, `container "a"`, or both."""
+    """Return the places of a forbidden value: `pod`, `container "a"`, or both."""
     return " and ".join([*(["pod"] if pod else []), *([named(bad)] if bad else [])])
 
 
 def in_user_namespace(spec: PodSpec) -> bool:
-    """Source: relaxPolicyForUserNamespacePod."""
+    """Return whether the pod runs in a user namespace. Source: relaxPolicyForUserNamespacePod."""
     return spec.host_users is False
 
 

@@ -1,6 +1,6 @@
-"""Admission policies in CEL: which requests they are about, and what they decide.
+"""Admission policies in CEL: the writes that they match, and their decisions.
 
-Imported by admission alone, once a policy is there. Face: `validating`, `mutating`.
+Imported by admission alone, once a policy exists. Face: `validating`, `mutating`.
 
 Source: k8s.io/apiserver/pkg/admission/plugin/policy.
 """

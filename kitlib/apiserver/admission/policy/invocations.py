@@ -1,4 +1,4 @@
-"""What validating and mutating policies share: which are asked, with which parameters, variables and conditions.
+"""The common part of validating and mutating policies: matching, parameters, variables and match conditions.
 
 Source: plugin/policy/generic (policy_dispatcher.go Dispatch, CollectParams); plugin/webhook/matchconditions; plugin/cel
 composition.go.
@@ -44,29 +44,32 @@ EXEMPT = (
     "mutatingadmissionpolicies",
     "mutatingadmissionpolicybindings",
 )
-"""No policy is about policies, or one could no longer be removed. Source: generic isPolicyResource."""
+"""Resources that policies never match; otherwise a policy could prevent its own removal.
+
+Source: generic isPolicyResource.
+"""
 
 
 class ConfigurationError(KitError):
-    """A policy or a binding that cannot be asked."""
+    """A policy or a binding that cannot be evaluated because of its configuration."""
 
 
 class UnknownParamKind(ConfigurationError):
-    """A policy whose parameters are of a kind that there is not."""
+    """A paramKind that is not served."""
 
 
 class ConditionError(KitError):
-    """A condition that cannot be evaluated."""
+    """A match condition that cannot be evaluated."""
 
 
 class CompiledPolicy:
-    """The expressions that both kinds of policies have; `environment` compiles those of one kind.
+    """The expressions that both kinds of policies have; `environment` compiles them.
 
     Args:
-        spec: of the policy.
+        spec: the policy's spec.
 
     Raises:
-        CompileError: one of them is none; validation has refused such a policy.
+        CompileError: an expression is invalid; validation rejects such a policy.
     """
 
     def __init__(self, spec: ValidatingAdmissionPolicySpec | MutatingAdmissionPolicySpec) -> None:
@@ -79,11 +82,11 @@ class CompiledPolicy:
 
 
 class Variables(Mapping[str, Any]):
-    """A policy's variables, each computed when it is asked for, once.
+    """The variables of a policy, each evaluated on first use.
 
     Args:
-        expressions: by name.
-        names: that they are computed from.
+        expressions: name -> expression.
+        names: the values of the declared names.
     """
 
     def __init__(self, expressions: Mapping[str, Expression], names: Mapping[str, Any]) -> None:
@@ -107,7 +110,7 @@ class Variables(Mapping[str, Any]):
 
 
 def authorizer(store: Store, about: AdmissionAttributes) -> AuthorizerValue:
-    """What expressions ask who may do what: the user who writes, if no other is meant.
+    """Return the value of `authorizer`, which checks the requesting user by default.
 
     Source: plugin/cel condition.go.
     """
@@ -128,19 +131,19 @@ def authorizer(store: Store, about: AdmissionAttributes) -> AuthorizerValue:
 
 
 def problem(text: str, error: EvaluationError) -> str:
-    """Source: plugin/cel condition.go."""
+    """Return the message of an expression's evaluation error. Source: plugin/cel condition.go."""
     return f"expression '{text}' resulted in error: {error}"
 
 
 def conditions_met(conditions: Sequence[tuple[str, Expression]], names: Mapping[str, Any]) -> bool:
-    """Whether all of a policy's conditions hold: one that does not decides over the error of another.
+    """Return whether all match conditions are true: a false one takes precedence over the error of another.
 
     Args:
-        conditions: each as a text and compiled.
-        names: what they see.
+        conditions: (text, compiled expression) pairs.
+        names: the values of the declared names.
 
     Raises:
-        ConditionError: with all problems.
+        ConditionError: with all errors.
 
     Source: matchconditions matcher.Match.
     """
@@ -157,7 +160,7 @@ def conditions_met(conditions: Sequence[tuple[str, Expression]], names: Mapping[
 
 
 def is_about(policy: Policy, binding: Binding, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
-    """Whether a write is one that both the policy and the binding are about."""
+    """Return whether a write matches both the policy and the binding."""
     constraints, more = policy.spec.match_constraints, binding.spec.match_resources
     return (
         constraints is not None
@@ -167,10 +170,10 @@ def is_about(policy: Policy, binding: Binding, about: AdmissionAttributes, names
 
 
 def params_of(store: Store, policy: Policy, binding: Binding, about: AdmissionAttributes) -> list[Any]:
-    """The objects that a binding names as parameters; one None where the policy takes none.
+    """Return the parameter objects of a binding, sorted by name; [None] if the policy has no paramKind.
 
     Raises:
-        ConfigurationError: there are none, and the binding says that this denies.
+        ConfigurationError: there are none, and parameterNotFoundAction is Deny.
     """
     kind, reference = policy.spec.param_kind, binding.spec.param_ref
     if kind is None or reference is None:
@@ -194,7 +197,7 @@ def params_of(store: Store, policy: Policy, binding: Binding, about: AdmissionAt
 
 
 def _resource_of_params(store: Store, kind: ParamKind) -> Resource:
-    """Of a kind that is built in, or that a CustomResourceDefinition serves. Source: ensureParamsForPolicyLocked."""
+    """Return the resource of a paramKind, built in or custom. Source: ensureParamsForPolicyLocked."""
     found = store.kinds.find(kind.api_version, kind.kind)
     if found is None:
         place = kind.api_version

@@ -1,7 +1,7 @@
-"""Whether a policy or a binding is about a write.
+"""The matching of writes by policies and bindings.
 
-Every version of a group counts as the one that a rule names, which is what `matchPolicy: Equivalent` means for kinds
-whose objects are the same in all of them.
+All versions of a group match the one in a rule: this is `matchPolicy: Equivalent` for kinds whose objects are the
+same in all versions.
 
 Source: plugin/policy/matching Matcher.Matches; plugin/webhook/predicates (namespace, object, rules Matcher).
 """
@@ -20,10 +20,12 @@ _ANY = "*"
 
 
 def matches(resources: MatchResources, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
-    """Whether the selectors match and a rule does, and no excluding rule.
+    """Return whether the selectors and a rule match, and no excluding rule does.
 
     Args:
-        namespace: of the object; None where it has none.
+        resources: the rules and selectors.
+        about: the write.
+        namespace: the object's namespace; None if it has none.
     """
     if not _matches_namespace(resources, about, namespace) or not _matches_labels(resources, about):
         return False
@@ -34,7 +36,10 @@ def matches(resources: MatchResources, about: AdmissionAttributes, namespace: Na
 
 
 def _matches_namespace(resources: MatchResources, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
-    """Objects without a namespace are matched, namespaces by labels of their own. Source: MatchNamespaceSelector."""
+    """Match the namespace selector: cluster-scoped objects match, a Namespace is matched by its own labels.
+
+    Source: MatchNamespaceSelector.
+    """
     selector = resources.namespace_selector
     if selector is None:
         return True
@@ -44,7 +49,7 @@ def _matches_namespace(resources: MatchResources, about: AdmissionAttributes, na
 
 
 def _matches_labels(resources: MatchResources, about: AdmissionAttributes) -> bool:
-    """Before or after the write. Source: MatchObjectSelector."""
+    """Match the object selector on the object before or after the write. Source: MatchObjectSelector."""
     if resources.object_selector is None:
         return True
     matcher = LabelSelectorMatcher(resources.object_selector)
@@ -56,7 +61,7 @@ def _some(rules: Sequence[NamedRuleWithOperations], about: AdmissionAttributes, 
 
 
 def _matches_rule(rule: NamedRuleWithOperations, about: AdmissionAttributes, exact: bool) -> bool:
-    """Source: rules.Matcher.Matches; resourceNames of matching.go."""
+    """Return whether a rule matches. Source: rules.Matcher.Matches; resourceNames of matching.go."""
     resource = about.resource
     scope = "Namespaced" if resource.namespaced else "Cluster"
     return (
@@ -74,6 +79,6 @@ def _has(values: Sequence[str], value: str) -> bool:
 
 
 def _names(pattern: str, plural: str, subresource: str) -> bool:
-    """`pods`, `pods/status`, `pods/*`, `*/status`, `*`, `*/*`."""
+    """Return whether a pattern matches a resource: `pods`, `pods/status`, `pods/*`, `*/status`, `*`, `*/*`."""
     resource, _, below = pattern.partition("/")
     return resource in (_ANY, plural) and below in ((subresource, _ANY) if subresource else ("", _ANY))

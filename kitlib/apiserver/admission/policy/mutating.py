@@ -1,7 +1,7 @@
-"""MutatingAdmissionPolicy: every binding of every policy that is about a write changes its object.
+"""MutatingAdmissionPolicy: every matching binding of every policy changes the object of a write.
 
-Policies come in the order of their names, bindings too; Kubernetes promises none. Where one has changed anything, those
-that may be asked again (`reinvocationPolicy: IfNeeded`) are asked a second time, after all others.
+Policies and bindings run in the order of their names; Kubernetes guarantees no order. If one has changed the object,
+those with `reinvocationPolicy: IfNeeded` run a second time, after all others.
 
 Source: plugin/policy/mutating (dispatcher.go dispatchInvocations, reinvocationcontext.go, compilation.go);
 plugin/policy/generic policy_dispatcher.go.
@@ -53,7 +53,7 @@ FORBIDDEN, INVALID = "Forbidden", "Invalid"
 
 
 class CompiledMutatingPolicy(CompiledPolicy):
-    """The expressions of a policy, its mutations too."""
+    """The expressions of a mutating policy."""
 
     def __init__(self, spec: MutatingAdmissionPolicySpec) -> None:
         super().__init__(spec)
@@ -66,12 +66,12 @@ class CompiledMutatingPolicy(CompiledPolicy):
 
 @lru_cache(maxsize=128)
 def _compiled(text: str) -> CompiledMutatingPolicy:
-    """The expressions of a specification, given as JSON."""
+    """Compile the expressions of a spec, given as JSON so that the result can be cached."""
     return CompiledMutatingPolicy(from_dict(json.loads(text), MutatingAdmissionPolicySpec))
 
 
 class _Key(NamedTuple):
-    """What is asked again: a policy with a binding and a parameter."""
+    """The key of an invocation: a policy with a binding and a parameter."""
 
     policy: str
     binding: str
@@ -79,7 +79,7 @@ class _Key(NamedTuple):
 
 
 def _denied(policy: MutatingAdmissionPolicy, binding: MutatingAdmissionPolicyBinding) -> str:
-    """How what a policy says begins."""
+    """Return the start of a policy's error message."""
     return f"policy '{policy.name}' with binding '{binding.name}' denied request: "
 
 
@@ -101,33 +101,33 @@ class _Invocation:
 
 
 class MutationRequest:
-    """One write, which goes past the policies once or twice.
+    """One write, which runs through the policies once or twice.
 
     Attributes:
         again: whether a second round is due.
 
     Args:
-        store: where policies and parameters are.
+        store: the object store with policies and parameters.
         about: the write.
     """
 
     def __init__(self, store: Store, about: AdmissionAttributes) -> None:
         self.again = False
         self._store, self._about = store, about
-        self._asked: set[_Key] = set()  # those that may be asked again
-        self._due: set[_Key] = set()  # those that will be
+        self._asked: set[_Key] = set()  # invocations with reinvocationPolicy IfNeeded
+        self._due: set[_Key] = set()  # those to run in the second round
         self._output: dict[str, Any] | None = None
 
     def mutated(self, obj: KubeObject, *, second: bool = False) -> KubeObject:
-        """The object after every policy that is bound.
+        """Return the object after all matching policies.
 
         Args:
-            obj: not changed.
-            second: whether it is the second round.
+            obj: the object, which is not changed.
+            second: whether this is the second round.
 
         Raises:
-            MutationDenied: a mutation cannot be carried out, and its policy does not ignore failures.
-            InternalError: a JSON patch made something that is no object of the kind, whatever the policy says.
+            MutationDenied: a mutation cannot be applied, and its policy does not ignore failures.
+            InternalError: a JSON patch results in an invalid object, independent of the failure policy.
         """
         bound = self._store.list(MutatingAdmissionPolicyBinding, copy=False)
         if not bound or self._about.resource.plural in EXEMPT:
@@ -174,7 +174,7 @@ class MutationRequest:
         return obj
 
     def _ask_again(self) -> None:
-        """Source: RequireReinvokingPreviouslyInvokedPlugins."""
+        """Mark the policies that ran so far for reinvocation. Source: RequireReinvokingPreviouslyInvokedPlugins."""
         self._due |= self._asked
         self._asked = set()
 
@@ -184,7 +184,7 @@ class MutationRequest:
         about: AdmissionAttributes,
         failures: list[tuple[str, str]],
     ) -> Iterator[_Invocation]:
-        """Every policy with every binding and parameter that is about the write."""
+        """Yield the matching policies with every binding and parameter."""
         name = about.object.namespace
         namespace = self._store.find(Namespace, name, copy=False) if name else None
         for binding in sorted(bound, key=lambda one: (one.spec.policy_name, one.name)):
@@ -219,12 +219,12 @@ class MutationRequest:
         return {"params": shown(one.params)}
 
     def _schema(self, obj: KubeObject) -> Schema:
-        """Of a custom object, by the definition of its kind."""
+        """Return the schema of a custom object; None for a built-in kind."""
         return schema_of(self._store, obj) or None
 
 
 class MutatingAdmissionPolicyPlugin(AdmissionPlugin):
-    """Applies to every write except deletions, where a policy is bound."""
+    """Applies to every write except deletions if a policy has a binding."""
 
     def __init__(self) -> None:
         self._request: MutationRequest | None = None

@@ -1,4 +1,4 @@
-"""What a mutation makes of an object: an apply configuration is merged into it, a JSON patch is carried out on it.
+"""Applies mutations: an apply configuration is merged into the object, a JSON patch is applied to it.
 
 Source: plugin/policy/mutating/patch (smd.go, json_patch.go).
 """
@@ -24,19 +24,19 @@ _TYPES, _NOT_APPLIED = "type mismatch: ", "error applying patch: "
 
 
 class MutationError(KitError):
-    """A mutation that cannot be carried out."""
+    """A mutation that cannot be applied."""
 
 
 def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObject:
-    """The object with an `Object{…}` merged into it as server-side apply does, without owners.
+    """Merge an `Object{…}` into the object as server-side apply does, without field owners.
 
     Args:
-        obj: not changed.
-        value: what the expression gave.
-        schema: of a custom resource.
+        obj: the object, which is not changed.
+        value: the result of the expression.
+        schema: the schema of a custom resource; None for a built-in kind.
 
     Raises:
-        MutationError: the value does not fit the object's type, or would replace a list or map as a whole.
+        MutationError: the value does not match the object's type, or would replace an atomic list or map.
     """
     if not isinstance(value, MessageValue):
         raise MutationError(f"unsupported return type from ApplyConfiguration expression: {type_of(value)}")
@@ -64,11 +64,11 @@ def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObje
 
 
 def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
-    """The object after a list of `JSONPatch{…}`; the object itself where a test of it fails.
+    """Apply a list of `JSONPatch{…}`; if a `test` operation fails, return the object itself.
 
     Raises:
-        MutationError: an operation cannot be carried out.
-        InternalError: the result is no object of the kind.
+        MutationError: an operation cannot be applied.
+        InternalError: the result is not a valid object of the kind.
     """
     operations = [_operation(one) for one in value]
     data = complete(obj.kind, to_dict(obj))
@@ -84,7 +84,7 @@ def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
         made = _decoded(patched, obj)
     except ManifestError as error:
         raise InternalError(f"Internal error occurred: {error.cause or error.problem}") from None
-    new = _unknown(patched, obj) - _unknown(data, obj)  # fields that stood there before are kept
+    new = _unknown(patched, obj) - _unknown(data, obj)  # unknown fields of the stored object are kept
     if new:
         listed = ", ".join(f'unknown field "{field}"' for field in sorted(new))
         raise InternalError(f"Internal error occurred: strict decoding error: {listed}")
@@ -96,7 +96,7 @@ def _unknown(data: Any, obj: KubeObject) -> set[str]:
 
 
 def _operation(one: Any) -> dict[str, Any]:
-    """Source: evaluatePatchExpression."""
+    """Convert a `JSONPatch{…}` to a JSON patch operation. Source: evaluatePatchExpression."""
     if not isinstance(one, MessageValue):
         raise MutationError(f"{_TYPES}JSONPatchType.expression should evaluate to array of JSONPatch: {type_of(one)}")
     made = {"op": one["op"], "path": one["path"]}
@@ -116,7 +116,11 @@ def _operation(one: Any) -> dict[str, Any]:
 
 
 def _decoded(data: Any, obj: KubeObject) -> KubeObject:
-    """Raises: ManifestError."""
+    """Decode a patched object.
+
+    Raises:
+        ManifestError: the data are not an object of the same version and kind.
+    """
     made: KubeObject = from_dict(data, type(obj))
     if (made.api_version, made.kind) != (obj.api_version, obj.kind):
         version, kind = obj.api_version, obj.kind
@@ -125,4 +129,4 @@ def _decoded(data: Any, obj: KubeObject) -> KubeObject:
 
 
 PATCHES = {"ApplyConfiguration": apply_configuration, "JSONPatch": json_patch}
-"""What a patch type does."""
+"""Patch type -> the function that applies it."""

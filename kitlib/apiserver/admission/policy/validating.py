@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy: every binding of every policy that is about a write decides on it.
+"""ValidatingAdmissionPolicy: every matching binding of every policy decides on a write.
 
 Source: plugin/policy/validating (dispatcher.go Dispatch, validator.go Validate).
 """
@@ -45,20 +45,23 @@ from kitlib.cel.parser import CompileError
 
 DENY, WARN = "Deny", "Warn"
 CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
-"""Status codes of a validation's reasons; of every other 422. Source: reasonToCode."""
+"""Reason of a validation -> HTTP status code; others are 422. Source: reasonToCode."""
 MAX_MESSAGE = 5 * 1024
-"""Bytes of what a messageExpression may give. Source: celconfig.MaxEvaluatedMessageExpressionSizeBytes."""
+"""The maximum size of a messageExpression's result in bytes.
+
+Source: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
+"""
 
 
 @dataclass(frozen=True)
 class PolicyRefusal:
-    """Why a policy refuses a write.
+    """The denial of a write by a policy.
 
     Attributes:
-        message: what it says.
-        reason: of the Status; "" = Invalid.
-        is_failure: whether the policy cannot be asked, which denies whatever the binding's actions are.
-        of_policy: whether it is about the policy without its binding.
+        message: the message of the validation.
+        reason: the reason of the Status; "" = Invalid.
+        is_failure: whether the policy cannot be evaluated, which denies independent of the binding's actions.
+        of_policy: whether the message names the policy without its binding.
     """
 
     message: str
@@ -68,7 +71,7 @@ class PolicyRefusal:
 
 
 class CompiledValidatingPolicy(CompiledPolicy):
-    """The expressions of a policy, its validations and audit annotations too."""
+    """The expressions of a validating policy, with validations and audit annotations."""
 
     def __init__(self, spec: ValidatingAdmissionPolicySpec) -> None:
         super().__init__(spec)
@@ -88,11 +91,11 @@ class CompiledValidatingPolicy(CompiledPolicy):
         ]
 
     def refusals(self, names: Mapping[str, Any], ignore_errors: bool) -> list[PolicyRefusal]:
-        """Why the write is refused; empty where it may be done.
+        """Return the denials of a write; empty if it is allowed.
 
         Args:
-            names: what the expressions see.
-            ignore_errors: whether what cannot be evaluated counts as fulfilled.
+            names: the values of the declared names.
+            ignore_errors: whether an evaluation error counts as true (failurePolicy Ignore).
         """
         try:
             if not conditions_met(self.conditions, names):
@@ -118,7 +121,10 @@ class CompiledValidatingPolicy(CompiledPolicy):
 
 
 def _message(validation: Validation, expression: Expression | None, names: Mapping[str, Any]) -> str:
-    """A message of its own if it can be had, else the fixed one, else the expression. Source: validator.Validate."""
+    """Return the messageExpression's result if valid, else the message, else the expression.
+
+    Source: validator.Validate.
+    """
     if expression is not None:
         try:
             text = expression.evaluate(names, MAX_COST)
@@ -131,18 +137,18 @@ def _message(validation: Validation, expression: Expression | None, names: Mappi
 
 @lru_cache(maxsize=128)
 def _compiled(text: str) -> CompiledValidatingPolicy:
-    """The expressions of a specification, given as JSON."""
+    """Compile the expressions of a spec, given as JSON so that the result can be cached."""
     return CompiledValidatingPolicy(from_dict(json.loads(text), ValidatingAdmissionPolicySpec))
 
 
 def ask(store: Store, about: AdmissionAttributes) -> list[str]:
-    """Ask every policy that is bound.
+    """Evaluate all matching policies.
 
     Returns:
-        Warnings of bindings that warn.
+        The warnings of bindings with the action Warn.
 
     Raises:
-        PolicyDenied: a binding denies it.
+        PolicyDenied: a binding denies the write.
     """
     bindings = store.list(ValidatingAdmissionPolicyBinding, copy=False)
     if not bindings or about.resource.plural in EXEMPT:
@@ -179,7 +185,7 @@ def _asked(
     about: AdmissionAttributes,
     names: Mapping[str, Any],
 ) -> list[PolicyRefusal]:
-    """What a policy says, with each of its parameters; one that cannot be asked denies unless it ignores failures."""
+    """Return a policy's denials for all parameters; a misconfigured policy denies unless it ignores failures."""
     ignore = policy.spec.failure_policy == IGNORE
     try:
         compiled = _compiled(to_json(policy.spec))
@@ -197,7 +203,7 @@ def _asked(
 
 
 class ValidatingAdmissionPolicyPlugin(AdmissionPlugin):
-    """Applies to every write, where a policy is bound."""
+    """Applies to every write if a policy has a binding."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         around.warnings += ask(around.store, about)

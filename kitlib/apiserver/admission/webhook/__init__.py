@@ -1,4 +1,4 @@
-"""Admission webhooks: programs outside the API server that are asked about writes.
+"""Admission webhooks: programs outside the API server that admit or change writes.
 
 Imported by admission alone, once a webhook is configured. Face: `hooks`.
 """

@@ -1,7 +1,7 @@
-"""The selection of webhooks for a write, the requests that they receive, and the effect of their answers.
+"""The selection of webhooks for a write, the requests that they receive, and the effect of their responses.
 
-Configurations are taken in the order of their names, and the webhooks of one in its own order. Mutating webhooks are
-asked one after the other, each with what the one before has made of the object; validating ones all at once.
+Configurations are sorted by name, and the webhooks of one are called in its order. Mutating webhooks are called one
+after the other, each with the object as the previous one changed it; validating ones all at once.
 
 Source: apiserver pkg/admission/plugin/webhook: generic/webhook.go ShouldCallHook, request/admissionreview.go,
 mutating/dispatcher.go, validating/dispatcher.go, errors/statuserror.go.
@@ -54,14 +54,17 @@ from kitlib.cel.admission_expressions import PolicyEnvironment
 from kitlib.cel.expression import Expression
 
 NEVER_ASKED = frozenset({*EXEMPT, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
-"""Source: rules.IsExemptAdmissionConfigurationResource."""
+"""Resources for which webhooks are never called. Source: rules.IsExemptAdmissionConfigurationResource."""
 IGNORE, IF_NEEDED = "Ignore", "IfNeeded"
 _VERSIONS = ("v1", "v1beta1")
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
 class WebhookDenied(APIError):
-    """A webhook refuses the write: `admission webhook "x" denied the request: …`, with the code that it gives."""
+    """The denial of a write by a webhook, with the webhook's status code.
+
+    The message is `admission webhook "x" denied the request: …`.
+    """
 
     def __init__(self, name: str, status: Mapping[str, Any]) -> None:
         self.code = max(int(status.get("code") or 0), 400)
@@ -72,18 +75,18 @@ class WebhookDenied(APIError):
 
 
 class _Refused(KitError):
-    """A write that a webhook cannot be asked about: a dry run, where it has side effects."""
+    """A write for which a webhook cannot be called: a dry run if the webhook has side effects."""
 
 
 class _Hook(NamedTuple):
-    """A webhook of a configuration; `place` tells it from others of its name."""
+    """A webhook of a configuration; `place` distinguishes webhooks of the same name."""
 
     place: str
     hook: ValidatingWebhook
 
 
 def _hooks(store: Store, kind: type[KubeObject], about: AdmissionAttributes) -> Iterator[_Hook]:
-    """Return the webhooks whose rules, selectors and conditions match a write, in order."""
+    """Yield the webhooks whose rules, selectors and conditions match a write, in order."""
     configurations = store.list(kind, copy=False)
     if not configurations or about.resource.plural in NEVER_ASKED:
         return
@@ -123,7 +126,10 @@ def _condition(text: str) -> Expression:
 def _conditions_hold(
     store: Store, hook: ValidatingWebhook, about: AdmissionAttributes, namespace: Namespace | None
 ) -> bool:
-    """Source: matchconditions matcher.Match: an error counts as the failure policy says."""
+    """Return whether the match conditions are true; the failure policy decides about errors.
+
+    Source: matchconditions matcher.Match.
+    """
     if not hook.match_conditions:
         return True
     conditions = [(one.expression, _condition(one.expression)) for one in hook.match_conditions]
@@ -137,7 +143,7 @@ def _conditions_hold(
 
 
 def _call(store: Store, one: _Hook, about: AdmissionAttributes) -> WebhookCall:
-    """Return the call that asks a webhook about a write.
+    """Return the call of a webhook for a write.
 
     Raises:
         WebhookError: the webhook's server cannot be found.
@@ -164,7 +170,7 @@ def _call(store: Store, one: _Hook, about: AdmissionAttributes) -> WebhookCall:
 
 
 def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
-    """Return the response of an answer. Source: VerifyAdmissionResponse.
+    """Return the response in a webhook's answer. Source: VerifyAdmissionResponse.
 
     Raises:
         WebhookError: the answer does not belong to this request.
@@ -189,7 +195,7 @@ def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
 
 
 def _failed(hook: ValidatingWebhook, error: WebhookError) -> None:
-    """Go on without the webhook where its policy says so.
+    """Ignore a failed call if the failure policy is Ignore.
 
     Raises:
         InternalError: the failure policy is Fail.
@@ -199,13 +205,13 @@ def _failed(hook: ValidatingWebhook, error: WebhookError) -> None:
 
 
 def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | None) -> list[str]:
-    """Ask the validating webhooks about a write.
+    """Call the validating webhooks of a write.
 
     Returns:
         The webhooks' warnings.
 
     Raises:
-        WebhookDenied, InternalError, Forbidden: it may not be done.
+        WebhookDenied, InternalError, Forbidden: the write is rejected.
     """
     asked: list[tuple[ValidatingWebhook, WebhookCall]] = []
     for one in _hooks(store, ValidatingWebhookConfiguration, about):
@@ -237,7 +243,7 @@ class MutatingRequest:
         store: the store with the configurations.
         about: the write.
         caller: the connection to the webhooks.
-        warnings: the list to which the webhooks' warnings are added.
+        warnings: the list to which the webhooks' warnings are appended.
 
     Source: mutating/dispatcher.go Dispatch; reinvocationcontext.go.
     """
@@ -256,7 +262,7 @@ class MutatingRequest:
         """Return the object after all matching webhooks; the same object if none changes it.
 
         Raises:
-            WebhookDenied, InternalError, Forbidden: it may not be done.
+            WebhookDenied, InternalError, Forbidden: the write is rejected.
         """
         if self._about.operation == "DELETE" or not self._store.list(MutatingWebhookConfiguration, copy=False):
             return obj
@@ -277,7 +283,7 @@ class MutatingRequest:
         return obj
 
     def _require_reinvocation(self) -> None:
-        """Source: RequireReinvokingPreviouslyInvokedPlugins."""
+        """Mark the webhooks called so far for reinvocation. Source: RequireReinvokingPreviouslyInvokedPlugins."""
         self._due |= self._asked
 
     def _ask(self, one: _Hook, about: AdmissionAttributes) -> KubeObject | None:
@@ -305,7 +311,7 @@ class MutatingRequest:
 
 
 class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """Calls webhooks for every write except deletions, where webhooks are configured."""
+    """Calls webhooks for every write except deletions if any are configured."""
 
     def __init__(self) -> None:
         self._request: MutatingRequest | None = None
@@ -324,7 +330,7 @@ class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
 
 
 class ValidatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """Calls webhooks for every write, where webhooks are configured."""
+    """Calls webhooks for every write if any are configured."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         around.warnings += validate(around.store, about, around.caller)
