@@ -1,4 +1,4 @@
-"""The start of the kubelet: settings are read, checked by themselves and against the machine (cmd/kubelet/app).
+"""The start of the kubelet: reads the settings and validates them, alone and against the machine (cmd/kubelet/app).
 
 Imported by nodes, lessons and commands that take settings. Face: `read.read_settings`, `node_validation.check_node`.
 """

@@ -1,7 +1,8 @@
-"""What keeps the kubelet from starting on this machine: settings that are right by themselves, but not here.
+"""Validation of the kubelet's settings against its machine: valid settings that this machine cannot satisfy.
 
-Settings alone are checked by `settings_validation.py`. This looks at settings and machine together: reservations
-larger than the machine, CPUs that are not there, memory reserved by NUMA node that does not add up, swap, cgroup v1.
+`settings_validation.py` checks the settings alone. This module checks settings and machine together: reservations
+larger than the capacity, reserved CPUs that are not online, memory reservations by NUMA node whose sum differs from the
+node's reservation, swap, cgroup v1.
 
 Sources: kubelet cm.validateNodeAllocatable, NewContainerManager, setupNode; cmd/kubelet/app getReservedCPUs; cpumanager
 NewManager; memorymanager validateReservedMemory; validateKubeletOSConfiguration.
@@ -25,23 +26,23 @@ from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 
 def node_problems(node: NodeConfig, version: Version = 2) -> list[str]:
-    """The kubelet's messages about this configuration on this machine; [] = it starts.
+    """Return the kubelet's messages about this configuration on this machine; [] = the kubelet starts.
 
     Args:
-        node: machine and settings (which are right by themselves).
-        version: cgroup version of the machine.
+        node: the machine, and settings that are valid by themselves.
+        version: cgroup version of the machine, 1 or 2.
     """
     missing = list(_reserved_cpus(node))
     if missing:
-        return missing  # the kubelet stops here, and the other figures rest on these CPUs
+        return missing  # the kubelet stops here; the other checks count these CPUs
     return [*_system(node, version), *_allocatable(node), *_cpu_manager(node), *_memory_manager(node)]
 
 
 def check_node(node: NodeConfig, version: Version = 2) -> None:
-    """Refuse to start where `node_problems` finds something.
+    """Raise an error if `node_problems` finds any problem.
 
     Raises:
-        SettingsError: with the kubelet's messages.
+        SettingsError: the kubelet's messages.
     """
     problems = node_problems(node, version)
     if problems:
@@ -96,9 +97,10 @@ def _cpu_manager(node: NodeConfig) -> Iterator[str]:
 
 
 def _memory_manager(node: NodeConfig) -> Iterator[str]:
-    """Static wants the reservations by NUMA node to be as large as those of the whole node, eviction included.
+    """Yield the problems of `--reserved-memory` under the policy Static.
 
-    Source: memorymanager.validateReservedMemory.
+    For each type of memory, the reservations of all NUMA nodes must add up to exactly the node's reservation, which
+    includes the hard eviction threshold. Source: memorymanager.validateReservedMemory.
     """
     settings = node.settings
     if settings.memory_manager_policy != "Static":

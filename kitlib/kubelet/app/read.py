@@ -1,4 +1,4 @@
-"""Settings of a kubelet from whatever the user has, checked as the kubelet checks them when it starts.
+"""Reads the settings of a kubelet in each form that a user has, and validates them as the kubelet does at its start.
 
 Source: cmd/kubelet/app/server.go (NewKubeletCommand).
 """
@@ -17,15 +17,15 @@ from kitlib.kubelet.config.settings import KubeletSettings, SettingsError
 
 @guarded("the kubelet's settings")
 def read_settings(source: Any = (), *, release: Release | None = None) -> KubeletSettings:
-    """Settings from flags, a KubeletConfiguration, both, or settings.
+    """Return validated settings from flags, from a KubeletConfiguration, from both, or from settings.
 
     Args:
         source: a list of flags (or one string of them), a mapping or YAML text with configuration fields, the path of
             such a file, or `KubeletSettings`.
-        release: whose rules are applied; None = the latest.
+        release: the release with the rules of validation; None = the latest.
 
     Raises:
-        SettingsError: with the kubelet's messages.
+        SettingsError: the kubelet's messages.
     """
     made = _parsed(source)
     problems = validate(made, release or Release.followed())

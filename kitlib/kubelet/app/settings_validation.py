@@ -1,6 +1,6 @@
-"""Which settings the kubelet refuses to start with, in its own words.
+"""Validation of the kubelet's settings, with the kubelet's messages.
 
-What depends on the machine too is in `node_validation.py`.
+`node_validation.py` contains the checks that also depend on the machine.
 
 Sources: pkg/kubelet/apis/config/validation (ValidateKubeletConfiguration, validateReservedMemoryConfiguration); the
 kubelet's start (cmd/kubelet/app/server.go); eviction.ParseThresholdConfig; cm.ParseQOSReserved; the policies'
@@ -30,11 +30,11 @@ _ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
 
 
 def validate(settings: KubeletSettings, release: Release) -> list[str]:
-    """The kubelet's messages about these settings; [] = it starts.
+    """Return the kubelet's messages about these settings; [] = the kubelet starts.
 
     Args:
-        settings: what was asked for.
-        release: whose feature gates hold.
+        settings: the settings to validate.
+        release: the release that determines the feature gates; the settings' own gates override it.
     """
     gates = settings.gates(release)
     return [
@@ -66,11 +66,14 @@ _BUILDS_ON = {
     "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling", "MemoryManager"),
     "PodLevelResourceManagers": ("PodLevelResources",),
 }
-"""Gate -> those that must be on with it. Source: features.defaultKubernetesFeatureGateDependencies."""
+"""Feature gate -> the gates that it requires. Source: features.defaultKubernetesFeatureGateDependencies."""
 
 
 def _gates(settings: KubeletSettings, release: Release) -> Iterator[str]:
-    """Gates that cannot be set so; else those that lack what they build on. Source: featureGate.unsafeSetFromMap."""
+    """Yield the gates that the release rejects; without any, the gates that lack a gate that they require.
+
+    Source: featureGate.unsafeSetFromMap.
+    """
     refused = release.refused(settings.feature_gates)
     yield from refused
     if refused:

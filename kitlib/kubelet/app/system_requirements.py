@@ -1,4 +1,4 @@
-"""What a machine must offer before the kubelet sets up its cgroups: the controllers cpu, cpuacct, cpuset and memory.
+"""The requirements of the kubelet on a machine with cgroup v1: the controllers cpu, cpuacct, cpuset and memory.
 
 Source: pkg/kubelet/cm/container_manager_linux.go validateSystemRequirements.
 """
@@ -15,13 +15,13 @@ EXPECTED_CGROUPS = ("cpu", "cpuacct", "cpuset", "memory")
 
 
 class MountPoint(NamedTuple):
-    """One line of `mount`.
+    """A line of the output of `mount`.
 
     Attributes:
-        device: what is mounted.
-        path: where.
-        type: of the file system; `cgroup` for a hierarchy of version 1.
-        options: a hierarchy's options name its controllers.
+        device: the mounted device.
+        path: the mount point.
+        type: the type of the file system; `cgroup` for a hierarchy of version 1.
+        options: the mount options; those of a hierarchy name its controllers.
     """
 
     device: str
@@ -31,7 +31,10 @@ class MountPoint(NamedTuple):
 
 
 def parse_mounts(text: str) -> list[MountPoint]:
-    """The lines that `mount` prints: `cgroup on /sys/fs/cgroup/cpu type cgroup (rw,cpu)`; others are left out."""
+    """Return the mount points in the output of `mount`; lines in another format are skipped.
+
+    The format is `cgroup on /sys/fs/cgroup/cpu type cgroup (rw,cpu)`.
+    """
     found = []
     for line in text.splitlines():
         device, on, rest = line.strip().partition(" on ")
@@ -43,14 +46,14 @@ def parse_mounts(text: str) -> list[MountPoint]:
 
 
 def validate_system_requirements(mounts: Iterable[MountPoint], version: Version) -> None:
-    """Refuse a machine that lacks a controller; on cgroup v2 the root hands all of them down.
+    """Raise an error if a controller is not mounted; cgroup v2 is not checked, as its root has all of them.
 
     Args:
-        mounts: what is mounted.
-        version: of the machine's cgroups.
+        mounts: the machine's mount points.
+        version: cgroup version of the machine, 1 or 2.
 
     Raises:
-        SettingsError: naming the controllers that are not mounted.
+        SettingsError: the message names the controllers that are not mounted.
     """
     if version == 2:
         return

@@ -1,4 +1,4 @@
-"""What the resource managers gave a container: CPUs and NUMA nodes.
+"""The CPUs and NUMA nodes that the resource managers assigned to a container.
 
 Source: kubelet cm.internalContainerLifecycle.PreCreateContainer, cpumanager GetCPUAffinity.
 """
@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 
 class Assigned(NamedTuple):
-    """What the resource managers gave a container.
+    """The assignment of one container.
 
     Attributes:
-        cpus: where it may run, `2-3`; "" = anywhere.
-        exclusive: nobody else may run there.
-        mems: NUMA nodes its memory comes from; "" = any.
-        of_pod: the CPUs are its pod's: other containers of the pod may run there, other pods may not.
+        cpus: the CPUs that it may run on, as a list such as `2-3`; "" = any.
+        exclusive: whether no other container may run on these CPUs.
+        mems: the NUMA nodes that its memory comes from, as a list; "" = any.
+        of_pod: whether the CPUs belong to its pod: other containers of the pod may use them, other pods may not.
     """
 
     cpus: str = ""
@@ -27,4 +27,4 @@ class Assigned(NamedTuple):
 
 NOTHING_ASSIGNED = Assigned()
 Assignments = Mapping[tuple[str, str], Assigned]
-"""(pod UID, container) -> what it was given; all containers of the node, where a manager is at work."""
+"""(pod UID, container) -> its assignment; all containers of the node if a resource manager is active, else empty."""

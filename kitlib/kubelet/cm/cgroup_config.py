@@ -1,8 +1,8 @@
-"""What the kubelet sets on a cgroup that it writes itself: `ResourceConfig`, and how a pod's comes about.
+"""`ResourceConfig`, the resources of a cgroup that the kubelet writes itself, and its computation for a pod.
 
-A pod's cgroup holds the sum of what its containers may use. CPU shares follow from the pod's CPU request; a CPU quota
-and a memory limit exist only where *every* container has such a limit (one without may use what the others leave, so
-the sum would be wrong) or where the pod itself declares one.
+A pod's cgroup is limited to the sum of its containers' limits. CPU shares follow from the pod's CPU request. A CPU
+quota and a memory limit exist only where *every* container has such a limit (a container without one may use any
+amount, so the sum would be wrong) or where the pod itself declares one.
 
 Sources: kubelet cm.ResourceConfig, cm.ResourceConfigForPod, cgroupCommon.toResources.
 """
@@ -56,22 +56,22 @@ class ResourceConfig:
 
     @property
     def cpu_weight(self) -> int | None:
-        """The `cpu.weight` of `cpu_shares`, by the kubelet's straight line; None where shares are not set."""
+        """The `cpu.weight` of `cpu_shares`, by the kubelet's linear formula; None if the shares are not set."""
         return None if self.cpu_shares is None else shares_to_weight(self.cpu_shares)
 
 
 @dataclass(frozen=True, slots=True)
 class PodTotals:
-    """The figures of a pod from which its cgroup is made: kept, because the reasons shown to a reader need them.
+    """The sums of a pod from which its cgroup is computed; the explanations of values show them, too.
 
     Attributes:
-        qos: the pod's class.
+        qos: the pod's QoS class.
         cpu_request: milli-CPU.
         cpu_limit: milli-CPU, 0 = none.
         memory_request: bytes.
         memory_limit: bytes, 0 = none.
-        cpu_limits_declared: whether the CPU limit holds for the whole pod.
-        memory_limits_declared: the same of memory.
+        cpu_limits_declared: whether the CPU limit covers the whole pod.
+        memory_limits_declared: whether the memory limit covers the whole pod.
         huge_pages: page size in bytes -> bytes.
     """
 
@@ -89,8 +89,8 @@ def pod_totals(pod: Pod, release: Release | None = None) -> PodTotals:
     """Sum up a pod: requests with overhead, limits, and whether every container has the limit.
 
     Args:
-        pod: defaulted.
-        release: whose feature gates hold; None = the latest.
+        pod: the pod, with API defaults.
+        release: the release that determines the feature gates; None = the latest.
     """
     release = release or Release.followed()
     requests, limits = pod_requests(pod, release=release), pod_limits(pod, release=release)
@@ -116,19 +116,19 @@ def resource_config_for_pod(
     pids_limit: int | None = None,
     release: Release | None = None,
 ) -> ResourceConfig:
-    """The configuration of a pod's own cgroup.
+    """Return the configuration of a pod's own cgroup.
 
     Args:
-        pod: defaulted; or its totals, where they are known already.
-        enforce_cpu_limits: `--cpu-cfs-quota`; False writes a quota of -1 where one would be written.
+        pod: the pod, with API defaults, or its totals.
+        enforce_cpu_limits: `--cpu-cfs-quota`; False replaces a quota by -1 (unlimited).
         cpu_period: `--cpu-cfs-quota-period` in microseconds.
-        memory_reservation: MemoryQoS is on and `memoryReservationPolicy` is TieredReservation: Guaranteed pods get
-            memory.min, Burstable ones memory.low, both of their request. (Before that policy existed: memory.min for
-            both.)
+        memory_reservation: whether MemoryQoS is on and `memoryReservationPolicy` is TieredReservation: Guaranteed pods
+            get memory.min, Burstable pods memory.low, both of their request. (Before that policy existed: memory.min
+            for both.)
         pids_limit: `--pod-max-pids`; None = no limit.
-        release: whose feature gates hold; None = the latest.
+        release: the release that determines the feature gates; None = the latest.
 
-    Source: kubelet cm.ResourceConfigForPod; the process limit: podContainerManagerImpl.EnsureExists.
+        Source: kubelet cm.ResourceConfigForPod; the process limit: podContainerManagerImpl.EnsureExists.
     """
     totals = pod if isinstance(pod, PodTotals) else pod_totals(pod, release)
     unified = {}
@@ -153,13 +153,14 @@ def resource_config_for_pod(
 
 
 def resource_config_for_list(resources: ResourceList, *, compressible_only: bool = False) -> ResourceConfig:
-    """The configuration for a list of resources: of all pods together, or of a cgroup for reserved resources.
+    """Return the configuration for a list of resources: of all pods together, or of a cgroup for reserved resources.
 
-    Only shares limit the CPU here, never a quota: what nobody uses is left to others.
+    The CPU is limited by shares only, never by a quota, so that other cgroups can use idle CPU time.
 
     Args:
-        resources: of which cpu, memory, pid and huge pages count.
-        compressible_only: only what can be taken back at any moment, CPU (`kube-reserved-compressible`).
+        resources: the amounts; cpu, memory, pid and huge pages are used.
+        compressible_only: whether to restrict the configuration to CPU, the only compressible resource
+            (`kube-reserved-compressible`).
 
     Source: kubelet cm.getCgroupConfigInternal.
     """
@@ -175,10 +176,7 @@ def resource_config_for_list(resources: ResourceList, *, compressible_only: bool
 
 
 def _limits_declared(pod: Pod, release: Release) -> tuple[bool, bool]:
-    """Whether the whole pod is limited, for CPU and for memory.
-
-    An init container is seen together with the sidecars started before it, so a sidecar's limit counts for it.
-    """
+    """Return whether the whole pod is limited, for CPU and for memory."""
     seen: list[bool] = []
     for resource in ("cpu", "memory"):
         pod_limit = pod.spec.resources.limits.get(resource) if pod_level_resources(pod, release) else None  # type: ignore[union-attr]
@@ -192,6 +190,8 @@ def _limits_declared(pod: Pod, release: Release) -> tuple[bool, bool]:
 def _limited_in_turn(pod: Pod, resource: str) -> Iterator[bool]:
     for container in pod.spec.containers:
         yield _is_set(container.resources.limits, resource)
+    # Upstream's PodLimits passes an init container's limits to its callback with those of the sidecars before it added,
+    # so a sidecar's limit counts for an init container that has none.
     sidecars_limited = False
     for container in pod.spec.init_containers:
         limited = _is_set(container.resources.limits, resource) or sidecars_limited

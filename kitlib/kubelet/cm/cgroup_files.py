@@ -1,7 +1,7 @@
-"""From figures to files: which cgroup files are written for a `ResourceConfig` and for what the runtime is told.
+"""The cgroup files for a `ResourceConfig` and for the resources that the kubelet sends to the runtime.
 
-cgroup v1 and v2 have different files for the same wish, and v2 some of its own. A file that nobody writes still shows
-something: the kernel's default. Both are needed to compare a tree with what a node shows.
+cgroup v1 and v2 have different files for the same setting, and v2 some of its own. A file that is not written shows
+the kernel's default. A comparison of a tree with a node's files needs both.
 
 Sources: kubelet cgroupCommon.toResources, cgroupV1impl and cgroupV2impl; opencontainers/cgroups fs and fs2;
 the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst for the defaults.
@@ -20,24 +20,24 @@ from kitlib.kubelet.config.machine import huge_page_unit
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
 Why = Mapping[str, Reason]
-"""Reasons by what they explain: "cpu", "quota", "memory", "swap", "pids", "hugepages", "cpuset", or a v2 file."""
+"""Subject -> reason; a subject is "cpu", "quota", "memory", "swap", "pids", "hugepages", "cpuset", or a v2 file."""
 
 DEFAULT = Reason("the kernel's default: nobody writes this file")
 PERIOD = Reason("--cpu-cfs-quota-period, in microseconds", source="kubelet cm.ResourceConfigForPod")
 UNBOUNDED_HUGE_PAGES = 2**62
-"""Bytes: what the kubelet writes where huge pages shall not be limited. Source: kubelet setHugePagesUnbounded."""
+"""Bytes: the value that the kubelet writes for unlimited huge pages. Source: kubelet setHugePagesUnbounded."""
 
 
 def kubelet_files(
     config: ResourceConfig, version: Version, *, huge_page_sizes: Sequence[int] = (), why: Why | None = None
 ) -> list[CgroupFile]:
-    """What the kubelet writes into a cgroup of its own.
+    """Return the files that the kubelet writes into a cgroup that it manages itself.
 
     Args:
-        config: the figures; None = not written.
-        version: 1 or 2.
-        huge_page_sizes: bytes; of the machine. A size that the config does not name is limited to 0.
-        why: reasons by subject.
+        config: the configuration; a field that is None is not written.
+        version: cgroup version, 1 or 2.
+        huge_page_sizes: the machine's page sizes in bytes; a size without a limit in the configuration is limited to 0.
+        why: the reasons of the values.
 
     Source: kubelet cgroupCommon.toResources.
     """
@@ -69,20 +69,21 @@ def runtime_files(
     *,
     why: Why | None = None,
 ) -> list[CgroupFile]:
-    """What the container runtime writes into a container's cgroup for what the kubelet sent.
+    """Return the files that the container runtime writes into a container's cgroup.
 
     Args:
-        resources: the CRI message.
-        version: 1 or 2.
-        runtime: its formula for cpu.weight, and whether it limits huge pages.
-        why: reasons by subject.
+        resources: the CRI message from the kubelet.
+        version: cgroup version, 1 or 2.
+        runtime: the runtime, with its formula of cpu.weight and its handling of huge pages.
+        why: the reasons of the values.
 
-    The period is written where there is no quota too. Source: opencontainers/cgroups fs.CpuGroup, fs.MemoryGroup,
-    fs2.setCpu, fs2.setMemory; crun cgroup-resources write_cpu_resources.
+    Source: opencontainers/cgroups fs.CpuGroup, fs.MemoryGroup, fs2.setCpu, fs2.setMemory; crun cgroup-resources
+    write_cpu_resources.
     """
     reasons = why or {}
     weight = resources.cpu_weight(runtime.low_level.weight_formula)
     made = [_weight(resources.cpu_shares, weight, version, reasons.get("cpu", NO_REASON))]
+    # The runtimes write the period even without a quota, so an unlimited container shows the kubelet's period.
     if resources.cpu_quota or resources.cpu_period:
         quota = resources.cpu_quota or None
         made += _bandwidth(quota, resources.cpu_period, version, reasons.get("quota", NO_REASON))
@@ -104,12 +105,12 @@ def runtime_files(
 
 
 def with_defaults(files: Sequence[CgroupFile], version: Version, *, root: bool = False) -> dict[str, CgroupFile]:
-    """The files by name, and beside them the usual ones that nobody wrote, as the kernel shows them.
+    """Return the files by name, with the kernel's defaults of the main files that are not written.
 
     Args:
-        files: that are written.
-        version: 1 or 2.
-        root: the root cgroup: on v2 it has no limits at all, on v1 it has no quota that could be set.
+        files: the files that are written.
+        version: cgroup version, 1 or 2.
+        root: whether it is the root cgroup, which has no limits on v2, and on v1 no quota that can be set.
     """
     found = {file.name: file for file in files}
     if version == 1:
@@ -134,17 +135,19 @@ def with_defaults(files: Sequence[CgroupFile], version: Version, *, root: bool =
 
 
 def memory_order(files: Sequence[CgroupFile], read: Callable[[str], str]) -> list[CgroupFile]:
-    """The files in an order that the kernel takes: on v1 the limit may never be above memory and swap together.
+    """Return the files in an order that the kernel accepts.
 
     Args:
-        files: to be written into one cgroup.
-        read: a file's name -> what it says now.
+        files: the files of one cgroup.
+        read: reads a file of this cgroup by its name.
 
     Source: kernel admin-guide/cgroup-v1/memory.rst; runc's memory controller (setMemoryAndSwap).
     """
     both = next((file for file in files if file.name == "memory.memsw.limit_in_bytes"), None)
     if both is None:
         return list(files)
+    # On v1 the kernel rejects a memory limit above the limit of memory and swap together (EINVAL), at every moment: so
+    # the latter is written first if it rises, and last if it falls.
     rises = both.value == "-1" or int(both.value) > int(read(both.name))
     if not rises:
         return list(files)
@@ -171,7 +174,7 @@ def _limit(memory: int, version: Version) -> str:
 
 
 def _huge_pages(unit: str, limit: int, version: Version, why: Reason) -> list[CgroupFile]:
-    """The limit of huge pages in use, and the same of those that are reserved.
+    """Return the limit of used huge pages and the equal limit of reserved ones.
 
     Source: opencontainers/cgroups fs.HugetlbGroup, fs2.setHugeTlb.
     """

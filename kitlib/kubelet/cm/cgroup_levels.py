@@ -1,4 +1,4 @@
-"""What should stand in each cgroup of a node: those of the node itself, of the QoS classes, of pods and of containers.
+"""The desired content of each cgroup of a node, level by level: the node, the QoS classes, pods, containers.
 
 Sources: kubelet cm.containerManagerImpl.setupNode, createNodeAllocatableCgroups, enforceNodeAllocatableCgroups,
 getCgroupConfig; qosContainerManagerImpl.UpdateCgroups; podContainerManagerImpl.EnsureExists; kuberuntime
@@ -66,24 +66,24 @@ def _whose(given: Assigned) -> reasons.Whose:
 
 
 def container_id(uid: str, name: str) -> str:
-    """A container's id where no runtime has given one: 64 hexadecimal digits that depend on pod and name only."""
+    """Return an id for a container without a runtime: 64 hexadecimal digits that depend on pod UID and name only."""
     return hashlib.sha256(f"{uid}/{name}".encode()).hexdigest()
 
 
 def running_containers(pod: Pod) -> list[Container]:
-    """The containers of a pod that has started: its sidecars, its containers, the ephemeral ones that run."""
+    """Return the containers of a started pod: sidecars, containers, ephemeral containers that have not ended."""
     ended = {one.name for one in pod.status.ephemeral_container_statuses if "terminated" in one.state}
     ephemeral = [one for one in pod.spec.ephemeral_containers if one.name not in ended]
     return [*filter(is_restartable_init, pod.spec.init_containers), *pod.spec.containers, *ephemeral]
 
 
 class Desired:
-    """Computes the parts of the desired tree; `desired_tree` puts all of them together.
+    """Computes the parts of the desired tree; `desired_tree` joins them.
 
     Args:
-        node: the configuration.
-        version: cgroup version.
-        driver: in place of the settings' own.
+        node: the node's configuration.
+        version: cgroup version, 1 or 2.
+        driver: the cgroup driver; None = that of the settings.
     """
 
     def __init__(self, node: NodeConfig, version: Version = 2, driver: Driver | None = None) -> None:
@@ -96,20 +96,20 @@ class Desired:
         self._tiered = self.context.memory_qos and self.settings.memory_reservation_policy == TIERED_RESERVATION
 
     def path(self, name: CgroupName) -> str:
-        """A cgroup's path as the driver spells it."""
+        """Return a cgroup's path in the driver's spelling."""
         return to_path(name, self.driver)
 
     def root(self) -> Cgroup:
-        """The root cgroup: everything that the machine has."""
+        """Return the root cgroup, which has all of the machine's resources."""
         return Cgroup("/", "root", "the whole machine", files=with_defaults([], self.version, root=True))
 
     def node_level(self) -> list[Cgroup]:
-        """The cgroups above the pods that do not depend on them."""
+        """Return the cgroups of the node level that do not depend on the pods."""
         made = [self.kubepods_level()] if self.settings.cgroups_per_qos else []
         return made + self.reserved_level() + self.daemon_level()
 
     def reserved_level(self) -> list[Cgroup]:
-        """The enforced cgroups of reserved resources; they are not made by the kubelet.
+        """Return the enforced cgroups of reserved resources; the administrator creates them, not the kubelet.
 
         Every size of huge pages that the reservation does not name is limited to 0. With MemoryQoS the reserved memory
         is protected.
@@ -136,20 +136,19 @@ class Desired:
         return made
 
     def _for_list(self, resources: ResourceList, compressible: bool = False) -> ResourceConfig:
-        """The configuration for a list of resources; all processors where the CPU manager gives none out.
-
-        Source: kubelet containerManagerImpl.getCgroupConfig.
-        """
+        """Return the configuration for a list of resources. Source: kubelet containerManagerImpl.getCgroupConfig."""
         config = resource_config_for_list(resources, compressible_only=compressible)
         if self.settings.cpu_manager_policy != "none" or self.node.processors is None:
             return config
+        # Under the CPU manager's policy none the kubelet writes all processors into the cpuset of each cgroup that it
+        # makes from a list of resources.
         processors = self.node.processors or format_cpus(cpu.id for cpu in self.node.machine.cpus)
         return replace(config, cpuset=processors)
 
     def daemon_level(self) -> list[Cgroup]:
-        """The cgroups of `--kubelet-cgroups` and `--system-cgroups`: made, but without limits.
+        """Return the cgroups of `--kubelet-cgroups` and `--system-cgroups`, which have no limits.
 
-        The paths are taken as they are, whatever the driver. Source: kubelet cm.setupNode, newSystemCgroups.
+        The paths are not converted to the driver's spelling. Source: kubelet cm.setupNode, newSystemCgroups.
         """
         made = []
         for path, title in (
@@ -162,10 +161,10 @@ class Desired:
         return made
 
     def qos_level(self, pods: Sequence[Pod] | QosRequests) -> list[Cgroup]:
-        """ "kubepods" again with what depends on its pods, and the QoS cgroups Burstable and BestEffort.
+        """Return "kubepods" with the values that depend on the pods, and the QoS cgroups Burstable and BestEffort.
 
         Args:
-            pods: that run, or what they request by class.
+            pods: the active pods, or the sums of their requests by QoS class.
         """
         if not self.settings.cgroups_per_qos:
             return []
@@ -194,7 +193,12 @@ class Desired:
         return made
 
     def kubepods_level(self, updated: ResourceConfig | None = None) -> Cgroup:
-        """The cgroup of all pods; `updated`: what UpdateCgroups sets on it: it is the QoS cgroup of Guaranteed too."""
+        """Return the cgroup of all pods.
+
+        Args:
+            updated: the values that UpdateCgroups sets on it, as it is also the QoS cgroup of Guaranteed pods; None =
+                none.
+        """
         limit = pods_limit(self.node.machine, self.node.reservations)
         config = self._for_list(limit)
         if updated is not None:
@@ -204,7 +208,7 @@ class Desired:
         return Cgroup(self.path(self.kubepods), "kubepods", "all pods", "kubelet", with_defaults(files, self.version))
 
     def pod_path(self, pod: Pod) -> str:
-        """Path of the pod's cgroup; "" where pods have none."""
+        """Return the path of the pod's cgroup; "" with `--cgroups-per-qos=false`."""
         return self._pod_path(pod, get_pod_qos(pod, self.release))
 
     def _pod_path(self, pod: Pod, qos: QosClass) -> str:
@@ -213,9 +217,9 @@ class Desired:
         return self.path(pod_cgroup_name(self.kubepods, qos, pod.metadata.uid))
 
     def pod_level(self, pod: Pod, assigned: Assignments | None = None) -> list[Cgroup]:
-        """The pod's own cgroup; [] where pods have none.
+        """Return the pod's own cgroup; [] with `--cgroups-per-qos=false`.
 
-        A pod with exclusive CPUs has no quota, where the release does so; systemd keeps a quota in whole percents.
+        A pod with exclusive CPUs has no quota from the release on that has DisableCPUQuotaWithExclusiveCPUs.
         Source: EnsureExists, PodHasExclusiveCPUs; `slice_quota`.
         """
         path = self.pod_path(pod)
@@ -235,6 +239,7 @@ class Desired:
             pids_limit=pids if pids > 0 else None,
             release=self.release,
         )
+        # systemd rewrites the slice when a container's scope enters it, with the quota rounded up to whole percents.
         exact = config.cpu_quota
         if self.driver == "systemd" and exact is not None:
             config = replace(config, cpu_quota=slice_quota(exact, self.settings.cpu_cfs_quota_period))
@@ -249,20 +254,20 @@ class Desired:
     def container_resources(
         self, pod: Pod, container: Container, given: Assigned = NOTHING_ASSIGNED
     ) -> LinuxContainerResources:
-        """What the runtime is told about a container. Source: internalContainerLifecycle.PreCreateContainer."""
+        """Return the CRI message for a container. Source: internalContainerLifecycle.PreCreateContainer."""
         found = linux_container_resources(pod, container, self.context, exclusive_cpus=given.exclusive)
         return replace(found, cpuset_cpus=given.cpus, cpuset_mems=given.mems)
 
     def container_level(
         self, pod: Pod, container: Container, identity: str, given: Assigned = NOTHING_ASSIGNED
     ) -> Cgroup:
-        """A container's cgroup.
+        """Return a container's cgroup.
 
         Args:
-            pod: it belongs to.
-            container: which.
-            identity: its id.
-            given: by the resource managers.
+            pod: the container's pod.
+            container: the container in the manifest.
+            identity: the container's id.
+            given: the assignment of the resource managers.
         """
         resources = self.container_resources(pod, container, given)
         limit = effective_limit(pod, container, "cpu", self.release)
@@ -271,7 +276,10 @@ class Desired:
         return self._runtime_cgroup(pod, identity, "container", f"container {container.name}", files, container.name)
 
     def sandbox_level(self, pod: Pod, identity: str) -> Cgroup:
-        """The pause container's cgroup: minimum shares, no limits. Source: containerd WithDefaultSandboxShares."""
+        """Return the pause container's cgroup: minimum shares, no limits.
+
+        Source: containerd WithDefaultSandboxShares.
+        """
         resources = LinuxContainerResources(cpu_shares=MIN_SHARES, oom_score_adj=SANDBOX_OOM_SCORE_ADJ)
         files = runtime_files(resources, self.version, self.node.runtime, why=reasons.sandbox(self.version))
         return self._runtime_cgroup(pod, identity, "sandbox", "pause container", files)
@@ -288,6 +296,7 @@ class Desired:
         runtime = self.node.runtime
         qos, inner = get_pod_qos(pod, self.release), None
         path = container_cgroup(self._pod_path(pod, qos), identity, self.driver, runtime)
+        # Below a scope crun makes one more cgroup on v2 and writes the exact values there; the scope shows systemd's.
         if path.endswith(".scope"):
             outer = scope_files(files, self.version, runtime.low_level, self.node.machine.max_pid)
             if runtime.low_level.nests and self.version == 2:

@@ -1,9 +1,9 @@
-"""Where a cgroup stands in the file system: one internal name, written differently by each cgroup driver.
+"""Names of cgroups: one internal name, and its path in the file system for each cgroup driver.
 
-The kubelet thinks of a cgroup as a list of components, `("kubepods", "burstable", "pod1234-…")`. The cgroupfs driver
-joins them with slashes. systemd spells a slice's whole ancestry in its name and reads every "-" as one level, so the
-systemd driver turns "-" inside a component into "_", and expands the leaf into nested directories. Below the pod's
-cgroup the container runtime chooses the name: see `container_cgroup`.
+The kubelet's name of a cgroup is a list of components, `("kubepods", "burstable", "pod1234-…")`. The cgroupfs driver
+joins them with slashes. A slice of systemd has its whole ancestry in its name, in which each "-" separates two levels;
+so the systemd driver replaces "-" inside a component by "_", and expands the leaf into nested directories. Below the
+pod's cgroup the container runtime determines the name: see `container_cgroup`.
 
 Sources: kubelet cm.NewCgroupName, CgroupName.ToSystemd, ToCgroupfs, ParseSystemdToCgroupName, cm.NodeAllocatableRoot,
 podContainerManagerImpl.GetPodContainerName; containerd getCgroupsPath; CRI-O cgmgr; runc's cgroup managers.
@@ -26,50 +26,49 @@ SYSTEMD_SUFFIX = ".slice"
 NODE_ALLOCATABLE_CGROUP = "kubepods"
 POD_PREFIX = "pod"
 QOS_COMPONENTS = {"Guaranteed": (), "Burstable": ("burstable",), "BestEffort": ("besteffort",)}
-"""The class's own cgroup below kubepods. Guaranteed has none: its pods stand directly in kubepods."""
+"""QoS class -> its components below kubepods; the cgroups of Guaranteed pods are directly below kubepods."""
 
 
 class CgroupNameError(KitError, ValueError):
-    """A name that no cgroup of the kubelet may have."""
+    """An invalid name of a cgroup."""
 
 
 def new_cgroup_name(base: CgroupName, *components: str) -> CgroupName:
-    """`base` with `components` below it; no component may hold "/" or "_".
-
-    "_" is refused because the systemd driver writes "-" as "_": with both the way back would be ambiguous.
+    """Append `components` to `base`.
 
     Raises:
-        CgroupNameError: with the kubelet's text.
+        CgroupNameError: a component contains "/" or "_"; the message is the kubelet's.
 
     Source: kubelet cm.NewCgroupName.
     """
     for component in components:
+        # The systemd driver writes "-" as "_", so a name with both could not be converted back.
         if "/" in component or "_" in component:
             raise CgroupNameError(f'invalid character in component ["{component}"] of CgroupName')
     return (*base, *components)
 
 
 def to_cgroupfs(name: CgroupName) -> str:
-    """`("kubepods", "burstable")` is `/kubepods/burstable`. Source: kubelet CgroupName.ToCgroupfs."""
+    """Convert `("kubepods", "burstable")` to `/kubepods/burstable`. Source: kubelet CgroupName.ToCgroupfs."""
     parts = [part for part in name if part]
     return posixpath.normpath("/" + "/".join(parts)) if parts else "/"
 
 
 def escape_systemd(part: str) -> str:
-    """`my-pods` is `my_pods`: systemd reads "-" in a slice's name as one level. Source: kubelet cm.escapeSystemd."""
+    """Convert `my-pods` to `my_pods`: "-" separates two levels in a slice's name. Source: kubelet cm.escapeSystemd."""
     return part.replace("-", "_")
 
 
 def unescape_systemd(part: str) -> str:
-    """The way back. Source: kubelet cm.unescapeSystemd."""
+    """Convert `my_pods` to `my-pods`. Source: kubelet cm.unescapeSystemd."""
     return part.replace("_", "-")
 
 
 def to_systemd(name: CgroupName) -> str:
-    """`("kubepods", "burstable")` is `/kubepods.slice/kubepods-burstable.slice`.
+    """Convert `("kubepods", "burstable")` to `/kubepods.slice/kubepods-burstable.slice`.
 
     Raises:
-        CgroupNameError: where systemd has no such slice (an empty component).
+        CgroupNameError: a component is empty, which systemd does not allow.
 
     Source: kubelet CgroupName.ToSystemd.
     """
@@ -79,10 +78,10 @@ def to_systemd(name: CgroupName) -> str:
 
 
 def expand_slice(slice_name: str) -> str:
-    """A slice's directory: `a-b.slice` is `/a.slice/a-b.slice`, each "-" being one level.
+    """Return a slice's directory: `/a.slice/a-b.slice` for `a-b.slice`, as each "-" separates two levels.
 
     Raises:
-        CgroupNameError: for a name that is not a slice's.
+        CgroupNameError: the name is not the name of a slice.
 
     Source: opencontainers/cgroups systemd.ExpandSlice.
     """
@@ -101,21 +100,21 @@ def expand_slice(slice_name: str) -> str:
 
 
 def to_path(name: CgroupName, driver: Driver) -> str:
-    """The directory of `name` below each cgroup mount, as `driver` spells it."""
+    """Return the directory of `name` below each cgroup mount, in the driver's spelling."""
     return to_systemd(name) if driver == "systemd" else to_cgroupfs(name)
 
 
 def parse_cgroupfs(path: str) -> CgroupName:
-    """`/kubepods/burstable` is `("kubepods", "burstable")`. Source: kubelet cm.ParseCgroupfsToCgroupName."""
+    """Convert `/kubepods/burstable` to `("kubepods", "burstable")`. Source: kubelet cm.ParseCgroupfsToCgroupName."""
     components = path.removeprefix("/").split("/")
     return ROOT if components == [""] else tuple(components)
 
 
 def parse_systemd(path: str) -> CgroupName:
-    """`/kubepods.slice/kubepods-burstable.slice` is `("kubepods", "burstable")`.
+    """Convert `/kubepods.slice/kubepods-burstable.slice` to `("kubepods", "burstable")`.
 
-    Only the last path element counts, because it spells the whole ancestry; so `/system.slice/kubelet.service` is
-    `("kubelet.service",)`, and the kubelet then looks for it in `/kubelet.service.slice`.
+    Only the last path element is used, because it contains the whole ancestry; so `/system.slice/kubelet.service`
+    becomes `("kubelet.service",)`, which the kubelet then looks for in `/kubelet.service.slice`.
 
     Source: kubelet cm.ParseSystemdToCgroupName.
     """
@@ -124,25 +123,25 @@ def parse_systemd(path: str) -> CgroupName:
 
 
 def parse_path(path: str, driver: Driver) -> CgroupName:
-    """The internal name of a path that the user wrote in a setting. Source: kubelet cgroupCommon.CgroupName."""
+    """Return the internal name of a path in a setting. Source: kubelet cgroupCommon.CgroupName."""
     return parse_systemd(path) if driver == "systemd" else parse_cgroupfs(path)
 
 
 def is_systemd_style(path: str) -> bool:
-    """Whether the path ends in ".slice". Source: kubelet cm.IsSystemdStyleName."""
+    """Return whether the path ends in ".slice". Source: kubelet cm.IsSystemdStyleName."""
     return path.endswith(SYSTEMD_SUFFIX)
 
 
 def node_allocatable_name(cgroup_root: str, cgroups_per_qos: bool) -> CgroupName:
-    """The cgroup that holds all pods: `--cgroup-root`, with "kubepods" below it when there are QoS cgroups."""
+    """Return the cgroup of all pods: "kubepods" below `--cgroup-root`; without QoS cgroups `--cgroup-root` itself."""
     root = parse_cgroupfs(cgroup_root)
     return new_cgroup_name(root, NODE_ALLOCATABLE_CGROUP) if cgroups_per_qos else root
 
 
 def node_allocatable_root(cgroup_root: str, cgroups_per_qos: bool, driver: Driver) -> str:
-    """The path of the cgroup that holds all pods.
+    """Return the path of the cgroup of all pods.
 
-    `--cgroup-root` is always read as a cgroupfs path, so `root.slice` becomes `/root.slice.slice` under systemd.
+    `--cgroup-root` is always parsed as a cgroupfs path, so `root.slice` becomes `/root.slice.slice` under systemd.
 
     Source: kubelet cm.NodeAllocatableRoot.
     """
@@ -150,15 +149,15 @@ def node_allocatable_root(cgroup_root: str, cgroups_per_qos: bool, driver: Drive
 
 
 def qos_cgroup_name(kubepods: CgroupName, qos_class: str) -> CgroupName:
-    """The cgroup in which the pods of a QoS class stand: kubepods itself for Guaranteed."""
+    """Return the parent of the pod cgroups of a QoS class: kubepods itself for Guaranteed."""
     return new_cgroup_name(kubepods, *QOS_COMPONENTS[qos_class])
 
 
 def pod_cgroup_name(kubepods: CgroupName, qos_class: str, uid: str) -> CgroupName:
-    """`kubepods[/burstable|/besteffort]/pod<UID>`.
+    """Return the name of a pod's cgroup, `kubepods[/burstable|/besteffort]/pod<UID>`.
 
     Raises:
-        CgroupNameError: where the UID holds a character that a cgroup name may not hold.
+        CgroupNameError: the UID contains a character that is not allowed in the name of a cgroup.
 
     Source: kubelet podContainerManagerImpl.GetPodContainerName.
     """
@@ -166,7 +165,7 @@ def pod_cgroup_name(kubepods: CgroupName, qos_class: str, uid: str) -> CgroupNam
 
 
 def cgroup_parent_for_runtime(name: CgroupName, driver: Driver) -> str:
-    """What the kubelet gives the runtime as cgroup_parent: the slice's name alone under systemd, else the path.
+    """Return the CRI's cgroup_parent: the slice's name without its directory under systemd, else the path.
 
     Source: kubelet podContainerManagerImpl.GetPodContainerName, kuberuntime generatePodSandboxLinuxConfig.
     """
@@ -201,11 +200,11 @@ both); crun cgroup-systemd.c append_resources, convert_shares_to_weight."""
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The container runtime's side: how it names a container's cgroup and turns shares into a weight.
+    """The container runtime: its names of container cgroups and its conversion of shares to a weight.
 
     Attributes:
         name: "containerd", "cri-o" or "docker" (dockershim, cri-dockerd).
-        cgroup_driver: the runtime's own driver; "" means the same as the kubelet's, as it should be.
+        cgroup_driver: the runtime's own driver; "" = the kubelet's, which is the supported configuration.
         service_cgroup: the cgroup in which the runtime's own process runs.
         oci: the low-level runtime, a key of `OCI_RUNTIMES`.
         disable_hugetlb_controller: containerd's setting, true by default: it drops the huge page limits of containers.
@@ -224,7 +223,7 @@ class Runtime:
 
     @property
     def limits_huge_pages(self) -> bool:
-        """Whether containers get the huge page limits that the kubelet asks for.
+        """Whether containers get the huge page limits that the kubelet requests.
 
         Source: containerd internal/cri/config (DisableHugetlbController), customopts.WithResources.
         """
@@ -235,7 +234,7 @@ _SCOPE_PREFIX = {"containerd": "cri-containerd", "cri-o": "crio", "docker": "doc
 
 
 def container_cgroup(parent: str, container_id: str, driver: Driver, runtime: Runtime) -> str:
-    """The path of a container's own cgroup below `parent`, the pod's cgroup.
+    """Return the path of a container's own cgroup below `parent`, the pod's cgroup.
 
     | runtime | both drivers cgroupfs | both drivers systemd |
     |---|---|---|
@@ -243,19 +242,19 @@ def container_cgroup(parent: str, container_id: str, driver: Driver, runtime: Ru
     | CRI-O | `<pod>/crio-<id>` | `<pod>/crio-<id>.scope` |
     | Docker | `<pod>/<id>` | `<pod>/docker-<id>.scope` |
 
-    Where the kubelet uses systemd and containerd does not (`SystemdCgroup = false`), containerd still hands
-    `<slice>:cri-containerd:<id>` to runc. runc's cgroupfs manager takes that for a relative path and makes one
-    directory of this name below the cgroup of containerd's own service: the container leaves its pod, and the limits
-    of pod, class and node no longer hold for it.
+    If the kubelet uses systemd and containerd does not (`SystemdCgroup = false`), containerd still passes
+    `<slice>:cri-containerd:<id>` to runc. runc's cgroupfs manager interprets that as a relative path and makes one
+    directory of this name below the cgroup of containerd's own service: the container is outside its pod, and the
+    limits of pod, class and node do not apply to it.
 
     Args:
-        parent: path of the pod's cgroup; "" where the kubelet sets no parent (`--cgroups-per-qos=false`).
+        parent: path of the pod's cgroup; "" = the kubelet sets no parent (`--cgroups-per-qos=false`).
         container_id: 64 hexadecimal digits.
         driver: the kubelet's cgroup driver.
-        runtime: whose naming is followed.
+        runtime: the container runtime, which determines the name.
 
     Raises:
-        CgroupNameError: the kubelet uses cgroupfs and the runtime systemd; runc refuses such a container.
+        CgroupNameError: the kubelet uses cgroupfs and the runtime systemd; runc rejects such a container.
 
     Source: containerd internal/cri getCgroupsPath; runc libcontainer/specconv CreateCgroupConfig.
     """
@@ -279,7 +278,7 @@ def container_cgroup(parent: str, container_id: str, driver: Driver, runtime: Ru
 
 
 def _go_base(path: str) -> str:
-    """The last element of a path as Go's path.Base gives it: "." for "", "/" for only slashes."""
+    """Return the last element of a path, as Go's path.Base: "." for "", "/" for slashes only."""
     if not path:
         return "."
     return path.rstrip("/").rpartition("/")[2] or "/"

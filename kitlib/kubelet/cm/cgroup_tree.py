@@ -1,9 +1,9 @@
-"""The cgroup tree as a value: which cgroups there are, what stands in which file, and why.
+"""The cgroup tree as a value: the cgroups, their files, the files' values, and the reason of each value.
 
 `desired_tree` (in `desired.py`) computes one from a node's configuration and its pods; a node builds another from the
-files that it read back; `diff` compares the two. A path is written as the cgroup file systems show it, from the mount
-on: `/kubepods.slice/kubepods-burstable.slice`. On cgroup v1 every controller has its own hierarchy with the same
-paths in each; here they are one tree, and `location` says in which hierarchy a file stands.
+files that it reads; `diff` compares the two. A path starts at the mount of the cgroup file system:
+`/kubepods.slice/kubepods-burstable.slice`. On cgroup v1 every controller has its own hierarchy with the same
+paths in each; here they are one tree, and `location` adds the hierarchy of a file.
 
 Source of the files' rules: Linux Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
 """
@@ -28,15 +28,15 @@ Path = str | CgroupName
 
 MOUNT = "/sys/fs/cgroup"
 UNLIMITED_V1 = 2**63 - PAGE_SIZE
-"""What v1 shows for "no memory limit": the largest signed 64-bit number, rounded down to a page."""
+"""The value of v1 for "no memory limit": the largest signed 64-bit number, rounded down to a page."""
 _V1_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.soft_limit_in_bytes")
 _V2_MEMORY = ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max")
 
 
 class Reason:
-    """Why a value is what it is: a sentence, its formula, and the Kubernetes function it follows.
+    """The reason of a value: a sentence, its formula, and the Kubernetes function that implements the rule.
 
-    Both are only put together when they are read, so a tree of thousands of pods costs nothing for them.
+    Sentence and formula are formatted only when they are read; a tree of thousands of pods does not spend time on them.
     """
 
     __slots__ = ("_arguments", "_formula", "_template", "source")
@@ -53,7 +53,7 @@ class Reason:
 
     @property
     def formula(self) -> Formula | None:
-        """The arithmetic; None where there is none: a list of processors, a switch."""
+        """The arithmetic; None if the value is not a number, such as a list of processors or a switch."""
         return self._formula() if self._formula is not None else None
 
     def __str__(self) -> str:
@@ -70,11 +70,11 @@ class CgroupFile(NamedTuple):
     """One file of one cgroup.
 
     Attributes:
-        name: the file, `cpu.shares`.
-        value: what is written into it; where nobody writes it, what the kernel shows by itself.
-        why: the formula; see also `reason` and `source`.
-        written: False where the kernel's default stands because nobody sets the file.
-        page_size: bytes of a page, to which memory values are rounded down.
+        name: the file's name, `cpu.shares`.
+        value: the value that is written; the kernel's default if the file is not written.
+        why: the reason; see also `reason` and `source`.
+        written: whether the kubelet or the runtime writes the file; False = the value is the kernel's default.
+        page_size: the size of a page in bytes, to which the kernel rounds memory values down.
     """
 
     name: str
@@ -90,17 +90,17 @@ class CgroupFile(NamedTuple):
 
     @property
     def formula(self) -> Formula | None:
-        """The arithmetic; None where there is none."""
+        """The arithmetic; None if there is none."""
         return self.why.formula
 
     @property
     def source(self) -> str:
-        """The function or document that the rule comes from."""
+        """The function or document that defines the rule."""
         return self.why.source
 
     @property
     def shown(self) -> str:
-        """What the kernel shows when the file is read after `value` was written."""
+        """The content of the file after `value` was written to it."""
         return kernel_shows(self.name, self.value, self.page_size)
 
     @property
@@ -114,18 +114,18 @@ class Cgroup(Mapping[str, CgroupFile]):
     """A directory of the tree and the files in it; a mapping from a file's name to the file.
 
     Attributes:
-        path: from the mount on, as the driver spells it.
-        kind: what it stands for: the root, all pods, a QoS class, a pod, its pause container ("sandbox"), a container,
-            crun's cgroup inside the container's scope ("inner"), a cgroup for reserved resources, a daemon's own, or
-            one that the system made.
-        title: what it is, for a reader: `Burstable pod default/web-0`.
-        writer: who writes its files: "kubelet", "runtime", or "" for none of them.
-        pod: `namespace/name` of the pod, where there is one.
+        path: the path from the mount on, in the driver's spelling.
+        kind: the role of the cgroup: the root, all pods, a QoS class, a pod, its pause container ("sandbox"), a
+            container, crun's cgroup inside the container's scope ("inner"), a cgroup for reserved resources, a daemon's
+            own, or one that the system made.
+        title: a description for users: `Burstable pod default/web-0`.
+        writer: the component that writes its files: "kubelet" or "runtime"; "" = neither.
+        pod: `namespace/name` of the pod; "" = none.
         uid: the pod's UID.
         container: the container's name.
         qos: the QoS class that the cgroup belongs to.
-        inner: the cgroup below this one in which the runtime puts the processes; None = they are in this one.
-        refused: in an observed tree, file that the kubelet wants -> the reason why a real node's host lacks it.
+        inner: the cgroup below this one in which the runtime starts the processes; None = they are in this one.
+        refused: in an observed tree, desired file -> the reason why a real node's host does not have it.
     """
 
     path: str
@@ -160,18 +160,18 @@ class Cgroup(Mapping[str, CgroupFile]):
         return (self.path.rpartition("/")[0] or "/") if self.path != "/" else ""
 
     def values(self) -> Any:
-        """The files, in the order in which they are written."""
+        """Return the files in the order of writing."""
         return self.files.values()
 
 
 class Difference(NamedTuple):
-    """Where two trees differ: one file, or (file is "") a cgroup that only one of them has.
+    """A difference of two trees: one file, or a cgroup that only one of them has.
 
     Attributes:
-        path: of the cgroup.
-        file: its name; "" where the whole cgroup is missing on one side.
-        left: what the kernel shows on the left side; None = missing there.
-        right: the same on the right side.
+        path: the path of the cgroup.
+        file: the file's name; "" = the whole cgroup is missing on one side.
+        left: the file's content in the left tree; None = missing.
+        right: the file's content in the right tree; None = missing.
     """
 
     path: str
@@ -187,13 +187,13 @@ class Difference(NamedTuple):
 
 
 class CgroupTree(Mapping[str, Cgroup]):
-    """Every cgroup of a node: a mapping from path to `Cgroup`, parents before children.
+    """The cgroups of a node: a mapping from path to `Cgroup`, parents before children.
 
-    `tree["/kubepods.slice"]["cpu.weight"].value`; a path may be given as components too: `tree[("kubepods",)]`.
+    `tree["/kubepods.slice"]["cpu.weight"].value`; a path may also be a tuple of components: `tree[("kubepods",)]`.
 
     Attributes:
         version: cgroup version, 1 or 2.
-        driver: how names are spelled, "cgroupfs" or "systemd".
+        driver: the cgroup driver that determines the spelling of names, "cgroupfs" or "systemd".
     """
 
     def __init__(self, version: Version, driver: Driver, cgroups: Iterable[Cgroup] = ()) -> None:
@@ -203,7 +203,7 @@ class CgroupTree(Mapping[str, Cgroup]):
 
     @classmethod
     def observed(cls, version: Version, driver: Driver, values: Mapping[str, Mapping[str, str]]) -> CgroupTree:
-        """A tree of values that were read from files: path -> file -> content."""
+        """Return a tree of the values that were read from files: path -> file -> content."""
         return cls(
             version,
             driver,
@@ -214,7 +214,7 @@ class CgroupTree(Mapping[str, Cgroup]):
         )
 
     def path(self, path: Path) -> str:
-        """`path` as a string: components are spelled as this tree's driver does."""
+        """Return `path` as a string; components are converted to the spelling of this tree's driver."""
         return path if isinstance(path, str) else to_path(path, self.driver)
 
     def __getitem__(self, path: Path) -> Cgroup:
@@ -238,20 +238,20 @@ class CgroupTree(Mapping[str, Cgroup]):
         return f"CgroupTree(v{self.version}, {self.driver}, {len(self)} cgroups)"
 
     def children(self, path: Path) -> list[Cgroup]:
-        """The cgroups directly below `path`, in the order of the tree."""
+        """Return the cgroups directly below `path`, in the order of the tree."""
         wanted = self.path(path)
         return [cgroup for cgroup in self._cgroups.values() if cgroup.parent == wanted]
 
     def of_kind(self, kind: Kind) -> list[Cgroup]:
-        """All cgroups of a kind, in the order of the tree."""
+        """Return the cgroups of a kind, in the order of the tree."""
         return [cgroup for cgroup in self._cgroups.values() if cgroup.kind == kind]
 
     def of_pod(self, uid: str) -> list[Cgroup]:
-        """The pod's own cgroup, its pause container's and its containers'."""
+        """Return the pod's own cgroup, its pause container's and its containers'."""
         return [cgroup for cgroup in self._cgroups.values() if cgroup.uid == uid]
 
     def only(self, controller: str) -> CgroupTree:
-        """The same tree with the files of one controller: what `tree /sys/fs/cgroup/memory` shows on cgroup v1."""
+        """Return the tree with the files of one controller only, as in `tree /sys/fs/cgroup/memory` on cgroup v1."""
         return CgroupTree(
             self.version,
             self.driver,
@@ -262,16 +262,16 @@ class CgroupTree(Mapping[str, Cgroup]):
         )
 
     def location(self, path: Path, file: str) -> str:
-        """Where the file stands: below its controller's mount on v1, below the one mount on v2."""
+        """Return the file's absolute path: below its controller's mount on v1, below the only mount on v2."""
         hierarchy = f"/{controller_of(file)}" if self.version == 1 else ""
         below = self.path(path).rstrip("/")
         return f"{MOUNT}{hierarchy}{below}/{file}"
 
     def diff(self, other: CgroupTree) -> list[Difference]:
-        """Where `other` differs from this tree, as the kernel would show both; files that only one has count too.
+        """Compare this tree (left) with `other` (right) as the kernel would show both.
 
         Returns:
-            Differences in the order of this tree, then what only `other` has. Empty = the same.
+            Differences in the order of this tree, then cgroups that only `other` has. Empty = equal.
         """
         found: list[Difference] = []
         for path, mine in self._cgroups.items():
@@ -294,11 +294,11 @@ class CgroupTree(Mapping[str, Cgroup]):
         return found
 
     def to_values(self) -> dict[str, dict[str, str]]:
-        """Path -> file -> value, nothing else."""
+        """Return path -> file -> value, without reasons."""
         return {path: {n: f.value for n, f in cgroup.files.items()} for path, cgroup in self._cgroups.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole tree as plain data, ready for JSON; values with their reasons and sources."""
+        """Return the tree as plain data for JSON; values with their reasons and sources."""
         return {
             "version": self.version,
             "driver": self.driver,
@@ -326,20 +326,20 @@ class CgroupTree(Mapping[str, Cgroup]):
 
 
 def controller_of(file: str) -> str:
-    """The controller that a file belongs to: the part of its name before the first dot."""
+    """Return the file's controller: the part of its name before the first dot."""
     return file.partition(".")[0]
 
 
 def kernel_shows(file: str, value: str, page_size: int = PAGE_SIZE) -> str:
-    """What reading the file gives after `value` was written to it.
+    """Return the file's content after `value` was written to it.
 
-    Memory is kept in whole pages, so a limit is rounded down; "no limit" is `max` on v2 and 9223372036854771712 on
-    v1; a huge page limit is rounded down to whole huge pages; shares stay within 2 and 262144; `cpu.max` always shows
+    The kernel stores memory limits in whole pages, rounded down; "no limit" is `max` on v2 and 9223372036854771712 on
+    v1. A huge page limit is rounded down to whole huge pages; shares are limited to 2 to 262144; `cpu.max` always shows
     both the quota and the period.
 
     Args:
-        file: its name, which also says the cgroup version.
-        value: what was written.
+        file: the file's name, which also determines the cgroup version.
+        value: the written value.
         page_size: bytes of a page.
     """
     if file in _V1_MEMORY:
@@ -359,7 +359,7 @@ def kernel_shows(file: str, value: str, page_size: int = PAGE_SIZE) -> str:
 
 
 def huge_page_size(unit: str) -> int:
-    """`2MB` is 2097152: the size in the name of a hugetlb file."""
+    """Return the page size in bytes of the unit in the name of a hugetlb file: 2097152 for `2MB`."""
     for power, suffix in enumerate(("KB", "MB", "GB"), start=1):
         if unit.endswith(suffix):
             size: int = int(unit.removesuffix(suffix)) * 1024**power

@@ -1,8 +1,8 @@
-"""What the kubelet asks the container runtime to set on a container's cgroup, and on the pod's sandbox.
+"""The resources that the kubelet sends to the container runtime for a container's cgroup and for the pod's sandbox.
 
-The kubelet does not write a container's cgroup: it sends these figures over the CRI and the runtime writes them. The
-same rules as for pods hold, of one container: shares from its request, quota and memory limit from its limits. A
-pod-level limit stands in for a container that has none of its own.
+The kubelet does not write a container's cgroup: it sends these values over the CRI and the runtime writes them. The
+rules are those of a pod, applied to one container: shares from its request, quota and memory limit from its limits. A
+container without a limit gets the pod-level limit.
 
 Sources: kubelet kuberuntime generateLinuxContainerResources, calculateLinuxResources, calculateSandboxResources,
 configureContainerSwapResources, GetHugepageLimitsFromResources.
@@ -34,7 +34,7 @@ from kitlib.kubelet.qos.qos_class import pod_level_resources
 
 @dataclass(frozen=True, slots=True)
 class LinuxContainerResources:
-    """The CRI message of the same name: what a container's cgroup shall hold.
+    """The CRI message of the same name: the desired resources of a container's cgroup.
 
     Attributes:
         cpu_shares: relative weight.
@@ -42,8 +42,9 @@ class LinuxContainerResources:
         cpu_period: microseconds; 0 = not set.
         memory_limit: bytes; 0 = none.
         memory_swap_limit: bytes of memory and swap together (cgroup v1 only); 0 = not set.
-        oom_score_adj: of the container's processes.
-        huge_page_limits: page size in the kernel's words (`2MB`) -> bytes; every size of the machine, 0 = none allowed.
+        oom_score_adj: the oom_score_adj of the container's processes, -1000 to 1000.
+        huge_page_limits: page size as the kernel writes it (`2MB`) -> bytes; every size of the machine, 0 = not
+            allowed.
         cpuset_cpus: processors, `0-3`; "" = not set.
         cpuset_mems: NUMA nodes; "" = not set.
         unified: files of cgroup v2 by name.
@@ -61,7 +62,7 @@ class LinuxContainerResources:
     unified: Mapping[str, str] = field(default_factory=dict)
 
     def cpu_weight(self, formula: str = "quadratic") -> int:
-        """The `cpu.weight` that the runtime makes of the shares, by the "quadratic" or the old "linear" formula."""
+        """Return the runtime's `cpu.weight` for the shares, by the "quadratic" or the old "linear" formula."""
         return (
             shares_to_weight(self.cpu_shares) if formula == "linear" else shares_to_weight_by_runtime(self.cpu_shares)
         )
@@ -70,13 +71,13 @@ class LinuxContainerResources:
 def linux_container_resources(
     pod: Pod, container: Container, context: ContainerContext, *, exclusive_cpus: bool = False
 ) -> LinuxContainerResources:
-    """The figures of one container.
+    """Return the resources of one container.
 
     Args:
-        pod: defaulted.
+        pod: the pod, with API defaults.
         container: one of its containers or init containers.
-        context: the node's side.
-        exclusive_cpus: the CPU manager gave this container CPUs of its own; then the release may switch its quota off.
+        context: the node's machine, settings and release.
+        exclusive_cpus: whether it has exclusive CPUs; then the release may disable its quota.
 
     Source: kubelet kuberuntime generateLinuxContainerResources.
     """
@@ -104,10 +105,10 @@ def linux_container_resources(
 
 
 def sandbox_resources(pod: Pod, context: ContainerContext, *, exclusive_cpus: bool = False) -> LinuxContainerResources:
-    """What the CRI's sandbox configuration carries: the pod's sums without its overhead.
+    """Return the resources in the CRI's sandbox configuration: the pod's sums without its overhead.
 
-    Runtimes that start a virtual machine size it by these. For ordinary containers the pause container gets 2 shares
-    and no limits from the runtime instead.
+    Runtimes that start a virtual machine size it by them. Other runtimes ignore them: their pause container gets 2
+    shares and no limits.
 
     Source: kubelet kuberuntime calculateSandboxResources.
     """
@@ -125,8 +126,10 @@ def _linux_resources(
     *,
     unlimited: bool = False,
 ) -> LinuxContainerResources:
-    """Shares, quota, period and memory limit. Source: kubelet kuberuntime calculateLinuxResources."""
+    """Return shares, quota, period and memory limit. Source: kubelet kuberuntime calculateLinuxResources."""
     milli_limit = cpu_limit.milli_value() if cpu_limit is not None else 0
+    # Only a missing request defaults to the limit; a request of 0 gives the minimum shares. The API server defaults new
+    # pods in the same way; upstream repeats the rule for pods from older API servers.
     milli_request = cpu_request.milli_value() if cpu_request is not None else milli_limit
     quota = period = 0
     if context.cpu_cfs_quota:
@@ -143,7 +146,7 @@ def _linux_resources(
 
 
 def _huge_pages(pod: Pod, container: Container, release: Release) -> dict[int, int]:
-    """Page size -> limit in bytes; the pod's, where the container has none of a size.
+    """Return page size -> limit, both in bytes; a size without a limit in the container has the pod's.
 
     Source: kubelet kuberuntime GetHugepageLimitsFromResources.
     """
@@ -155,7 +158,7 @@ def _huge_pages(pod: Pod, container: Container, release: Release) -> dict[int, i
 
 
 def effective_limit(pod: Pod, container: Container, resource: str, release: Release) -> Quantity | None:
-    """The container's limit; where it has none, the pod's. Source: kubelet kuberuntime getCPULimit, getMemoryLimit."""
+    """Return the container's limit, or else the pod's. Source: kubelet kuberuntime getCPULimit, getMemoryLimit."""
     own = container.resources.limits.get(resource)
     if (own is None or own.is_zero()) and pod_level_resources(pod, release):
         assert pod.spec.resources is not None

@@ -1,4 +1,4 @@
-"""What a container's figures depend on besides its pod: the machine, the kubelet's settings, the release.
+"""The inputs of a container's resources besides its pod: the machine, the kubelet's settings, the release.
 
 Source: kubelet kuberuntime.kubeGenericRuntimeManager (machineInfo, cpuCFSQuota, memoryThrottlingFactor, …).
 """
@@ -15,10 +15,10 @@ from kitlib.kubelet.config.machine import PAGE_SIZE
 
 @dataclass(frozen=True, slots=True)
 class ContainerContext:
-    """What a container's figures depend on besides the pod: the machine, the kubelet's settings, the release.
+    """The inputs of a container's resources besides its pod.
 
     Attributes:
-        memory_capacity: bytes of memory of the machine.
+        memory_capacity: the machine's memory in bytes.
         swap_capacity: bytes of swap.
         cgroup_version: 1 or 2.
         cpu_cfs_quota: `--cpu-cfs-quota`.
@@ -26,13 +26,13 @@ class ContainerContext:
         memory_qos: whether MemoryQoS is on (feature gate, cgroup v2).
         memory_reservation_policy: "None" or "TieredReservation".
         memory_throttling_factor: 0 to 1; None = no throttling.
-        node_allocatable_memory: bytes; stands in for a missing memory limit in memory.high. 0 = unknown.
+        node_allocatable_memory: bytes; replaces a missing memory limit in the formula of memory.high. 0 = unknown.
         swap_behavior: "NoSwap" or "LimitedSwap".
-        swap_controller: whether the kubelet takes the kernel to be able to limit swap.
-        single_process_oom_kill: False asks the kernel to kill the whole container (memory.oom.group).
+        swap_controller: whether the kubelet assumes that the kernel can limit swap.
+        single_process_oom_kill: False makes the kernel kill the whole container (memory.oom.group).
         huge_page_sizes: bytes of the machine's huge pages.
         page_size: bytes of an ordinary page.
-        release: whose feature gates hold.
+        release: the release that determines the feature gates.
     """
 
     memory_capacity: int

@@ -1,9 +1,9 @@
-"""From milli-CPU to the kernel's numbers and back: shares, quota, and the two formulas of cpu.weight.
+"""Conversions between milli-CPU and the kernel's units: shares, quota, and the two formulas of cpu.weight.
 
 A CPU request becomes `cpu.shares` (a relative weight, 1024 for one CPU), a CPU limit becomes a quota of microseconds
-in each period. On cgroup v2 shares do not exist, so they are mapped to `cpu.weight` (1 to 10000). The kubelet maps
-the cgroups that it writes itself (node, QoS class, pod) with a straight line; container runtimes used that line too,
-until runc 1.3.2 and crun 1.23 changed to a curve on which 1024 shares give the kernel's default weight, 100.
+in each period. cgroup v2 has no shares, so they are converted to `cpu.weight` (1 to 10000). The kubelet uses a linear
+formula for the cgroups that it writes itself (node, QoS class, pod). Container runtimes used the same formula until
+runc 1.3.2 and crun 1.23 changed to a curve on which 1024 shares give the kernel's default weight, 100.
 
 Sources: kubelet cm.MilliCPUToShares, cm.MilliCPUToQuota, cm.getCPUWeight, cm.sharesToMilliCPU, cm.quotaToMilliCPU;
 opencontainers/cgroups ConvertCPUSharesToCgroupV2Value.
@@ -17,7 +17,7 @@ import struct
 from kitlib.kubelet.cm.formula import Formula, Step
 
 MIN_SHARES = 2
-"""The kernel's least cpu.shares; also what "no CPU requested" means."""
+"""The kernel's minimum of cpu.shares; also the shares without a CPU request."""
 MAX_SHARES = 262_144
 SHARES_PER_CPU = 1024
 MILLI_PER_CPU = 1000
@@ -25,7 +25,7 @@ MILLI_PER_CPU = 1000
 QUOTA_PERIOD = 100_000
 """Microseconds: the default CFS period, 100 ms."""
 MIN_QUOTA = 1000
-"""Microseconds: the kernel refuses a quota below 1 ms, so the kubelet never asks for less."""
+"""Microseconds: the kernel rejects a quota below 1 ms, so the kubelet never writes less."""
 
 MIN_WEIGHT = 1
 MAX_WEIGHT = 10_000
@@ -44,7 +44,7 @@ WEIGHT = Step(
 LOGARITHM = Step("l", "log2(shares)")
 CURVE = Step("weight", f"min(ceil(10 ** ((l * l + 125 * l) / 612 - 7 / 34)), {MAX_WEIGHT})")
 WHOLE_PERCENTS = Step("per_second", f"ceil(floor(quota * {PER_SECOND} / period) / {_PERCENT}) * {_PERCENT}")
-"""CPU time a second that systemd keeps for a quota: whole percents of a CPU, rounded up. Source: addCPUQuota."""
+"""CPU time a second that systemd stores for a quota: whole percents of a CPU, rounded up. Source: addCPUQuota."""
 KEPT_QUOTA = Step("kept", f"floor(per_second * period / {PER_SECOND})")
 MILLI_OF_SHARES = Step("milli", f"ceil(shares * {MILLI_PER_CPU} / {SHARES_PER_CPU})")
 MILLI_OF_QUOTA = Step("milli", f"floor(quota * {MILLI_PER_CPU} / period)")
@@ -101,7 +101,7 @@ def quota_to_milli_cpu(quota: int, period: int) -> int:
 
 
 def whole_percent_quota(quota: int, period: int) -> int:
-    """Return the quota that systemd keeps: whole percents of a CPU, rounded up. Source: systemd.addCPUQuota."""
+    """Return the quota that systemd stores: whole percents of a CPU, rounded up. Source: systemd.addCPUQuota."""
     return KEPT_QUOTA(WHOLE_PERCENTS(quota, period), period)
 
 
@@ -125,7 +125,7 @@ def quota_formula(milli: int, period: int, version: int, *, percent: bool = Fals
         milli: milli-CPU of the limit.
         period: microseconds.
         version: cgroup version, 1 or 2; on v2 the period is part of the value.
-        percent: as systemd keeps it, in whole percents of a CPU.
+        percent: round the quota as systemd does, to whole percents of a CPU.
     """
     steps = (QUOTA, WHOLE_PERCENTS, KEPT_QUOTA) if percent else (QUOTA,)
     template = f"{{{steps[-1].name}}}" + (" {period}" if version == 2 else "")
@@ -133,12 +133,12 @@ def quota_formula(milli: int, period: int, version: int, *, percent: bool = Fals
 
 
 def percent_as_float32(percent: float) -> float:
-    """A percentage as the kubelet keeps it: a 32-bit float of a 32-bit float divided by 100.
-
-    A division in 64 bits that is rounded to 32 is exact, so no library of 32-bit arithmetic is needed.
+    """Return a percentage as a fraction with the kubelet's precision: the 32-bit float of a 32-bit float over 100.
 
     Source: kubelet eviction.parsePercentage.
     """
+    # A quotient of two 32-bit floats that is computed in 64 bits and rounded to 32 bits equals the quotient in 32 bits,
+    # so no library of 32-bit arithmetic is needed.
     return _float32(_float32(percent) / 100)
 
 

@@ -1,9 +1,9 @@
-"""The desired cgroup tree: for a node's configuration and its pods, every cgroup, every file, every value, and why.
+"""The desired cgroup tree: every cgroup of a node with its pods, every file, every value, and its reason.
 
-Four levels: the node's own cgroups ("kubepods" and those of reserved resources), the QoS cgroups, one cgroup a pod, one
-a container (written by the runtime). The tree is computed from nothing but its arguments, so it can be shown before
-anything runs, and compared with what a node shows afterwards. `cgroup_levels` has the levels; `assemble` is the one
-place where they become a tree, for a prediction and for a running kubelet.
+The tree has four levels: the node's own cgroups ("kubepods" and those of reserved resources), the QoS cgroups, one
+cgroup a pod, and one a container (written by the runtime). The tree depends on its arguments only, so it can be shown
+before anything runs, and compared with a node's files afterwards. `cgroup_levels` computes the levels; `assemble` joins
+them to a tree, for a prediction and for a running kubelet.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def desired_tree(
     assigned: Assignments | None = None,
     ids: Callable[[str, str], str] = container_id,
 ) -> CgroupTree:
-    """Every cgroup that the kubelet and its runtime make for these pods, parents before children.
+    """Return every cgroup that the kubelet and its runtime make for these pods, parents before children.
 
     Args:
-        node: the configuration.
-        pods: that run on the node, defaulted; ended ones are left out.
+        node: the node's configuration.
+        pods: the pods bound to the node, with API defaults; those in a terminal phase are ignored.
         version: cgroup version, 1 or 2.
-        driver: in place of the settings' own.
-        assigned: what the resource managers gave the containers.
+        driver: the cgroup driver; None = that of the settings.
+        assigned: the resource managers' assignments to containers.
         ids: (pod UID, container name; "" = the pause container) -> the container's id.
 
     Returns:
@@ -56,12 +56,12 @@ def desired_tree(
 
 
 def assemble(levels: Desired, qos_level: Iterable[Cgroup], of_pods: Iterable[list[Cgroup]]) -> CgroupTree:
-    """One tree of its levels: the node's, the QoS cgroups, the pods by class, each parent before its children.
+    """Join the levels to one tree: the node's, the QoS cgroups, the pods by class, each parent before its children.
 
     Args:
-        levels: gives the root and the node level.
-        qos_level: what `Desired.qos_level` gave for the pods.
-        of_pods: of each pod its own cgroup and those in it; empty ones are left out.
+        levels: the source of the root and of the node level.
+        qos_level: the result of `Desired.qos_level` for the pods.
+        of_pods: for each pod its own cgroup and those in it; empty lists are skipped.
     """
     cgroups = {cgroup.path: cgroup for cgroup in (levels.root(), *levels.node_level(), *qos_level)}
     by_class: dict[str, list[Cgroup]] = {qos: [] for qos in QOS_CLASSES}
@@ -78,7 +78,7 @@ def assemble(levels: Desired, qos_level: Iterable[Cgroup], of_pods: Iterable[lis
 
 
 def with_parents(cgroups: list[Cgroup], version: Version) -> list[Cgroup]:
-    """The same with the directories above them that others made, `system.slice`, each before what is in it."""
+    """Add the directories above the cgroups that the system made, such as `system.slice`; parents before children."""
     known = {cgroup.path for cgroup in cgroups}
     made: list[Cgroup] = []
     for cgroup in cgroups:

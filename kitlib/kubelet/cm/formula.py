@@ -1,8 +1,8 @@
-"""Arithmetic that is both evaluated and shown: the value that is written comes from the expression that a reader sees.
+"""Arithmetic that is both evaluated and shown: a value is computed from the same expression that the user sees.
 
-A `Step` is one expression over named numbers, compiled once. The modules of the rules hold the steps as constants
-(`conversions.py`, `memory_qos.py`, `swap.py`, …) and compute with them; a `Formula` puts numbers into a chain of the
-same steps, for a reader.
+A `Step` is one expression over named numbers, compiled once. The modules of the rules define the steps as constants
+(`conversions.py`, `memory_qos.py`, `swap.py`, …) and compute with them; a `Formula` shows a chain of the same steps
+with numbers.
 
     SHARES = Step("shares", "min(max(floor(milli * 1024 / 1000), 2), 262144)")
     SHARES(2000) == 2048
@@ -55,7 +55,7 @@ class Step:
         return self._compute(*values)
 
     def shown(self, known: Mapping[str, Number]) -> str:
-        """Return the expression with numbers for its names; a bound that does not bind is left out."""
+        """Return the expression with numbers for its names; a bound without effect is omitted."""
         text = ast.unparse(_PutIn(known).visit(ast.parse(self.expression, mode="eval")))
         for sign, written in (("**", "^"), ("*", "×"), (" - ", " − ")):
             text = text.replace(sign, written)
@@ -129,13 +129,12 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
 
 
 class _PutIn(ast.NodeTransformer):
-    """Replaces names by their numbers and leaves out what changes nothing: a bound, a subtracted 0."""
+    """Replaces names by their numbers and omits operations without effect: a bound, a subtracted 0."""
 
     def __init__(self, known: Mapping[str, Number]) -> None:
         self._known = known
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A name of the formula; those of functions stay."""
         return ast.Name(id=_number(self._known[node.id])) if node.id in self._known else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

@@ -1,13 +1,13 @@
-"""MemoryQoS: a throttling line below the limit (memory.high) and protected memory (memory.min, memory.low); cgroup v2.
+"""MemoryQoS: throttling below the memory limit (memory.high) and protected memory (memory.min, memory.low); cgroup v2.
 
-`memory.high` slows a container down, by making it reclaim its own pages, before the limit kills it:
+Above `memory.high` the kernel slows a container down and reclaims its pages, before it reaches the limit and is killed:
 
     memory.high = ⌊(request + factor × (limit or node allocatable − request)) / page⌋ × page
 
-Protection is a second, separate choice since 1.36, `memoryReservationPolicy: TieredReservation`: what Guaranteed pods
-request is memory.min (never reclaimed), what Burstable pods request is memory.low (reclaimed last). Earlier releases
-wrote memory.min for both whenever the feature gate was on. Since 1.37 the gate is on and neither is configured by
-default, so nothing is written unless the kubelet's configuration asks for it.
+Since 1.36 protection has a setting of its own, `memoryReservationPolicy: TieredReservation`: the memory request of
+Guaranteed pods becomes memory.min (never reclaimed), that of Burstable pods memory.low (reclaimed last). Earlier
+releases wrote memory.min for both whenever the feature gate was on. Since 1.37 the gate is on by default and neither
+setting is, so nothing is written unless the kubelet's configuration sets one of them.
 
 Source: kubelet kuberuntime generateLinuxContainerResources, qosContainerManagerImpl.setMemoryQoS; KEP-2570.
 """
@@ -27,21 +27,21 @@ NO_RESERVATION = "None"
 TIERED_RESERVATION = "TieredReservation"
 
 UNPROTECTED = {MEMORY_MIN: "0", MEMORY_LOW: "0"}
-"""Written where nothing is protected, so that what an earlier policy left is taken back."""
+"""The values without protection; they are written to reset the values of an earlier policy."""
 
 _HIGH = Step("high", "floor((request + (ceiling - request) * factor) / page) * page")
 """The factor is a 64-bit float, as in the kubelet."""
 
 
 def memory_high(request: int, limit: int, factor: float, node_allocatable: int, page_size: int) -> int:
-    """The throttling line of a container in bytes; 0 where it gets none.
+    """Return a container's memory.high in bytes; 0 = it is not set.
 
     Args:
-        request: bytes.
-        limit: bytes, 0 = none; then the node's allocatable memory stands in.
+        request: the memory request in bytes.
+        limit: the memory limit in bytes; 0 = none, so that the node's allocatable memory is used.
         factor: `memoryThrottlingFactor`, above 0, at most 1.
-        node_allocatable: bytes; 0 = unknown.
-        page_size: bytes.
+        node_allocatable: the node's allocatable memory in bytes; 0 = unknown.
+        page_size: bytes of a page.
 
     Source: kubelet kuberuntime generateLinuxContainerResources, as of 1.27.
     """
@@ -53,15 +53,15 @@ def memory_high(request: int, limit: int, factor: float, node_allocatable: int, 
 
 
 def memory_high_formula(request: int, limit: int, factor: float, node_allocatable: int, page_size: int) -> Formula:
-    """Return the arithmetic of `memory_high`, with the same arguments, for a container that gets one."""
+    """Return the arithmetic of `memory_high`, with the same arguments, for a container with a memory.high."""
     inputs = {"request": request, "ceiling": limit or node_allocatable, "factor": factor, "page": page_size}
     return Formula(inputs, (_HIGH,), "{high}")
 
 
 def container_memory_qos(pod: Pod, container: Container, context: ContainerContext) -> dict[str, str]:
-    """The files of cgroup v2 that MemoryQoS sets on a container; empty while it is off.
+    """Return the files of cgroup v2 that MemoryQoS sets on a container; {} if it is off.
 
-    Only the container's own request and limit count, not the pod's.
+    Only the container's own request and limit are used, not the pod's.
 
     Source: kubelet kuberuntime generateLinuxContainerResources.
     """
@@ -81,11 +81,11 @@ def container_memory_qos(pod: Pod, container: Container, context: ContainerConte
 
 
 def protection(qos: QosClass, request: int, policy: str) -> dict[str, str]:
-    """memory.min for a Guaranteed pod, memory.low for any other that requests memory, under TieredReservation; else 0.
+    """Return the files of protected memory; values of 0 without TieredReservation or without a memory request.
 
     Args:
-        qos: the pod's class.
-        request: bytes of memory requested.
+        qos: the pod's QoS class; Guaranteed gets memory.min, the others memory.low.
+        request: the memory request in bytes.
         policy: `memoryReservationPolicy`.
     """
     if policy == TIERED_RESERVATION and request > 0:

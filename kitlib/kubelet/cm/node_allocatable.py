@@ -1,11 +1,11 @@
-"""What of a machine is left for pods, and how the reserved rest is enforced.
+"""The part of a machine's resources that is allocatable to pods, and the limit of all pods that enforces it.
 
-    allocatable (status)  = capacity − kube-reserved − system-reserved − hard eviction threshold − huge pages (memory
-    only) limit of all pods     = capacity − kube-reserved − system-reserved   (the cgroup "kubepods"; eviction is not
-    enforced)
+    allocatable in the node's status = capacity − kube-reserved − system-reserved − hard eviction threshold
+                                       (memory: also − huge pages)
+    limit of the cgroup "kubepods"   = capacity − kube-reserved − system-reserved
 
-so the kernel lets pods use the eviction margin for the moment that the kubelet needs to notice and evict. Without
-"pods" in enforce-node-allocatable nothing is taken off the cgroup.
+The cgroup's limit does not subtract the eviction threshold: pods may use this margin for the time that the kubelet
+needs to notice the pressure and to evict. Without "pods" in enforce-node-allocatable the limit is the capacity.
 
 Sources: kubelet cm.GetNodeAllocatableAbsolute, GetNodeAllocatableReservation, getNodeAllocatableInternalAbsolute,
 hardEvictionReservation, validateNodeAllocatable; nodestatus.MachineInfo.
@@ -34,18 +34,18 @@ _PERCENT = re.compile(r"([0-9.]+)%")
 
 
 class NodeAllocatableError(KitError, ValueError):
-    """More is reserved than the machine has; with the kubelet's text."""
+    """A reservation that exceeds the machine's capacity; with the kubelet's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservations:
-    """What is kept from pods.
+    """The resources that are reserved and not allocatable to pods.
 
     Attributes:
         kube_reserved: `--kube-reserved`.
         system_reserved: `--system-reserved`. Both may name cpu, memory, ephemeral-storage and pid.
         eviction_hard: `--eviction-hard`, signal -> quantity or percentage.
-        enforce_pods: "pods" is in `--enforce-node-allocatable`.
+        enforce_pods: whether "pods" is in `--enforce-node-allocatable`.
     """
 
     kube_reserved: ResourceList = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Reservations:
 
 
 def eviction_reservation(eviction_hard: Mapping[str, str], capacity: ResourceList) -> ResourceList:
-    """What hard thresholds keep free; a percentage is of capacity.
+    """Return the resources that hard eviction thresholds reserve; a percentage refers to the capacity.
 
     Source: kubelet cm.hardEvictionReservation.
     """
@@ -67,12 +67,12 @@ def eviction_reservation(eviction_hard: Mapping[str, str], capacity: ResourceLis
 
 
 def threshold_quantity(threshold: str, capacity: Quantity) -> Quantity:
-    """A threshold as an amount: `100Mi`, or `10%` of the capacity.
-
-    The percentage is a 32-bit float in the kubelet, so that 33% of a capacity is a few bytes more than a third.
+    """Return the amount of a threshold, such as `100Mi`, or `10%` of the capacity.
 
     Source: kubelet evictionapi.GetThresholdQuantity, eviction.parsePercentage.
     """
+    # The kubelet stores the percentage as a 32-bit float, so 33% of a capacity is a few bytes more than exact
+    # arithmetic gives.
     found = _PERCENT.fullmatch(threshold)
     if found is None:
         return Quantity(threshold)
@@ -80,7 +80,7 @@ def threshold_quantity(threshold: str, capacity: Quantity) -> Quantity:
 
 
 def node_allocatable_absolute(capacity: ResourceList, reserved: Reservations) -> ResourceList:
-    """Capacity minus both reservations, never below 0; eviction thresholds do not count.
+    """Return the capacity minus both reservations, at least 0; eviction thresholds are not subtracted.
 
     Source: kubelet cm.GetNodeAllocatableAbsolute.
     """
@@ -95,7 +95,10 @@ def node_allocatable_absolute(capacity: ResourceList, reserved: Reservations) ->
 
 
 def node_allocatable_reservation(capacity: ResourceList, reserved: Reservations) -> ResourceList:
-    """Everything kept from pods, by resource, without zeros. Source: kubelet cm.GetNodeAllocatableReservation."""
+    """Return the sum of all reservations by resource, without zeros.
+
+    Source: kubelet cm.GetNodeAllocatableReservation.
+    """
     kept: ResourceList = {}
     thresholds = eviction_reservation(reserved.eviction_hard, capacity)
     for name in capacity:
@@ -109,10 +112,10 @@ def node_allocatable_reservation(capacity: ResourceList, reserved: Reservations)
 
 
 def validate_node_allocatable(capacity: ResourceList, reserved: Reservations) -> None:
-    """Refuse reservations that exceed the capacity.
+    """Check that the reservations do not exceed the capacity.
 
     Raises:
-        NodeAllocatableError: with the kubelet's text.
+        NodeAllocatableError: they do; the message is the kubelet's.
 
     Source: kubelet cm.validateNodeAllocatable.
     """
@@ -128,7 +131,7 @@ def validate_node_allocatable(capacity: ResourceList, reserved: Reservations) ->
 
 
 def pods_limit(machine: MachineInfo, reserved: Reservations) -> ResourceList:
-    """What all pods together may use: the content of the cgroup "kubepods".
+    """Return the limits of all pods together, which the cgroup "kubepods" contains.
 
     Source: kubelet cm.getNodeAllocatableInternalAbsolute, createNodeAllocatableCgroups.
     """
@@ -145,13 +148,13 @@ def left_formula(resource: str, machine: MachineInfo, reserved: Reservations) ->
 
 
 def pods_cgroup(machine: MachineInfo, reserved: Reservations) -> ResourceConfig:
-    """The configuration of the cgroup that holds all pods."""
+    """Return the configuration of the cgroup of all pods."""
     return resource_config_for_list(pods_limit(machine, reserved))
 
 
 @dataclass(frozen=True, slots=True)
 class NodeResources:
-    """What a Node object says: `status.capacity` and `status.allocatable`."""
+    """The fields `status.capacity` and `status.allocatable` of a Node object."""
 
     capacity: ResourceList
     allocatable: ResourceList
@@ -165,12 +168,12 @@ def node_status(
     *,
     container_manager_capacity: ResourceList | None = None,
 ) -> NodeResources:
-    """Capacity and allocatable as the kubelet publishes them.
+    """Return capacity and allocatable as the kubelet writes them to the node's status.
 
     Args:
-        machine: the machine.
-        container_manager_capacity: where it was measured elsewhere; None = what follows from the machine.
-        reserved: what is kept from pods.
+        machine: the node's machine.
+        container_manager_capacity: a capacity measured elsewhere; None = that of the machine.
+        reserved: the reservations.
         max_pods: `--max-pods`.
         pods_per_core: `--pods-per-core`; 0 = no such limit.
 
@@ -187,6 +190,8 @@ def node_status(
         allocatable[name] = Quantity.from_int(0, value.format) if value.sign() < 0 else value
     for name, quantity in capacity.items():
         if name.startswith("hugepages-"):
+            # Huge pages are part of the machine's memory, and a resource of their own: they must not be allocatable
+            # twice.
             memory = allocatable["memory"] - quantity
             allocatable["memory"] = Quantity.from_int(0, memory.format) if memory.sign() < 0 else memory
     return NodeResources(capacity, allocatable)

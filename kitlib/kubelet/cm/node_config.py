@@ -1,4 +1,4 @@
-"""A node as its kubelet sees it: the machine, the settings, the container runtime, the release.
+"""The configuration of a node: the machine, the kubelet's settings, the container runtime, the release.
 
 Source: kubelet cm.NodeConfig, app.run.
 """
@@ -23,20 +23,20 @@ from kitlib.kubelet.util.cpuset import parse_cpus
 
 @dataclass(frozen=True, kw_only=True)
 class NodeConfig:
-    """A node as the kubelet sees it.
+    """The configuration of a node.
 
     Attributes:
         machine: its processors and memory.
-        settings: the kubelet's.
-        runtime: the container runtime's side of names and weights.
-        release: whose rules hold; the settings' feature gates come on top.
-        name: of the node.
-        resources: extended resources that it offers, `{"example.com/gpu": 2}`.
-        devices: extended resources with devices behind them.
-        swap_controller: whether the kubelet finds the file that limits swap; None = as on a machine whose kubelet
-            stands in the root cgroup with the cgroupfs driver, in a service of systemd with the systemd driver.
-        processors: that the node really has, a list; "" = those of the machine. A node in a container has the host's.
-            None = it has no cpuset controller.
+        settings: the kubelet's settings.
+        runtime: the container runtime, which determines the names and weights of container cgroups.
+        release: the release that determines the rules; the settings' feature gates override its gates.
+        name: the node's name.
+        resources: extended resources without devices -> their number, `{"example.com/gpu": 2}`.
+        devices: extended resources with devices.
+        swap_controller: whether the kubelet finds the file that limits swap; None = derived: the kubelet is in the root
+            cgroup with the cgroupfs driver, in a service of systemd with the systemd driver.
+        processors: the list of the node's real processors, which for a node in a container are the host's; "" = those
+            of the machine; None = the node has no cpuset controller.
     """
 
     machine: MachineInfo
@@ -51,17 +51,17 @@ class NodeConfig:
 
     @property
     def offered(self) -> dict[str, int]:
-        """Extended resources -> how many."""
+        """Extended resource -> its number."""
         return {**self.resources, **{plugin.resource: len(plugin.devices) for plugin in self.devices}}
 
     @property
     def gates(self) -> Release:
-        """The release with the settings' feature gates on top."""
+        """The release with the settings' feature gates."""
         return self.settings.gates(self.release)
 
     @property
     def reservations(self) -> Reservations:
-        """What is kept from pods; `reserved_system_cpus` replaces the CPU part of both reservations.
+        """The reservations; `reserved_system_cpus` replaces the CPU part of both.
 
         Source: kubelet app.run (ReservedSystemCPUs).
         """
@@ -73,18 +73,18 @@ class NodeConfig:
         return Reservations(kube, system, s.eviction_hard, "pods" in s.enforce_node_allocatable)
 
     def can_limit_swap(self, version: Version) -> bool:
-        """Whether the kubelet takes the kernel to be able to limit swap, whether the machine has any or not.
-
-        On v2 it looks for memory.swap.max in its own cgroup; the root cgroup has no such file.
+        """Return whether the kubelet assumes that the kernel can limit swap; the machine may have none.
 
         Source: kubelet kuberuntime checkSwapControllerAvailability.
         """
         if self.swap_controller is not None:
             return self.swap_controller
+        # On v2 the kubelet looks for memory.swap.max in its own cgroup. The root cgroup has no such file, so a kubelet
+        # in the root cgroup never limits swap.
         return version == 1 or self.settings.cgroup_driver == "systemd" or bool(self.settings.kubelet_cgroups)
 
     def container_context(self, version: Version) -> ContainerContext:
-        """The node's side of a container's figures."""
+        """Return the inputs of a container's resources that belong to the node."""
         gates = self.gates
         s = self.settings.with_defaults(gates)
         configured = s.memory_throttling_factor is not None or s.memory_reservation_policy != NO_RESERVATION

@@ -1,7 +1,7 @@
-"""A pod with resources of its own gets its processors and its memory as a whole; its containers share them out.
+"""The division of the processors and the memory of a pod with pod-level resources among its containers.
 
-Within the whole a container whose own requests equal its limits has a part for itself; all others of the pod share the
-rest, apart from other pods. Sidecars keep their part; what an init container had is free again after it. The CPU
+A container whose own requests equal its limits has an exclusive part; all other containers of the pod share the rest,
+which no other pod uses. Sidecars keep their part; the part of a regular init container is free again after it. The CPU
 manager and the memory manager follow the same rule, one with sets of processors, the other with bytes.
 
 Source: kubelet cpumanager and memorymanager, staticPolicy.AllocatePod, validatePodScopeResources; KEP-5526 (gate
@@ -18,22 +18,23 @@ from kitlib.api.podresources import containers_of
 from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 Amounts = Mapping[str, int]
-"""Resource -> how much of it: processors, bytes."""
+"""Resource -> amount, in processors or bytes."""
 Wanted = Callable[[Container], Amounts]
-"""What a container gets for itself; {} = it shares."""
+"""Returns a container's exclusive amounts; {} = it uses the shared rest."""
 Whole = TypeVar("Whole")
 Split = Callable[[Whole, Amounts], tuple[Whole, Whole]]
-"""Divides what is left into a part of that size and the rest."""
+"""Divides a whole into a part with these amounts and the rest."""
 _CPUS = {"cpu": "cpus"}
 
 
 def partition(pod: Pod, whole: Whole, wanted: Wanted, split: Split[Whole]) -> dict[str, Whole]:
-    """Container -> what it may use.
+    """Return container -> its part of the whole.
 
     Args:
-        pod: whose.
-        whole: what it has: processors, or bytes of each resource.
-        wanted, split: as above.
+        pod: the pod to divide.
+        whole: the pod's processors, or its bytes by resource.
+        wanted: returns a container's exclusive amounts; {} = it uses the shared rest.
+        split: divides a whole into a part with the given amounts and the rest.
 
     Source: staticPolicy.AllocatePod, from its fourth step on.
     """
@@ -43,6 +44,7 @@ def partition(pod: Pod, whole: Whole, wanted: Wanted, split: Split[Whole]) -> di
         once, mine = _runs_once(pod, container), wanted(container)
         if mine:
             own[container.name], rest = split(left, mine)
+            # A regular init container has ended when the next container starts, so its part is not subtracted.
             left = left if once else rest
         elif once:
             own[container.name] = left
@@ -50,12 +52,12 @@ def partition(pod: Pod, whole: Whole, wanted: Wanted, split: Split[Whole]) -> di
 
 
 def pool_problem(pod: Pod, total: Amounts, wanted: Wanted) -> str:
-    """Why the parts leave nothing for some of the pod's containers; "" = they do not.
+    """Return the reason why the exclusive parts leave nothing for a container of the pod; "" = they do not.
 
     Args:
-        pod: whose.
-        total: what it has.
-        wanted: as above.
+        pod: the pod to divide.
+        total: the pod's amounts.
+        wanted: returns a container's exclusive amounts; {} = it uses the shared rest.
 
     Source: staticPolicy.validatePodScopeResources.
     """
@@ -87,5 +89,5 @@ def pool_problem(pod: Pod, total: Amounts, wanted: Wanted) -> str:
 
 
 def _runs_once(pod: Pod, container: Container) -> bool:
-    """Whether it has ended when the pod's other containers begin."""
+    """Return whether a container is a regular init container, which ends before the next container starts."""
     return container in pod.spec.init_containers and not is_restartable_init(container)

@@ -1,9 +1,9 @@
-"""What the QoS cgroups Burstable and BestEffort hold.
+"""The content of the QoS cgroups Burstable and BestEffort.
 
-BestEffort always has 2 shares; Burstable has the shares of the sum of its pods' CPU requests; Guaranteed pods stand
-directly below "kubepods". With `--qos-reserved memory=P%` the lower ones lose P percent of what
-the higher ones requested: Burstable may use allocatable − P% of Guaranteed requests, BestEffort that minus P% of
-Burstable requests.
+BestEffort always has 2 shares. Burstable has the shares of the sum of its pods' CPU requests. Guaranteed pods have no
+QoS cgroup; their cgroups are directly below "kubepods". With `--qos-reserved memory=P%` the limits of the lower classes
+subtract P percent of the requests of the higher ones: Burstable may use allocatable − P% of Guaranteed requests,
+BestEffort that minus P% of Burstable requests.
 
 Source: kubelet qosContainerManagerImpl (setCPUCgroupConfig, setMemoryReserve, setMemoryQoS, UpdateCgroups),
 ParseQOSReserved.
@@ -28,12 +28,12 @@ _BEST_EFFORT_LIMIT = Step("limit", "pods - floor(guaranteed * percent / 100) - f
 
 
 class QosReservedError(KitError, ValueError):
-    """A `--qos-reserved` that the kubelet refuses; with its text."""
+    """An invalid `--qos-reserved`; with the kubelet's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class QosRequests:
-    """Sums of the requests of the active pods, by class.
+    """The sums of the active pods' requests by QoS class.
 
     Attributes:
         burstable_cpu: milli-CPU.
@@ -53,7 +53,7 @@ class QosRequests:
 
 
 def qos_requests(pods: Iterable[Pod], release: Release | None = None) -> QosRequests:
-    """Add up what the active pods request, overhead included.
+    """Add up the requests of the active pods, with overhead.
 
     Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig, getQoSMemoryRequests.
     """
@@ -73,17 +73,17 @@ def qos_requests(pods: Iterable[Pod], release: Release | None = None) -> QosRequ
 
 
 def qos_cpu_shares(requests: QosRequests) -> dict[QosClass, int]:
-    """`cpu.shares` of the two QoS cgroups. Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig."""
+    """Return `cpu.shares` of the two QoS cgroups. Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig."""
     return {"Burstable": milli_cpu_to_shares(requests.burstable_cpu), "BestEffort": MIN_SHARES}
 
 
 def qos_memory_limits(requests: QosRequests, allocatable: int, percent: int) -> dict[str, int]:
-    """Memory limits in bytes that `--qos-reserved memory=percent` sets; {} where allocatable is not known.
+    """Return the memory limits in bytes that `--qos-reserved memory=percent` sets; {} if allocatable is unknown.
 
     Args:
-        requests: sums of the pods' requests.
-        allocatable: bytes for all pods; 0 = unknown.
-        percent: 0 to 100, the part of the requests that is kept for those who made them.
+        requests: the sums of the pods' requests.
+        allocatable: the allocatable memory in bytes; 0 = unknown.
+        percent: the part of the requests that lower classes cannot use, 0 to 100.
 
     Source: kubelet qosContainerManagerImpl.setMemoryReserve.
     """
@@ -108,24 +108,23 @@ def qos_memory_formula(qos: QosClass, requests: QosRequests, allocatable: int, p
 
 
 def qos_memory_protection(requests: QosRequests, policy: str) -> dict[str, dict[str, str]]:
-    """Files of cgroup v2 by class; Guaranteed stands for the cgroup of all pods.
-
-    memory.min is only worth something if every cgroup above has it too, so the cgroup of all pods gets the sum.
+    """Return the files of cgroup v2 by class; Guaranteed stands for the cgroup of all pods.
 
     Source: kubelet qosContainerManagerImpl.setMemoryQoS; KEP-2570.
     """
     burstable, guaranteed = 0, 0
     if policy == TIERED_RESERVATION:
         burstable = requests.burstable_memory
+        # Protection is effective only up to that of each cgroup above, so the cgroup of all pods gets both sums.
         guaranteed = requests.guaranteed_memory + requests.burstable_memory
     return {"Burstable": {MEMORY_LOW: str(burstable)}, "Guaranteed": {MEMORY_MIN: str(guaranteed)}}
 
 
 def parse_qos_reserved(settings: Mapping[str, str]) -> dict[str, int]:
-    """`{"memory": "50%"}` is `{"memory": 50}`.
+    """Parse `{"memory": "50%"}` to `{"memory": 50}`.
 
     Raises:
-        QosReservedError: another resource than memory, or no percentage from 0 to 100; with the kubelet's text.
+        QosReservedError: a resource other than memory, or no percentage from 0 to 100; the message is the kubelet's.
 
     Source: kubelet cm.ParseQOSReserved, parsePercentage.
     """

@@ -1,6 +1,6 @@
-"""The sentences behind the values of the desired tree: each names its inputs and ends in the figure that is written.
+"""The reasons of the values in the desired tree: each names its inputs and ends in the written value.
 
-They are put together only when they are read (`Reason`), so a tree of thousands of pods does not pay for them.
+They are formatted only when they are read (`Reason`), so a tree of thousands of pods does not spend time on them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NODE = "kubelet cm.getNodeAllocatableInternalAbsolute"
 
 
 def sandbox(version: Version) -> Why:
-    """Of a pause container's cgroup."""
+    """Return the reasons of a pause container's cgroup."""
     text = "the pause container does nothing: the minimum"
     return {"cpu": Reason(text, source="containerd", formula=partial(shares_formula, 0, version, curve=True))}
 
@@ -44,7 +44,7 @@ _ALL_CPUS = Reason(
 
 
 def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList, version: Version) -> Why:
-    """Of the cgroup that holds all pods."""
+    """Return the reasons of the cgroup of all pods."""
 
     def kept(name: str) -> str:
         if not reserved.enforce_pods:
@@ -87,7 +87,7 @@ def _amount(resources: ResourceList, name: str) -> Callable[[], Formula]:
 
 
 def reserved(which: str, resources: ResourceList, version: Version) -> Why:
-    """Of a cgroup for reserved resources."""
+    """Return the reasons of a cgroup for reserved resources."""
     source = "kubelet cm.enforceExistingCgroup"
     cpu = resources.get("cpu")
     return {
@@ -117,7 +117,7 @@ def reserved(which: str, resources: ResourceList, version: Version) -> Why:
 
 
 def qos_class(qos: QosClass, requests: QosRequests, allocatable: int, percent: int | None, version: Version) -> Why:
-    """Of the cgroup of a QoS class."""
+    """Return the reasons of the cgroup of a QoS class."""
     source = "kubelet qosContainerManagerImpl.setCPUCgroupConfig"
     if qos == "BestEffort":
         cpu = Reason(
@@ -149,7 +149,15 @@ def qos_class(qos: QosClass, requests: QosRequests, allocatable: int, percent: i
 
 
 def pod(totals: PodTotals, period: int, pids: int, version: Version, *, rounded: bool = False) -> Why:
-    """Of a pod's own cgroup; `rounded` where systemd keeps another quota than the kubelet's."""
+    """Return the reasons of a pod's own cgroup.
+
+    Args:
+        totals: the pod's sums.
+        period: microseconds of the CFS period.
+        pids: `--pod-max-pids`.
+        version: cgroup version, 1 or 2.
+        rounded: whether systemd stores another quota than the kubelet's.
+    """
     source = "kubelet cm.ResourceConfigForPod"
     if totals.qos == "BestEffort":
         cpu = Reason("BestEffort: the minimum", source=source, formula=partial(shares_formula, 0, version))
@@ -212,15 +220,15 @@ def container(
     *,
     cpus: Whose = "node",
 ) -> Why:
-    """Of a container's cgroup.
+    """Return the reasons of a container's cgroup.
 
     Args:
-        declared: the container.
-        resources: what the runtime is asked for.
-        context: the node's side.
-        runtime: how it turns shares into a weight.
-        limit: of CPU, the pod's where the container has none.
-        cpus: for whom those are that it runs on.
+        declared: the container in the manifest.
+        resources: the CRI message of the container.
+        context: the inputs that belong to the node.
+        runtime: the container runtime, which determines the formula of the weight.
+        limit: the container's CPU limit, or else the pod's; None = no limit.
+        cpus: the owner of the container's CPUs.
     """
     source = "kubelet kuberuntime calculateLinuxResources"
     version: Version = 1 if context.cgroup_version == 1 else 2
@@ -259,7 +267,7 @@ def container(
 
 
 def _of_unified(declared: Container, resources: LinuxContainerResources, context: ContainerContext, asked: int) -> Why:
-    """Of the files of cgroup v2 that MemoryQoS, swap and the OOM killer's setting write."""
+    """Return the reasons of the files of cgroup v2 for MemoryQoS, swap and memory.oom.group."""
     source = "kubelet kuberuntime calculateLinuxResources"
     protected_min, protected_low = (_protected(resources, file, asked) for file in ("memory.min", "memory.low"))
     return {
@@ -298,7 +306,7 @@ def _own_memory_limit(declared: Container) -> int:
 
 
 def _protected(resources: LinuxContainerResources, file: str, request: int) -> Callable[[], Formula]:
-    """The request where the file protects it, else 0: what an earlier policy left is taken back."""
+    """Return the formula of the request if the file protects it, else of 0, which resets an earlier policy's value."""
     return partial(given, "protected", request if resources.unified.get(file, "0") != "0" else 0)
 
 

@@ -1,4 +1,4 @@
-"""The managers of CPUs, memory and devices as one: they admit a pod together or not at all.
+"""The managers of CPUs, memory and devices as one: all of them admit a pod, or the pod is rejected.
 
 Source: kubelet cm.containerManagerImpl (NewContainerManager, GetAllocateResourcesPodAdmitHandler),
 internalContainerLifecycleImpl.PreCreateContainer, admission.GetPodAdmitResult.
@@ -37,20 +37,20 @@ class ResourceManagers:
     """The resource managers, which assign parts of the machine to containers.
 
     Args:
-        config: the node's.
-        checkpoint: text of its file `cpu_manager_state`; "" = there is none.
+        config: the node's configuration.
+        checkpoint: the text of the file `cpu_manager_state`; "" = no file.
         memory: the content of the memory manager's file; None = no file.
-        before: the managers of the kubelet before a restart; None = there was none.
+        before: the managers of the kubelet before its restart; None = the kubelet has not been restarted.
 
     Attributes:
-        cpus: the static CPU policy, or None.
-        cpu_manager: the same with what the containers' cpusets hold, or None.
-        memory: the static memory policy, or None.
-        devices: the devices.
-        claims: what of the pods' ResourceClaims the node knows.
+        cpus: the static CPU policy; None = policy none.
+        cpu_manager: the CPU manager with the static policy; None = policy none.
+        memory: the static memory policy; None = policy None.
+        devices: the device manager.
+        claims: the manager of the pods' ResourceClaims.
 
-    Raises:
-        KitError: with the kubelet's words, where it would not start with this configuration or this file.
+        Raises:
+            KitError: the kubelet would not start with this configuration or this file; the message is the kubelet's.
     """
 
     def __init__(
@@ -113,14 +113,14 @@ class ResourceManagers:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to manage."""
+        """Whether no manager has anything to assign."""
         return self.cpus is None and self.memory is None and not self.devices.plugins
 
     def admit(self, pod: Pod) -> None:
-        """Give all of a pod's containers what they need.
+        """Assign CPUs, memory and devices to all of a pod's containers.
 
         Raises:
-            AdmissionProblem: the pod is refused; nothing of it is kept.
+            AdmissionProblem: the pod is rejected; all of its assignments are released.
         """
         if self.cpu_manager is not None:
             self.cpu_manager.remove_stale_state()
@@ -142,11 +142,11 @@ class ResourceManagers:
 
     @property
     def hints_seen(self) -> dict[str, str]:
-        """The topology hints of the last admitted or refused pod; {} = no policy requests hints."""
+        """The topology hints of the last admitted or rejected pod; {} = the policy none does not request hints."""
         return self._topology_manager.hints_seen
 
     def release(self, pod: Pod) -> None:
-        """Take back what a pod's containers have; CPUs at the next admission or tick (removeStaleState)."""
+        """Release all assignments of a pod; its CPUs at the next admission or tick (removeStaleState)."""
         uid = pod.metadata.uid
         for container in containers_of(pod):
             if self.cpu_manager is not None:
@@ -156,7 +156,7 @@ class ResourceManagers:
             self.devices.release_container(uid, container.name)
 
     def assigned(self, pod: Pod, container: Container) -> Assigned:
-        """Where a container may run: on CPUs of its own or of its pod, or with the static policy on the shared ones.
+        """Return a container's assignment; with the static CPU policy, the default set if it has no CPUs of its own.
 
         Source: cpumanager GetCPUAffinity, GetResourceIsolationLevel.
         """
@@ -171,14 +171,14 @@ class ResourceManagers:
         return Assigned(cpus, exclusive, format_cpus(mems), of_pod)
 
     def assigned_to_running(self, pod: Pod, container: Container) -> Assigned:
-        """Return what a container has by now: its CPUs are those of the last write, not those of the state."""
+        """Return a running container's assignment, with the last written CPUs instead of those of the state."""
         given = self.assigned(pod, container)
         if self.cpu_manager is None:
             return given
         return given._replace(cpus=self.cpu_manager.cpus_of_running(pod.metadata.uid, container.name, given.cpus))
 
     def assignments(self, pods: Iterable[Pod]) -> dict[tuple[str, str], Assigned]:
-        """Return what all containers of these pods have by now."""
+        """Return the current assignments of all containers of these pods."""
         if self.idle:
             return {}
         return {
@@ -188,16 +188,16 @@ class ResourceManagers:
         }
 
     def environment(self, uid: str, container: str) -> dict[str, str]:
-        """The variables that tell a container its devices."""
+        """Return the variables that list a container's devices."""
         return self.devices.environment(uid, container)
 
     def restarted(self, config: NodeConfig, *, delete_checkpoints: bool = False) -> ResourceManagers:
-        """Return the managers of a kubelet that starts anew; they go on from the checkpoints if these are there.
+        """Return the managers of a restarted kubelet, which restore their state from the checkpoints if these exist.
 
-        Devices and prepared claims have checkpoints of their own, which stay.
+        Devices and prepared claims have checkpoints of their own, which are not deleted.
 
         Raises:
-            KitError: the same errors as in the constructor.
+            KitError: as in the constructor.
         """
         from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
 
@@ -210,5 +210,5 @@ class ResourceManagers:
         return made
 
     def checkpoint(self) -> str:
-        """The text of `cpu_manager_state`; the policy "none" writes one too."""
+        """Return the text of `cpu_manager_state`, which the policy "none" writes, too."""
         return dump_state("none", CPUState()) if self.cpus is None else dump_state("static", self.cpus.state)

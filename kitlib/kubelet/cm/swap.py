@@ -1,11 +1,11 @@
-"""How much swap a container may use: none, or a share in proportion to its memory request.
+"""The swap limit of a container: 0, or a part of the machine's swap in proportion to its memory request.
 
 With `memorySwap.swapBehavior: LimitedSwap` (cgroup v2 only) a container of a Burstable pod may swap
 
     swap limit = container memory request / machine memory × machine swap
 
-unless its request equals its limit, it requests nothing, or the pod is critical. All other containers get 0. On
-cgroup v1 "no swap" is memory.memsw.limit_in_bytes = memory.limit_in_bytes.
+unless its request equals its limit, it has neither request nor limit, or the pod is critical. All other containers get
+0. On cgroup v1 "no swap" is memory.memsw.limit_in_bytes = memory.limit_in_bytes.
 
 Source: kubelet kuberuntime GetContainerSwapBehavior, calcSwapForBurstablePods; KEP-2400.
 """
@@ -27,16 +27,16 @@ _PART = Step("part", "floor(request / memory * swap)")
 def container_swap(
     pod: Pod, container: Container, memory_limit: int, context: ContainerContext
 ) -> tuple[int, dict[str, str]]:
-    """What swap adds to a container's figures.
+    """Return a container's limits of swap.
 
     Args:
-        pod: defaulted.
+        pod: the pod, with API defaults.
         container: one of its containers.
-        memory_limit: bytes that the container is limited to; 0 = none.
-        context: the node's side.
+        memory_limit: the container's memory limit in bytes; 0 = none.
+        context: the inputs that belong to the node.
 
     Returns:
-        memory+swap limit in bytes for cgroup v1 (0 = not set), and the files for cgroup v2.
+        The limit of memory and swap together in bytes for cgroup v1 (0 = not set), and the files for cgroup v2.
 
     Source: kubelet kuberuntime configureContainerSwapResources.
     """
@@ -51,7 +51,7 @@ def container_swap(
 
 
 def swap_behavior(pod: Pod, container: Container, configured: str, release: Release | None = None) -> str:
-    """ "LimitedSwap" where the container may swap, else "NoSwap"; for cgroup v2.
+    """Return "LimitedSwap" if the container may swap on cgroup v2, else "NoSwap".
 
     Source: kubelet kuberuntime GetContainerSwapBehavior.
     """
@@ -65,7 +65,7 @@ def swap_behavior(pod: Pod, container: Container, configured: str, release: Rele
 
 
 def limited_swap(memory_request: int, machine_memory: int, machine_swap: int) -> int:
-    """Bytes of swap for a container, rounded down; 0 where it requests more than the machine has.
+    """Return a container's swap limit in bytes, rounded down; 0 if it requests more memory than the machine has.
 
     Source: kubelet kuberuntime calcSwapForBurstablePods.
     """

@@ -1,12 +1,12 @@
-"""Which processes of the system the kubelet moves into `--system-cgroups` and `--kubelet-cgroups`, and which it leaves.
+"""The processes of the system that the kubelet moves into `--system-cgroups` and `--kubelet-cgroups`.
 
-    --system-cgroups    every process that stands in the root cgroup, except process 1 and the kernel's threads, which
-                        must not fall under a quota: others may wait for what they hold. Every minute.
-    --kubelet-cgroups   the kubelet itself, and its oom_score_adj, -999. Every minute; without the flag only the score,
-                        every 5 minutes.
+    --system-cgroups    every process in the root cgroup, except process 1 and the kernel's threads, which must not be
+                        limited: other processes may wait for locks that they hold. Every minute.
+    --kubelet-cgroups   the kubelet itself, with an oom_score_adj of -999. Every minute; without the flag only the
+                        score, every 5 minutes.
 
-On a machine with systemd every process already stands in a slice or scope of its own, so nothing is found in the root
-and nothing is moved: `--system-cgroups` then only makes an empty cgroup.
+On a machine with systemd every process is already in a slice or scope, so the root cgroup has no process to move, and
+`--system-cgroups` only makes an empty cgroup.
 
 Source: kubelet cm.setupNode, ensureSystemCgroups, isKernelPid, ensureProcessInContainerWithOOMScore, Start.
 """
@@ -26,10 +26,10 @@ class SystemProcess(NamedTuple):
     """A process of the machine that belongs to no pod.
 
     Attributes:
-        pid, name: which.
-        cgroup: where it stands.
-        oom_score_adj: its own.
-        kernel: whether it is one of the kernel's threads (its /proc/PID/exe leads nowhere).
+        pid, name: the process id and the name.
+        cgroup: the path of its cgroup.
+        oom_score_adj: its oom_score_adj, -1000 to 1000.
+        kernel: whether it is one of the kernel's threads (its /proc/PID/exe cannot be read).
     """
 
     pid: int
@@ -40,13 +40,13 @@ class SystemProcess(NamedTuple):
 
 
 class ProcessMove(NamedTuple):
-    """What becomes of a process.
+    """The kubelet's decision about a process.
 
     Attributes:
-        process: which.
-        to: the cgroup that it is moved to; "" = it stays where it is.
-        score: the oom_score_adj that it gets; None = as it is.
-        why: in words.
+        process: the process.
+        to: the cgroup that it is moved to; "" = it is not moved.
+        score: its new oom_score_adj, -1000 to 1000; None = unchanged.
+        why: the reason of the decision.
     """
 
     process: SystemProcess
@@ -56,7 +56,7 @@ class ProcessMove(NamedTuple):
 
 
 def system_steps(processes: Iterable[SystemProcess], target: str) -> list[ProcessMove]:
-    """What `--system-cgroups TARGET` does with the processes of a machine, moved or not; a step for each in the root.
+    """Return the decision of `--system-cgroups TARGET` for each process in the root cgroup, moved or not.
 
     Source: ensureSystemCgroups, isKernelPid.
     """
@@ -76,11 +76,11 @@ def system_steps(processes: Iterable[SystemProcess], target: str) -> list[Proces
 
 
 def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) -> ProcessMove | None:
-    """What the kubelet does with itself; None where its process is not known.
+    """Return the kubelet's decision about its own process; None if its process is not known.
 
     Args:
-        processes: of the machine.
-        target: `--kubelet-cgroups`; "" = it stays.
+        processes: the machine's processes.
+        target: `--kubelet-cgroups`; "" = it is not moved.
         score: `--oom-score-adj`.
 
     Source: ensureProcessInContainerWithOOMScore.
@@ -93,5 +93,5 @@ def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) ->
 
 
 def place(path: str) -> str:
-    """A cgroup's path from the root on; these flags are taken as they are, whatever the driver."""
+    """Return a cgroup's absolute path; the driver does not convert these flags."""
     return "/" + path.strip("/")

@@ -1,8 +1,8 @@
-"""What systemd is told about a cgroup: the properties of a slice or scope for the files that are written into it.
+"""The properties of a systemd unit, slice or scope, for the files of its cgroup.
 
-Under the systemd driver the kubelet does not only write files: it first sets the unit's properties over D-Bus, so that
-systemd, which owns the tree, would write the same. Then the files are written as well, because systemd rounds (a quota
-to whole percents) and has no property for some of them (huge pages; on cgroup v1 the cpuset).
+With the systemd driver the kubelet first sets the unit's properties over D-Bus, because systemd owns the tree and may
+write its files again at any time. Then the kubelet writes the files as well, because systemd rounds (a quota to whole
+percents) and has no property for some of them (huge pages; on cgroup v1 the cpuset).
 
 | file of v1 | file of v2 | property |
 |---|---|---|
@@ -29,7 +29,7 @@ from kitlib.kubelet.cm.formula import Formula
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 INFINITY = 2**64 - 1
-"""What systemd takes for "no limit"."""
+"""The value of systemd for "no limit"."""
 _PLAIN: Mapping[Version, Mapping[str, str]] = {
     1: {"cpu.shares": "CPUShares", "memory.limit_in_bytes": "MemoryLimit", "pids.max": "TasksMax"},
     2: {
@@ -47,12 +47,12 @@ _QUOTA = ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max")
 
 
 class Property(NamedTuple):
-    """One property of a unit.
+    """A property of a unit.
 
     Attributes:
-        name: as `systemctl show` prints it.
-        kind: its D-Bus type.
-        value: of that type.
+        name: the name in the output of `systemctl show`.
+        kind: the D-Bus type.
+        value: the value, of this type.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Property(NamedTuple):
 
 
 def unit_properties(files: Mapping[str, str], version: Version, only: Collection[str] | None = None) -> list[Property]:
-    """The properties for files and their values.
+    """Return the properties for files and their values.
 
     Args:
-        files: name -> value, everything that is written into the cgroup: a quota needs its period.
-        version: 1 or 2.
-        only: the files that change now; None = all.
+        files: name -> value, all files that are written into the cgroup, as a quota needs its period.
+        version: cgroup version, 1 or 2.
+        only: the files that change; None = all.
     """
     changing = set(files if only is None else only)
     made = [
@@ -83,7 +83,7 @@ def unit_properties(files: Mapping[str, str], version: Version, only: Collection
 
 
 def _quota(files: Mapping[str, str], version: Version) -> list[Property]:
-    """The quota as CPU time a second, rounded up to whole percents. Source: addCPUQuota."""
+    """Return the quota as CPU time a second, rounded up to whole percents. Source: addCPUQuota."""
     if version == 2:
         quota, _, period = files["cpu.max"].partition(" ")
     else:
@@ -94,13 +94,13 @@ def _quota(files: Mapping[str, str], version: Version) -> list[Property]:
 
 
 def slice_quota(quota: int, period: int) -> int:
-    """The quota that stands in a pod's slice: what systemd makes of it, rounded up to whole percents of a CPU.
+    """Return the quota in a pod's slice: that of systemd, rounded up to whole percents of a CPU.
 
-    The kubelet writes its own value after it has told systemd; systemd writes the slice again as soon as a container's
-    scope comes into it, and rounds. A scope keeps the exact value until `systemctl daemon-reload`.
+    The kubelet writes its own value after it has set the property. systemd writes the slice again, rounded, as soon as
+    a container's scope is made in it. A scope keeps the exact value until `systemctl daemon-reload`.
 
     Args:
-        quota: microseconds per period; below 0 = none.
+        quota: microseconds per period; below 0 = no limit.
         period: microseconds.
 
     Source: opencontainers/cgroups systemd.addCPUQuota; systemd unit_realize_cgroup_now, cgroup_apply_legacy_cpu_quota.
@@ -109,22 +109,22 @@ def slice_quota(quota: int, period: int) -> int:
 
 
 DEFAULT_TASKS_MAX_PERCENT = 15
-"""Of the machine's process ids: what a unit gets by default. Source: systemd-system.conf(5) DefaultTasksMax=."""
+"""Percent of the machine's process ids: a unit's default limit. Source: systemd-system.conf(5) DefaultTasksMax=."""
 
 
 def scope_files(files: Sequence[CgroupFile], version: Version, runtime: OCIRuntime, max_pid: int) -> list[CgroupFile]:
     """Return the files of a container's scope: the values that the runtime requests, as systemd stores them.
 
-    Every scope gets systemd's own limit of tasks. runc then writes its values into the scope: since 1.3.2 the quota
-    that it told systemd, rounded, before that the exact one. crun on cgroup v2 writes them one level below, so the
-    scope shows what systemd makes of the unit's properties: the quota in whole percents, swap as much as memory, no
-    memory.oom.group.
+    Every scope gets systemd's own limit of tasks. runc then writes its values into the scope: since 1.3.2 the rounded
+    quota that it has set as a property, before that the exact one. crun on cgroup v2 writes its values one level below,
+    so the scope has the values of systemd for the unit's properties: the quota in whole percents, a swap limit equal to
+    the memory limit, no memory.oom.group.
 
     Args:
-        files: that the runtime writes.
-        version: 1 or 2.
-        runtime: the low-level one.
-        max_pid: process ids of the machine; 0 = unknown.
+        files: the files that the runtime writes.
+        version: cgroup version, 1 or 2.
+        runtime: the low-level runtime.
+        max_pid: the number of process ids of the machine; 0 = unknown.
 
     Source: systemd-system.conf(5) DefaultTasksMax=; opencontainers/cgroups systemd.UnifiedManager.Set;
     crun cgroup-systemd.c append_resources.
@@ -154,7 +154,8 @@ _AS_SYSTEMD = Reason(
 
 
 def _with_rounded_quota(files: Sequence[CgroupFile], label: str) -> list[CgroupFile]:
-    """Source: opencontainers/cgroups systemd.addCPUQuota, which changes the quota that the file manager then writes."""
+    """Round the quota of a scope. Source: opencontainers/cgroups systemd.addCPUQuota."""
+    # addCPUQuota changes the resources in place, so the file manager then writes the rounded quota.
     why = Reason(
         "what systemd makes of the limit's quota: whole percents of a CPU, rounded up",
         source=f"opencontainers/cgroups systemd.addCPUQuota; {label}",
@@ -183,16 +184,16 @@ def _as_unit_property(file: CgroupFile, memory_limit: str | None) -> CgroupFile:
 
 
 def bits(cpus: str) -> bytes:
-    """A list of processors as systemd takes it: one bit each, the lowest first. Source: RangeToBits."""
+    """Return a list of processors in systemd's format: one bit each, the lowest first. Source: RangeToBits."""
     mask = sum(1 << cpu for cpu in parse_cpus(cpus))
     return mask.to_bytes(max(1, -(-mask.bit_length() // 8)), "little")
 
 
 def slice_properties(parent: str) -> list[Property]:
-    """What a slice is made with: all resources are counted, and its parent is wanted.
+    """Return the properties of a new slice: accounting of all resources, and a dependency on its parent.
 
     Args:
-        parent: name of the slice above; "" = the root slice.
+        parent: the name of the slice above; "" = the root slice.
 
     Source: opencontainers/cgroups systemd UnifiedManager.Apply, LegacyManager.Apply.
     """
@@ -205,7 +206,7 @@ def slice_properties(parent: str) -> list[Property]:
 
 
 def is_slice(path: str) -> bool:
-    """Whether systemd would have a slice of this very path: each level named after all levels above it."""
+    """Return whether a path is that of a slice, in which the name of each level contains all levels above it."""
     name = path.rpartition("/")[2]
     try:
         return expand_slice(name) == path
@@ -214,9 +215,9 @@ def is_slice(path: str) -> bool:
 
 
 def cgroups_path(path: str) -> str:
-    """A scope's path as the runtime takes it under the systemd driver: `slice:prefix:name`.
+    """Return a scope's path in the runtime's format with the systemd driver: `slice:prefix:name`.
 
-    `/kubepods.slice/kubepods-pod1.slice/cri-containerd-1f.scope` is `kubepods-pod1.slice:cri-containerd:1f`.
+    For `/kubepods.slice/kubepods-pod1.slice/cri-containerd-1f.scope`: `kubepods-pod1.slice:cri-containerd:1f`.
 
     Source: containerd getCgroupsPath; runc libcontainer/specconv CreateCgroupConfig.
     """

@@ -1,4 +1,4 @@
-"""The CPU manager: which processors a container may run on, and which it has for itself.
+"""The CPU manager: the processors that a container may run on, and those that it has exclusively.
 
 Imported by `cm`, and by the widget that draws processors. Face: `manager.CPUManager`.
 

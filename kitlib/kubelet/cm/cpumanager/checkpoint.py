@@ -1,4 +1,4 @@
-"""The file `cpu_manager_state`: what survives a restart of the kubelet.
+"""The file `cpu_manager_state`, from which a restarted kubelet restores the state of the CPU manager.
 
 Since 1.34 the file holds the state as a JSON text and a checksum over that text.
 
@@ -18,7 +18,7 @@ _OFFSET, _PRIME = 2166136261, 16777619
 
 
 def dump_state(policy: str, state: CPUState) -> str:
-    """The file's text for a policy ("none" or "static") and its state."""
+    """Return the file's text for a policy ("none" or "static") and its state."""
     data: dict[str, object] = {"policyName": policy, "defaultCPUSet": format_cpus(state.default)}
     if state.assignments:
         data["entries"] = {
@@ -32,10 +32,10 @@ def dump_state(policy: str, state: CPUState) -> str:
 
 
 def load_state(text: str, policy: str) -> CPUState:
-    """The state in a file's text; an empty text is an empty state.
+    """Return the state in a file's text; an empty text is an empty state.
 
     Raises:
-        CPUManagerError: the file is broken or of another policy; the kubelet then does not start.
+        CPUManagerError: the file is corrupted or from another policy; the kubelet does not start.
     """
     if not text.strip():
         return CPUState()
@@ -70,7 +70,8 @@ def load_state(text: str, policy: str) -> CPUState:
 
 
 def checksum(data: str) -> int:
-    """32-bit FNV-1a over the text as Go's deep printer writes it: with its type in front."""
+    """Return the checksum of the file's data: 32-bit FNV-1a."""
+    # DeepHashObject hashes the output of Go's deep printer, which puts the type in front of the text.
     value = _OFFSET
     for byte in f"(string){data}".encode():
         value = (value ^ byte) * _PRIME & 0xFFFFFFFF

@@ -1,7 +1,8 @@
-"""Processors for a request that no single NUMA node can serve, in equal parts from several (KEP-2902).
+"""Distribution of a request that no single NUMA node can serve over several nodes, in equal parts (KEP-2902).
 
-The smallest number of nodes that can share the request evenly is used; among the sets of so many nodes the one that
-leaves the machine most evenly filled. What does not divide evenly goes to the subset that keeps it so.
+The policy uses the smallest number of nodes that can share the request evenly. Among the sets of this size it selects
+the one after which the free processors are distributed most evenly over all nodes (the standard deviation is lowest).
+The remainder of the division goes to the subset of these nodes with the lowest standard deviation.
 
 Source: kubelet cpumanager takeByTopologyNUMADistributed.
 """
@@ -18,7 +19,7 @@ from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 
 
 class _Choice(NamedTuple):
-    """A growing list whose memory may be shared with lists that are made later; see `_choices`."""
+    """A list that grows like a Go slice: later lists may share its memory; see `_choices`."""
 
     memory: list[int]
     length: int
@@ -31,19 +32,21 @@ class _Choice(NamedTuple):
 def take_by_topology_numa_distributed(
     topology: CPUTopology, available: Iterable[int], needed: int, group: int, *, spread: bool = False
 ) -> frozenset[int]:
-    """Processors for a request, distributed over NUMA nodes.
+    """Return processors for a request, distributed over NUMA nodes.
 
     Args:
-        topology: of the machine.
-        available: what may be taken.
-        needed: how many.
-        group: how many are handed out together: the threads of a core with `full-pcpus-only`, else 1.
-        spread: single threads are taken socket by socket.
+        topology: the machine's topology.
+        available: the processors that can be assigned.
+        needed: the number of processors, 0 or more.
+        group: the number of processors that are assigned together: the threads of a core with `full-pcpus-only`, else
+            1.
+        spread: whether single threads are taken socket by socket.
 
     Raises:
-        CPUManagerError: there are too few.
+        CPUManagerError: fewer processors are available than needed.
     """
     available = frozenset(available)
+    # Such a request cannot be assigned in whole groups; upstream falls back to packing.
     if needed % group:
         return take_by_topology_numa_packed(topology, available, needed, spread=spread)
     found = Accumulator(topology, available, needed)
@@ -72,11 +75,12 @@ def take_by_topology_numa_distributed(
             what = "not enough" if found.needed > 0 else "too many"
             raise CPUManagerError(f"accounting error, {what} CPUs allocated, remaining: {found.needed}")
         return frozenset(found.taken)
+    # No set of nodes can share the request evenly: upstream falls back to packing.
     return take_by_topology_numa_packed(topology, available, needed, spread=spread)
 
 
 def _from(found: Accumulator, node: int, count: int, spread: bool) -> frozenset[int]:
-    """So many of a node's free processors; none where it has too few."""
+    """Return `count` of a node's free processors; none if it has fewer."""
     here = found.topology.split("numa", found.free).get(node, ())
     return (
         take_by_topology_numa_packed(found.topology, here, count, spread=spread) if count <= len(here) else frozenset()
@@ -84,7 +88,7 @@ def _from(found: Accumulator, node: int, count: int, spread: bool) -> frozenset[
 
 
 def _node_range(topology: CPUTopology, available_nodes: int, needed: int, group: int) -> tuple[int, int]:
-    """The least and the greatest number of nodes that are worth trying. Source: rangeNUMANodesNeededToSatisfy."""
+    """Return the minimum and the maximum size of the sets of nodes to try. Source: rangeNUMANodesNeededToSatisfy."""
     groups = _up(len(topology.cpus), group)
     per_node = _up(groups, len(topology.groups("numa")))
     wanted = _up(needed, group)
@@ -98,7 +102,7 @@ def _up(amount: int, by: int) -> int:
 def _best(
     nodes: Sequence[int], free: dict[int, int], size: int, needed: int, group: int
 ) -> tuple[list[int], list[int]] | None:
-    """Of all sets of `size` nodes the best balanced, and the nodes that give what does not divide; None = none can."""
+    """Return the best balanced set of `size` nodes and the nodes that serve the remainder; None = no set can."""
     best, best_rest, best_balance = None, None, math.inf
     for choice in _choices(nodes, size):
         if best_balance == 0:
@@ -117,15 +121,20 @@ def _best(
 
 
 def _rest(after: dict[int, int], chosen: Sequence[int], rest: int, group: int) -> tuple[float, _Choice | None]:
-    """The best balance that can be reached, and the nodes that give the rest.
+    """Return the best balance and the nodes that serve the remainder.
 
     Args:
-        after: node -> free processors once the equal shares are taken.
+        after: node -> free processors without the equal shares, for all nodes of the machine.
+        chosen: the nodes that give the equal shares.
+        rest: the number of processors in the remainder.
+        group: the number of processors that are assigned together.
     """
     if not rest:
         return _deviation(after.values()), None
     best, balance = None, math.inf
     able = [node for node in chosen if after[node] >= group]
+    # Upstream tries the largest subsets first and replaces the best one only by a better one, so that equally balanced
+    # remainders are distributed over as many nodes as possible.
     for size in range(len(able), 0, -1):
         for choice in _choices(able, size):
             left, remaining = rest, dict(after)
@@ -137,6 +146,7 @@ def _rest(after: dict[int, int], chosen: Sequence[int], rest: int, group: int) -
                     if left and remaining[node] >= group:
                         remaining[node] -= group
                         left -= group
+                # Upstream has no such test: its loop does not end if no node of the subset has a whole group left.
                 if left == before:
                     break
             if left <= 0 and (score := _deviation(remaining.values())) < balance:
@@ -145,11 +155,11 @@ def _rest(after: dict[int, int], chosen: Sequence[int], rest: int, group: int) -
 
 
 def _choices(items: Sequence[int], size: int, start: int = 0, held: _Choice | None = None) -> Iterator[_Choice]:
-    """Every subset of a size, in the order of the items.
+    """Yield every subset of a size, in the order of the items.
 
-    The kubelet keeps the best one as a Go slice. A slice of four or more nodes that grew by `append` shares its memory
-    with the next subsets, so what it remembers as best may have a later subset's last nodes by the time it is used.
-    Machines with more than four NUMA nodes get their processors accordingly, and so here.
+    The kubelet stores the best subset as a Go slice. A slice of four or more nodes that grew by `append` shares its
+    memory with the next subsets, so the stored subset may contain a later subset's last nodes when it is used. This
+    changes the assignment on machines with more than four NUMA nodes, and `_Choice` reproduces it.
 
     Source: cpuAccumulator.iterateCombinations.
     """
@@ -162,7 +172,7 @@ def _choices(items: Sequence[int], size: int, start: int = 0, held: _Choice | No
 
 
 def _append(held: _Choice, item: int) -> _Choice:
-    """Go's `append`: in place where there is room, else into twice the room."""
+    """Append an item like Go's `append`: in place if the capacity allows, else in a copy with twice the capacity."""
     memory, length = held
     if length == len(memory):
         memory = memory + [0] * max(length, 1)
@@ -171,7 +181,8 @@ def _append(held: _Choice, item: int) -> _Choice:
 
 
 def _deviation(values: Iterable[int]) -> float:
-    """Standard deviation, to three digits. Source: standardDeviation."""
+    """Return the standard deviation. Source: standardDeviation."""
+    # Upstream rounds the mean and the result to three decimal places; without it another set of nodes could win.
     figures = list(values)
     mean = _rounded(sum(figures) / len(figures))
     return _rounded(math.sqrt(sum((figure - mean) ** 2 for figure in figures) / len(figures)))

@@ -1,9 +1,10 @@
-"""The CPU manager around its static policy: when the CPUs of the policy's state reach the containers' cpusets.
+"""The CPU manager: it decides when the CPUs in the state of its static policy reach the containers' cpusets.
 
-A pod's admission changes the state at once; the files follow in two ways. A new container is created with the CPUs
-that the state gives it then (PreCreateContainer): exclusive ones, or the shared pool as it is by now. A container that
-runs is written only at the manager's next tick (reconcileState, every 10 s from the kubelet's start). So from the start
-of an exclusive container to that tick, 0 to 10 s, the containers of the shared pool may run on its CPUs, too.
+A pod's admission changes the state immediately. The cpusets follow in two ways. A new container is created with the
+CPUs that the state gives it at this moment (PreCreateContainer): exclusive CPUs, or the current shared pool. The
+cpuset of a running container is written only at the manager's next tick (reconcileState, every 10 s from the
+kubelet's start). So from the start of an exclusive container to that tick, 0 to 10 s, the containers of the shared
+pool may run on its CPUs, too.
 
 Source: cm/cpumanager/cpu_manager.go (manager), cm/internal_container_lifecycle_linux.go.
 """
@@ -19,11 +20,11 @@ Key = tuple[str, str]
 
 
 class CPUManager:
-    """The static policy as a hint provider, and what the containers' cpusets hold.
+    """The static policy as a hint provider, and the content of the containers' cpusets.
 
     Args:
         policy: the static policy with its state.
-        before: the manager of the kubelet before a restart; None = there was none.
+        before: the manager of the kubelet before its restart; None = the kubelet has not been restarted.
     """
 
     def __init__(self, policy: StaticPolicy, before: CPUManager | None = None) -> None:
@@ -47,11 +48,9 @@ class CPUManager:
         self.policy.allocate_pod(pod, hint.nodes)
 
     def add_container(self, uid: str, container: str, cpus: str) -> None:
-        """Record what a container was created with.
-
-        The shared pool does not count as an update, so the next tick writes it once more. Source: AddContainer.
-        """
+        """Record the CPUs that a container was created with. Source: AddContainer."""
         self._written[uid, container] = cpus
+        # Upstream records an update only for exclusive CPUs, so the next tick writes the shared pool once more.
         if self.policy.state.of(uid, container) is not None:
             self._last_update[uid, container] = cpus
 
@@ -60,7 +59,7 @@ class CPUManager:
         return self._written.get((uid, container), cpus)
 
     def is_due(self, uid: str, container: str, cpus: str) -> bool:
-        """Return whether a tick has to write these CPUs."""
+        """Return whether the next tick writes these CPUs."""
         return self._last_update.get((uid, container)) != cpus
 
     def record_update(self, uid: str, container: str, cpus: str) -> None:
@@ -68,7 +67,9 @@ class CPUManager:
         self._written[uid, container] = self._last_update[uid, container] = cpus
 
     def release(self, uid: str, container: str) -> None:
-        """Give back a container's CPUs at the next admission or tick."""
+        """Mark a container's CPUs for release at the next admission or tick."""
+        # Upstream releases nothing when a container ends, because it may be restarted and must keep its CPUs. Only
+        # removeStaleState does, for containers of pods that are not active any longer.
         self._written.pop((uid, container), None)
         self._last_update.pop((uid, container), None)
         self._stale.add((uid, container))

@@ -1,7 +1,7 @@
-"""Which free processors a request gets: as few groups as possible, and those that are fullest already.
+"""Packed assignment of free processors to a request: from as few groups as possible, the fullest groups first.
 
-Whole sockets and NUMA nodes come first, then (with `prefer-align-cpus-by-uncorecache`) whole or single caches, then
-whole cores, then single threads. Among groups of a kind the one with the fewest free processors is used up first.
+Whole sockets and NUMA nodes come first, then (with `prefer-align-cpus-by-uncorecache`) whole or partial caches, then
+whole cores, then single threads. Among groups of a kind the one with the fewest free processors comes first.
 
 Source: kubelet cpumanager cpuAccumulator, takeByTopologyNUMAPacked.
 """
@@ -18,19 +18,21 @@ class Accumulator:
     """Collects processors one group at a time.
 
     Args:
-        topology: of the machine.
-        available: what may be taken.
-        needed: how many are wanted.
+        topology: the machine's topology.
+        available: the processors that can be assigned.
+        needed: the number of requested processors.
 
-    Attributes:
-        free: what is left.
-        taken: what was collected.
-        needed: how many are still wanted.
+        Attributes:
+            free: the processors that can still be assigned.
+            taken: the collected processors.
+            needed: the number of processors that are still missing.
     """
 
     def __init__(self, topology: CPUTopology, available: Iterable[int], needed: int) -> None:
         self.topology, self.free, self.needed = topology, set(available), needed
         self.taken: set[int] = set()
+        # A NUMA node may contain several sockets, or a socket several NUMA nodes (sub-NUMA clustering): the larger
+        # groups come first. Upstream: numaFirst and socketsFirst.
         nodes_hold_sockets = len(topology.groups("socket")) >= len(topology.groups("numa"))
         self.outer: Level = "numa" if nodes_hold_sockets else "socket"
         self.inner: Level = "socket" if nodes_hold_sockets else "numa"
@@ -40,16 +42,15 @@ class Accumulator:
         return self.needed < 1
 
     def take(self, cpus: Iterable[int]) -> None:
-        """Collect these."""
         chosen = set(cpus)
         self.taken |= chosen
         self.free -= chosen
         self.needed -= len(chosen)
 
     def ordered(self, level: Level) -> list[int]:
-        """The groups that have free processors, in the order of use.
+        """Return the groups that have free processors, in the order of use.
 
-        Within each group of the level above the one with the fewest free processors comes first, then the lower id.
+        Within each group of the level above, the groups are sorted by their number of free processors, then by id.
         Source: sortAvailableNUMANodes, sortAvailableSockets, sortAvailableCores, sortAvailableUncoreCaches.
         """
         if level == self.outer:
@@ -63,7 +64,7 @@ class Accumulator:
         return sorted(self.topology.split(level, within), key=lambda group: (len(free[group]), group))
 
     def take_whole(self, level: Level) -> None:
-        """Take groups that are entirely free, as long as what is needed fills one. Source: takeFullNUMANodes etc."""
+        """Take groups that are entirely free, as long as the request fills one. Source: takeFullNUMANodes etc."""
         free, groups = self.topology.split(level, self.free), self.topology.groups(level)
         # sockets and cores are compared with the machine's average, the others with their own size
         average = self.topology.size(level) if level in ("socket", "core") else 0
@@ -73,7 +74,10 @@ class Accumulator:
                 self.take(groups[group])
 
     def take_caches(self) -> None:
-        """Whole caches where one is filled, else one cache that can hold all the rest. Source: takeUncoreCache."""
+        """Take whole caches while the request fills one, then the rest from one cache if possible.
+
+        Source: takeUncoreCache.
+        """
         size = self.topology.size("uncore_cache")
         for cache in self.ordered("uncore_cache"):
             if self.needed >= size:
@@ -85,22 +89,20 @@ class Accumulator:
                 return
 
     def _take_within(self, cache: int) -> None:
-        """All the rest from one cache, or nothing.
-
-        Of an odd number the last core gives one thread. Source: takePartialUncore, CoresNeededInUncoreCache.
-        """
+        """Take all of the rest from one cache, or nothing. Source: takePartialUncore, CoresNeededInUncoreCache."""
         threads = self.topology.size("core")
         here = self.topology.split("uncore_cache", self.free).get(cache, [])
         cores = sorted(self.topology.above(here, "core"))[: -(-self.needed // threads)]
         by_core = self.topology.split("core", self.free)
         cpus = sorted(cpu for core in cores for cpu in by_core[core])
+        # An odd request does not need both threads of its last core; upstream drops the CPU with the highest number.
         if self.needed % 2 and threads > 1 and len(cpus) > self.needed:
             cpus.pop()
         if len(cpus) == self.needed:
             self.take(cpus)
 
     def take_single(self, spread: bool) -> None:
-        """One processor after the other: core by core, or (`spread`) socket by socket in the order of their numbers.
+        """Take single processors: core by core, or (`spread`) in the order of their numbers socket by socket.
 
         Source: takeRemainingCPUs, sortAvailableCPUsPacked, sortAvailableCPUsSpread.
         """
@@ -115,17 +117,17 @@ class Accumulator:
 def take_by_topology_numa_packed(
     topology: CPUTopology, available: Iterable[int], needed: int, *, spread: bool = False, by_cache: bool = False
 ) -> frozenset[int]:
-    """Processors for a request, packed.
+    """Return processors for a request, packed.
 
     Args:
-        topology: of the machine.
-        available: what may be taken.
-        needed: how many.
-        spread: `distribute-cpus-across-cores`: no whole cores.
+        topology: the machine's topology.
+        available: the processors that can be assigned.
+        needed: the number of processors, 0 or more.
+        spread: `distribute-cpus-across-cores`: do not take whole cores.
         by_cache: `prefer-align-cpus-by-uncorecache`.
 
     Raises:
-        CPUManagerError: there are too few.
+        CPUManagerError: fewer processors are available than needed.
     """
     found = Accumulator(topology, available, needed)
     if found.done:

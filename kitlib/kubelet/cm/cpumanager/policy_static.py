@@ -1,7 +1,7 @@
-"""The static CPU policy: containers of Guaranteed pods that ask for whole CPUs get them for themselves.
+"""The static CPU policy: containers of Guaranteed pods that request whole CPUs get exclusive CPUs.
 
-All other containers share what is left, the default set. Reserved CPUs are part of it (with `strict-cpu-reservation`
-not even that) and are never given away.
+All other containers share the remaining CPUs, the default set. It contains the reserved CPUs (except with
+`strict-cpu-reservation`), which are never assigned exclusively.
 
 Source: kubelet cpumanager staticPolicy, StaticPolicyOptions; KEP-3570; KEP-2625.
 """
@@ -33,22 +33,22 @@ from kitlib.kubelet.util.cpuset import format_cpus
 
 
 class StaticPolicy:
-    """Gives and takes back processors.
+    """Assigns processors to containers and releases them.
 
     Args:
-        topology: of the machine.
-        reserve: how many processors are kept for the system.
-        reserved: which; empty = the first ones that the policy itself would take.
+        topology: the machine's topology.
+        reserve: the number of processors that are reserved for the system.
+        reserved: the reserved processors; empty = the first `reserve` ones that the policy itself would take.
         options: `--cpu-manager-policy-options`.
-        release: whose feature gates hold.
-        state: from before a restart; None = nobody has anything.
+        release: the release that determines the feature gates; None = the latest.
+        state: the state from before a restart; None = no assignments.
 
     Attributes:
-        reserved, reserved_physical: without and with the other threads of their cores.
-        state: who has what.
+        reserved, reserved_physical: the reserved processors, without and with the other threads of their cores.
+        state: the current assignments.
 
     Raises:
-        CPUManagerError: with the kubelet's words, for options, reservations or a state that cannot be.
+        CPUManagerError: options, reservations or the state are invalid; the message is the kubelet's.
     """
 
     def __init__(
@@ -90,7 +90,10 @@ class StaticPolicy:
             return NONE
 
     def _start(self) -> None:
-        """Fill an empty state, or check one from before. Source: staticPolicy.validateState."""
+        """Initialize an empty state, or validate the state from before a restart.
+
+        Source: staticPolicy.validateState.
+        """
         state, everything = self.state, self.topology.ids
         strict = self._on("strict-cpu-reservation")
         if strict:
@@ -119,6 +122,8 @@ class StaticPolicy:
                         f'"{shown}"'
                     )
                 known |= cpus
+        # A different set means that CPUs went offline or online while the kubelet was stopped; upstream does not start
+        # then, because it would later assign CPUs that do not exist.
         known = known.union(*state.pods.values())
         if known != everything:
             raise CPUManagerError(
@@ -128,19 +133,20 @@ class StaticPolicy:
 
     @property
     def allocatable(self) -> frozenset[int]:
-        """What can be given away at all. Source: GetAllocatableCPUs."""
+        """The processors that can be assigned exclusively, free or not. Source: GetAllocatableCPUs."""
         return self.topology.ids - self.reserved
 
     @property
     def available(self) -> frozenset[int]:
-        """What can be given away now. Source: GetAvailableCPUs."""
+        """The processors that can be assigned exclusively and are free. Source: GetAvailableCPUs."""
         return self.state.default - self.reserved
 
     def exclusive_cpus(self, pod: Pod, container: Container) -> int:
-        """How many processors a container gets for itself; 0 = it shares.
+        """Return the number of exclusive processors of a container; 0 = it uses a shared set.
 
-        The pod must be Guaranteed and the container's request a whole number. In a pod with resources of its own all
-        share, or with the gate PodLevelResourceManagers those that would not make a Guaranteed pod by themselves.
+        The pod must be Guaranteed and the container's request a whole number. In a pod with pod-level resources no
+        container has exclusive CPUs; with the gate PodLevelResourceManagers those have whose own requests equal their
+        limits.
 
         Source: staticPolicy.guaranteedCPUs, Allocate.
         """
@@ -153,9 +159,10 @@ class StaticPolicy:
         return _whole(container.resources.requests)
 
     def pod_cpus(self, pod: Pod) -> int:
-        """How many processors the pod as a whole gets: what it needs at the same time at most.
+        """Return the number of processors of the whole pod: the maximum that its containers need at the same time.
 
-        Of a pod with resources of its own these count. Source: staticPolicy.podGuaranteedCPUs; KEP-753, KEP-5526.
+        For a pod with pod-level resources it is their CPU request. Source: staticPolicy.podGuaranteedCPUs; KEP-753,
+        KEP-5526.
         """
         if pod_level_managed(pod, self.release):
             assert pod.spec.resources is not None
@@ -167,21 +174,23 @@ class StaticPolicy:
             if is_restartable_init(container):
                 sidecars += wanted
             else:
+                # A regular init container runs beside the sidecars that started before it, but not beside later ones.
                 most = max(most, sidecars + wanted)
         return max(most, sidecars + sum(self.exclusive_cpus(pod, c) for c in pod.spec.containers))
 
     def allocate(self, pod: Pod, container: Container, nodes: frozenset[int] | None = None) -> frozenset[int] | None:
-        """Give a container its processors.
+        """Assign processors to a container.
 
         Args:
-            pod, container: at admission; init containers come before the others.
-            nodes: NUMA nodes that the topology manager chose; None = any.
+            pod: the pod to admit.
+            container: one of its containers; init containers must come before the others.
+            nodes: the NUMA nodes of the topology manager's hint; None = any.
 
         Returns:
-            Its own set, or None where it shares.
+            The container's exclusive set, or None if it uses a shared set.
 
         Raises:
-            SMTAlignmentError, CPUManagerError: and nothing has changed.
+            SMTAlignmentError, CPUManagerError: the request cannot be satisfied; the state is unchanged.
 
         Source: staticPolicy.Allocate.
         """
@@ -196,18 +205,21 @@ class StaticPolicy:
             self.state.assignments.setdefault(uid, {})[container.name] = cpus
         reusable = self._reusable_by(uid)
         once = is_regular_init(pod, container)
+        # The CPUs of an init container that ends are assigned again to the pod's later containers. The kubelet stores
+        # them for one pod only, which suffices as pods are admitted one after the other.
         self._reusable = (uid, reusable | cpus if once else reusable - cpus)
         return cpus
 
     def allocate_pod(self, pod: Pod, nodes: frozenset[int] | None = None) -> None:
-        """Give a pod with resources of its own its processors, and its containers their parts of them.
+        """Assign processors to a pod with pod-level resources, and divide them among its containers.
 
         Args:
-            pod: at admission.
-            nodes: NUMA nodes that the topology manager chose; None = any.
+            pod: the admitted pod.
+            nodes: the NUMA nodes of the topology manager's hint; None = any.
 
         Raises:
-            EmptyPodSharedPoolError, SMTAlignmentError, CPUManagerError: and nothing has changed.
+            EmptyPodSharedPoolError, SMTAlignmentError, CPUManagerError: the request cannot be satisfied; the state is
+                unchanged.
 
         Source: staticPolicy.AllocatePod.
         """
@@ -230,19 +242,19 @@ class StaticPolicy:
         return pool_problem(pod, {"cpu": self.pod_cpus(pod)}, partial(self._own, pod))
 
     def _own(self, pod: Pod, container: Container) -> dict[str, int]:
-        """What a container of a pod with resources of its own gets for itself."""
+        """Return the exclusive CPUs of a container of a pod with pod-level resources; {} = none."""
         wanted = self.exclusive_cpus(pod, container)
         return {"cpu": wanted} if wanted else {}
 
     def _split(self, cpus: frozenset[int], wanted: Mapping[str, int]) -> tuple[frozenset[int], frozenset[int]]:
-        """Some of the processors, and the others."""
+        """Split processors into the wanted number and the rest."""
         chosen = self._take(cpus, wanted["cpu"])
         return chosen, cpus - chosen
 
     def remove(self, uid: str, container: str) -> None:
-        """Take a container's processors back, except those that another one of the pod has too.
+        """Release a container's processors.
 
-        Those of a pod with resources of its own come back together, with its last container.
+        The processors of a pod with pod-level resources are released together, with its last container.
 
         Source: staticPolicy.RemoveContainer, getAssignedCPUsOfSiblings.
         """
@@ -256,10 +268,14 @@ class StaticPolicy:
         if uid in self.state.pods:
             self.state.default |= self.state.pods.pop(uid) if not rest else NONE
             return
+        # An init container's CPUs may have been assigned again to another container of the pod, which keeps them.
         self.state.default |= cpus - NONE.union(*rest.values())
 
     def _reusable_by(self, uid: str) -> frozenset[int]:
-        """What the pod's init containers that have ended leave to the next containers. Source: updateCPUsToReuse."""
+        """Return the processors of the pod's regular init containers that can be assigned again.
+
+        Source: updateCPUsToReuse.
+        """
         return self._reusable[1] if self._reusable[0] == uid else NONE
 
     def _check_cores(self, wanted: int) -> None:
@@ -279,7 +295,7 @@ class StaticPolicy:
             )
 
     def _allocate(self, wanted: int, nodes: frozenset[int] | None, reusable: frozenset[int]) -> frozenset[int]:
-        """Processors of the chosen NUMA nodes first, the rest from anywhere. Source: staticPolicy.allocateCPUs."""
+        """Take processors of the hinted NUMA nodes first, then any others. Source: staticPolicy.allocateCPUs."""
         usable = self.available | reusable
         chosen = NONE
         if nodes is not None:
@@ -290,7 +306,10 @@ class StaticPolicy:
         return chosen
 
     def _aligned(self, nodes: frozenset[int]) -> frozenset[int]:
-        """The processors of these NUMA nodes; with `align-by-socket` of all their sockets. Source: getAlignedCPUs."""
+        """Return the processors of these NUMA nodes; with `align-by-socket` of all their sockets.
+
+        Source: getAlignedCPUs.
+        """
         cpus = self.topology.of("numa", nodes)
         if self._on("align-by-socket"):
             return self.topology.of("socket", self.topology.above(cpus, "socket"))
@@ -305,7 +324,7 @@ class StaticPolicy:
         return take_by_topology_numa_packed(self.topology, available, count, spread=spread, by_cache=by_cache)
 
     def hints(self, pod: Pod, container: Container) -> list[TopologyHint] | None:
-        """From which NUMA nodes the container's processors could come; None = it has no preference.
+        """Return the sets of NUMA nodes that can serve a container; None = no preference, [] = no set can.
 
         Source: staticPolicy.GetTopologyHints.
         """
@@ -314,11 +333,16 @@ class StaticPolicy:
             return None
         has = self.state.of(pod.metadata.uid, container.name)
         if has is not None:
+            # The container is admitted again after a restart of the kubelet and keeps its CPUs: only their nodes are
+            # hints.
             return self._hints(has, NONE, wanted) if len(has) == wanted else []
         return self._hints(self.available, self._reusable_by(pod.metadata.uid), wanted)
 
     def pod_hints(self, pod: Pod) -> list[TopologyHint] | None:
-        """The same for the whole pod (scope `pod`). Source: staticPolicy.GetPodTopologyHints."""
+        """Return the sets of NUMA nodes that can serve the whole pod; None = no preference, [] = no set can.
+
+        Source: staticPolicy.GetPodTopologyHints.
+        """
         wanted = self.pod_cpus(pod)
         if not wanted:
             return None
@@ -339,7 +363,7 @@ class StaticPolicy:
         return self._hints(self.available, self._reusable_by(uid) | assigned, wanted)
 
     def _hints(self, available: frozenset[int], reusable: frozenset[int], wanted: int) -> list[TopologyHint]:
-        """Every set of NUMA nodes with enough processors; preferred are those as small as the machine allows.
+        """Return every set of NUMA nodes with enough processors; sets of the minimum size are preferred.
 
         Source: staticPolicy.generateCPUTopologyHints.
         """
@@ -348,13 +372,18 @@ class StaticPolicy:
         for nodes in node_sets(numa):
             cpus = self.topology.of("numa", nodes)
             if len(cpus) >= wanted:
+                # The minimum counts all CPUs of the nodes, free or not: on a busy machine there may be no preferred
+                # hint at all, and the topology manager's restricted policy then rejects the pod.
                 least = min(least, len(nodes))
             if reusable <= cpus and len(reusable) + len(available & cpus) >= wanted:
                 found.append(nodes)
         return [TopologyHint(nodes, len(nodes) == least or self._fills_sockets(nodes, least)) for nodes in found]
 
     def _fills_sockets(self, nodes: frozenset[int], least: int) -> bool:
-        """With `align-by-socket`: the nodes lie in as few sockets as can be. Source: isHintSocketAligned."""
+        """Return whether `align-by-socket` is on and the nodes are in as few sockets as possible.
+
+        Source: isHintSocketAligned.
+        """
         if not self._on("align-by-socket"):
             return False
         sockets = self.topology.groups("socket")
@@ -366,6 +395,6 @@ class StaticPolicy:
 
 
 def _whole(requests: ResourceList) -> int:
-    """The CPUs requested where they are a whole number, else 0. Source: isIntegralCPUAmount."""
+    """Return the requested CPUs if they are a whole number, else 0. Source: isIntegralCPUAmount."""
     request = requests.get("cpu")
     return 0 if request is None or request.milli_value() % 1000 else request.value()

@@ -13,11 +13,11 @@ NONE: frozenset[int] = frozenset()
 
 
 class CPUManagerError(KitError):
-    """A request for processors that cannot be met, or a state that cannot be; in the kubelet's words."""
+    """A request for processors that cannot be satisfied, or an invalid state; with the kubelet's message."""
 
 
 class SMTAlignmentError(CPUManagerError):
-    """`full-pcpus-only`: the request would leave a core half used."""
+    """A request that would use a core in part, which `full-pcpus-only` does not allow."""
 
 
 @dataclass
@@ -26,8 +26,8 @@ class CPUState:
 
     Attributes:
         default: the shared set.
-        assignments: pod UID -> container -> its own set, or that of its pod's pool.
-        pods: UID of a pod with pod-level resources -> the set of all its containers.
+        assignments: pod UID -> container -> its exclusive set, or its pod's shared set.
+        pods: UID of a pod with pod-level resources -> the set of all of its containers.
     """
 
     default: frozenset[int] = NONE
@@ -35,5 +35,5 @@ class CPUState:
     pods: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def of(self, uid: str, container: str) -> frozenset[int] | None:
-        """Return a container's own set, or None."""
+        """Return a container's assigned set; None = it uses the default set."""
         return self.assignments.get(uid, {}).get(container)

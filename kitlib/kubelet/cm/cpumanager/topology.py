@@ -1,4 +1,4 @@
-"""How a machine's processors are grouped: threads in cores, cores in caches, NUMA nodes and sockets.
+"""The grouping of a machine's processors: threads in cores, cores in caches, NUMA nodes and sockets.
 
 Source: kubelet cpumanager topology.CPUTopology, CPUDetails.
 """
@@ -16,7 +16,7 @@ Level = Literal["core", "uncore_cache", "numa", "socket"]
 
 
 class CPUTopology:
-    """The processors of a machine and their groups. Nothing here changes.
+    """The processors of a machine and their groups; immutable.
 
     Args:
         cpus: every processor once.
@@ -32,25 +32,28 @@ class CPUTopology:
         return {level: {g: frozenset(ids) for g, ids in self.split(level, self.ids).items()} for level in levels}
 
     def groups(self, level: Level) -> dict[int, frozenset[int]]:
-        """Group -> all its processors."""
+        """Return group -> all of its processors."""
         return self._members[level]
 
     def split(self, level: Level, cpus: Iterable[int]) -> dict[int, list[int]]:
-        """Group -> those of these processors that are in it."""
+        """Return group -> its part of these processors, without empty groups."""
         found: dict[int, list[int]] = {}
         for cpu in cpus:
             found.setdefault(getattr(self.cpus[cpu], level), []).append(cpu)
         return found
 
     def size(self, level: Level) -> int:
-        """Processors a group has, taken as equal for all groups of the level. Source: CPUTopology.CPUsPerCore etc."""
+        """Return the average number of processors in a group of the level, rounded down.
+
+        Upstream assumes that all groups have the same size. Source: CPUTopology.CPUsPerCore etc.
+        """
         return len(self.cpus) // len(self.groups(level))
 
     def of(self, level: Level, groups: Iterable[int]) -> frozenset[int]:
-        """All processors of these groups; groups that there are not have none."""
+        """Return all processors of these groups; an unknown group has none."""
         known = self.groups(level)
         return frozenset().union(*(known.get(group, frozenset()) for group in groups))
 
     def above(self, cpus: Iterable[int], level: Level) -> frozenset[int]:
-        """The groups that these processors are in."""
+        """Return the groups of these processors."""
         return frozenset(getattr(self.cpus[cpu], level) for cpu in cpus)

@@ -1,7 +1,7 @@
-"""Extended resources with devices behind them: which device a container gets, and how it learns of it.
+"""The assignment of devices of extended resources to containers.
 
-Devices are declared in the node's configuration; a real kubelet hears of them from device plugins. Like a plugin's
-answer, an environment variable tells the container which ones it has.
+Devices are declared in the node's configuration; a real kubelet gets them from device plugins. An environment
+variable lists a container's devices, as in the response of many plugins.
 
 Source: kubelet devicemanager ManagerImpl (devicesToAllocate, filterByAffinity, generateDeviceTopologyHints).
 """
@@ -28,8 +28,8 @@ class DevicePlugin:
 
     Args:
         resource: `example.com/gpu`.
-        devices: id -> the NUMA node it is attached to, or None.
-        variable: the environment variable that lists a container's devices; "" = made of the resource's name.
+        devices: id -> the NUMA node of the device; None = no node.
+        variable: the environment variable that lists a container's devices; "" = derived from the resource's name.
     """
 
     resource: str
@@ -38,26 +38,26 @@ class DevicePlugin:
 
     @property
     def environment(self) -> str:
-        """`example.com/gpu` -> `EXAMPLE_COM_GPU`."""
+        """The environment variable; `EXAMPLE_COM_GPU` for `example.com/gpu`."""
         return self.variable or re.sub(r"[^A-Za-z0-9]", "_", self.resource).upper()
 
     @property
     def aligned(self) -> bool:
-        """Whether NUMA nodes matter at all. Source: deviceHasTopologyAlignment."""
+        """Whether any device has a NUMA node. Source: deviceHasTopologyAlignment."""
         return any(node is not None for node in self.devices.values())
 
 
 @dataclass
 class DeviceManager:
-    """Gives and takes back devices.
+    """Assigns devices to containers and releases them.
 
     Args:
-        plugins: what there is.
+        plugins: resource -> its devices.
         nodes: the machine's NUMA nodes.
-        release: whose feature gates hold.
+        release: the release that determines the feature gates.
 
     Attributes:
-        held: (pod UID, container, resource) -> device ids.
+        held: (pod UID, container, resource) -> ids of the assigned devices.
     """
 
     plugins: Mapping[str, DevicePlugin]
@@ -68,11 +68,14 @@ class DeviceManager:
 
     @classmethod
     def of(cls, plugins: Iterable[DevicePlugin], nodes: Iterable[int], release: Release) -> DeviceManager:
-        """The manager of these plugins' devices."""
+        """Make the manager of these plugins' devices."""
         return cls({plugin.resource: plugin for plugin in plugins}, frozenset(nodes), release)
 
     def hints(self, pod: Pod, container: Container) -> Hints:
-        """From which nodes the container's devices could come. Source: ManagerImpl.GetTopologyHints."""
+        """Return the sets of NUMA nodes that can serve a container, by resource.
+
+        Source: ManagerImpl.GetTopologyHints.
+        """
         uid = pod.metadata.uid
         found: Hints = {}
         for resource, wanted in self._requests(container).items():
@@ -81,7 +84,10 @@ class DeviceManager:
         return found
 
     def pod_hints(self, pod: Pod) -> Hints:
-        """The same for the whole pod. Source: ManagerImpl.GetPodTopologyHints."""
+        """Return the sets of NUMA nodes that can serve the whole pod, by resource.
+
+        Source: ManagerImpl.GetPodTopologyHints.
+        """
         found: Hints = {}
         for resource, amount in pod_limits(pod, release=self.release).items():
             if resource in self.plugins:
@@ -106,9 +112,11 @@ class DeviceManager:
     def _possible(
         self, resource: str, available: frozenset[str], reusable: frozenset[str], wanted: int
     ) -> list[TopologyHint]:
-        """Sets of nodes with enough devices. Source: generateDeviceTopologyHints."""
+        """Return the sets of nodes with enough devices. Source: generateDeviceTopologyHints."""
         devices = self.plugins[resource].devices
         with_devices = frozenset(node for node in devices.values() if node is not None)
+        # Upstream tries only nodes that have devices, because the number of sets doubles with every node. Other nodes
+        # would change neither the minimum size nor the preference.
         nodes = with_devices if with_devices and len(with_devices) < len(self.nodes) else self.nodes
         least, found = len(nodes), []
         for some in node_sets(nodes):
@@ -122,15 +130,15 @@ class DeviceManager:
         return [TopologyHint(some, len(some) == least) for some in found]
 
     def available(self, resource: str) -> frozenset[str]:
-        """The devices that nobody has."""
+        """Return the devices that are not assigned."""
         used = NONE.union(*(ids for key, ids in self.held.items() if key[2] == resource))
         return frozenset(self.plugins[resource].devices) - used
 
     def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
-        """Give a container its devices.
+        """Assign devices to a container.
 
         Raises:
-            KitError: there are too few; nothing has changed.
+            KitError: fewer devices are available than requested; nothing is assigned.
 
         Source: ManagerImpl.allocateContainerResources, devicesToAllocate.
         """
@@ -148,12 +156,12 @@ class DeviceManager:
         self._reusable = (uid, kept)
 
     def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
-        """The same for all containers of a pod, one after the other."""
+        """Assign devices to all containers of a pod, one after the other."""
         for container in containers_of(pod):
             self.allocate(pod, container, hint)
 
     def _choose(self, uid: str, resource: str, wanted: int, hint: TopologyHint) -> frozenset[str]:
-        """First what init containers left, then devices of the hinted nodes, then others, then those of no node."""
+        """Choose devices: reusable ones of init containers, then of the hinted nodes, of other nodes, of no node."""
         devices = self.plugins[resource].devices
         chosen = set(sorted(self._reusable_by(uid, resource))[:wanted])
         available, needed = self.available(resource) - chosen, wanted - len(chosen)
@@ -177,12 +185,12 @@ class DeviceManager:
         return {name: a.value() for name, a in sorted(container.resources.limits.items()) if name in self.plugins}
 
     def release_container(self, uid: str, container: str) -> None:
-        """Take a container's devices back."""
+        """Release a container's devices."""
         for key in [key for key in self.held if key[:2] == (uid, container)]:
             del self.held[key]
 
     def environment(self, uid: str, container: str) -> dict[str, str]:
-        """What the container is told: variable -> its devices. Source: GetDeviceRunContainerOptions."""
+        """Return the container's variables, each with a list of devices. Source: GetDeviceRunContainerOptions."""
         return {
             self.plugins[key[2]].environment: ",".join(sorted(ids))
             for key, ids in sorted(self.held.items())

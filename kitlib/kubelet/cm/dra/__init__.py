@@ -1,4 +1,4 @@
-"""Dynamic resources on the node: what a claim's devices give to containers.
+"""Dynamic resources on the node: the devices of claims and the containers that use them.
 
 Imported by `cm` alone. Face: `manager.ClaimManager`.
 """

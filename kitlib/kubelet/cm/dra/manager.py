@@ -1,7 +1,7 @@
-"""Devices of claims on a node: prepared before a pod starts, and told to the containers that take them.
+"""The devices of claims on a node: they are prepared before a pod starts, and passed to its containers.
 
-A real kubelet asks the drivers' plugins, which answer with CDI devices; here every driver answers at once, with an
-environment variable that lists a container's devices, as the device manager's plugins do.
+A real kubelet calls the drivers' plugins, which return CDI devices. Here every driver returns immediately, with an
+environment variable that lists a container's devices, as in the device manager.
 
 Source: kubelet cm/dra (Manager.prepareResources, GetResources, newClaimInfoFromClaim); kuberuntime SyncPod.
 """
@@ -21,16 +21,16 @@ Find = Callable[[str, str], ResourceClaim | None]
 
 @dataclass
 class ClaimManager:
-    """Looks after the claims of a node's pods.
+    """Prepares the claims of a node's pods.
 
     Attributes:
-        find: (namespace, name) -> claim as the API server has it; None = nobody tells this node of claims.
+        find: (namespace, name) -> claim of the API server; None = this node does not know claims.
     """
 
     find: Find | None = None
 
     def problem(self, pod: Pod) -> str:
-        """Why the pod's claims cannot be prepared; "" = they can, or there is nothing to prepare."""
+        """Return the reason why the pod's claims cannot be prepared; "" = they can, or the pod has no claims."""
         extended = pod.status.extended_resource_claim_status
         if self.find is None or not (pod.spec.resource_claims or extended):
             return ""
@@ -59,9 +59,9 @@ class ClaimManager:
             raise ClaimError(f"ResourceClaim {name}: not allocated")
 
     def environment(self, pod: Pod, container: Container) -> dict[str, str]:
-        """What the container is told: a variable for each driver, with the devices of the requests that it takes.
+        """Return the container's variables, one for each driver, with the devices of its requests.
 
-        `gpu.example.com` -> `GPU_EXAMPLE_COM`.
+        The variable of `gpu.example.com` is `GPU_EXAMPLE_COM`.
         """
         given: dict[str, list[str]] = {}
         for claim, request in self._extended(pod, container):
@@ -75,7 +75,7 @@ class ClaimManager:
         return {variable: ",".join(devices) for variable, devices in sorted(given.items())}
 
     def _extended(self, pod: Pod, container: Container) -> Iterator[tuple[ResourceClaim | None, str]]:
-        """The claim for a pod's extended resources, with each request of it that the container takes."""
+        """Yield the claim for a pod's extended resources with each of its requests that belongs to the container."""
         status = pod.status.extended_resource_claim_status
         if status is None or self.find is None:
             return
@@ -85,7 +85,7 @@ class ClaimManager:
 
 
 def _add(given: dict[str, list[str]], claim: ResourceClaim | None, request: str) -> None:
-    """Note the devices that a request of a claim got; "" = all requests."""
+    """Add the allocated devices of a claim's request; "" = of all requests."""
     allocation = claim.status.allocation if claim is not None else None
     for result in allocation.devices.results if allocation is not None else ():
         if request in ("", result.request.partition("/")[0]):

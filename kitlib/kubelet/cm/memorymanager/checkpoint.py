@@ -1,4 +1,4 @@
-"""The content of `memory_manager_state`, which survives a restart of the kubelet.
+"""The content of `memory_manager_state`, from which a restarted kubelet restores the state of the memory manager.
 
 Source: kubelet memorymanager/state state_checkpoint.go; staticPolicy.validateState.
 """
@@ -15,13 +15,13 @@ FILE = "memory_manager_state"
 
 @dataclass(frozen=True)
 class MemoryCheckpoint:
-    """The memory manager's state as it was written last.
+    """The memory manager's state at the last write.
 
     Attributes:
         policy: "None" or "Static".
         allocatable: NUMA node -> resource -> bytes.
-        blocks: (pod UID, container) -> its (resource, nodes, bytes).
-        pods: UID of a pod with pod-level resources -> the same for all its containers together.
+        blocks: (pod UID, container) -> its blocks (resource, nodes, bytes).
+        pods: UID of a pod with pod-level resources -> the blocks of all of its containers together.
         nodes: NUMA node -> (free bytes by resource, nodes of its group, number of blocks).
     """
 
@@ -32,10 +32,10 @@ class MemoryCheckpoint:
     nodes: Mapping[int, tuple[Mapping[str, int], frozenset[int], int]] = field(default_factory=dict)
 
     def check(self, policy: str) -> None:
-        """Check that it is of the configured policy.
+        """Check that the checkpoint is from the configured policy.
 
         Raises:
-            KitError: the checkpoint is invalid; the message is that of a kubelet that fails to start.
+            KitError: it is from another policy; the message is that of a kubelet that fails to start.
         """
         if policy != self.policy:
             why = f'[memorymanager] configured policy "{policy}" differs from state checkpoint policy "{self.policy}"'

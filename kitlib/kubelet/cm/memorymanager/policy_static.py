@@ -1,7 +1,7 @@
-"""The static memory policy: memory and huge pages of Guaranteed pods come from chosen NUMA nodes.
+"""The static memory policy: memory and huge pages of Guaranteed pods are allocated from selected NUMA nodes.
 
-A NUMA node serves containers that need one node, or belongs to one group of nodes that serve larger ones together,
-never both. What is allocated here becomes the container's `cpuset.mems`.
+A NUMA node serves containers that need one node, or it belongs to one group of nodes that together serve larger
+containers, never both. The allocated nodes become the container's `cpuset.mems`.
 
 Source: kubelet memorymanager policy_static.go; KEP-1769.
 """
@@ -35,7 +35,7 @@ Nodes = frozenset[int]
 
 
 class Block(NamedTuple):
-    """Memory that a container has: of a resource, from these nodes, so many bytes."""
+    """Memory of a container: `size` bytes of a resource, from these nodes."""
 
     resource: str
     nodes: Nodes
@@ -44,12 +44,12 @@ class Block(NamedTuple):
 
 @dataclass
 class NUMANode:
-    """A NUMA node's account.
+    """The memory of a NUMA node and its allocation.
 
     Attributes:
         allocatable, free: resource -> bytes.
-        users: how many blocks it serves.
-        group: the nodes it serves them with.
+        users: the number of blocks that it serves.
+        group: the nodes that serve these blocks together; the node alone without blocks.
     """
 
     allocatable: dict[str, int]
@@ -60,15 +60,15 @@ class NUMANode:
 
 @dataclass
 class MemoryManager:
-    """Gives and takes back memory.
+    """Allocates memory to containers and releases it.
 
     Args:
-        nodes: NUMA node -> its account.
-        release: whose feature gates hold.
+        nodes: NUMA node -> its memory.
+        release: the release that determines the feature gates.
 
     Attributes:
-        blocks: (pod UID, container) -> what it has.
-        pods: UID of a pod with resources of its own -> what all its containers have together.
+        blocks: (pod UID, container) -> its memory.
+        pods: UID of a pod with pod-level resources -> the memory of all of its containers together.
     """
 
     nodes: dict[int, NUMANode]
@@ -79,7 +79,10 @@ class MemoryManager:
 
     @classmethod
     def of(cls, machine: MachineInfo, reserved: Iterable[ReservedMemory], release: Release) -> MemoryManager:
-        """The manager of a machine; huge pages are taken as spread evenly. Source: getDefaultMachineState."""
+        """Make the manager of a machine; huge pages are distributed evenly over the nodes.
+
+        Source: getDefaultMachineState.
+        """
         ids = sorted({cpu.numa for cpu in machine.cpus} | set(machine.numa_memory))
         kept: dict[int, Mapping[str, int]] = {
             one.numa_node: {name: amount.value() for name, amount in one.limits.items()} for one in reserved
@@ -93,6 +96,7 @@ class MemoryManager:
                 pool.resource_name: pool.page_size * (pool.pages // len(ids) + (node < pool.pages % len(ids)))
                 for pool in machine.huge_pages
             }
+            # Huge pages are reserved in advance, so their memory cannot be allocated as ordinary memory.
             sizes = {**pages, "memory": total - sum(pages.values())}
             usable = {name: max(size - kept.get(node, {}).get(name, 0), 0) for name, size in sizes.items()}
             made[node] = NUMANode(usable, dict(usable), frozenset({node}))
@@ -109,10 +113,10 @@ class MemoryManager:
         )
 
     def restore(self, written: MemoryCheckpoint) -> None:
-        """Go on from a checkpoint of a machine of the same size.
+        """Restore the state from a checkpoint.
 
         Raises:
-            KitError: the machine, or what is reserved of it, is another one.
+            KitError: the machine's memory or its reservation has changed.
 
         Source: staticPolicy.validateState, areMachineStatesEqual.
         """
@@ -127,14 +131,20 @@ class MemoryManager:
             node.free, node.group, node.users = dict(free), group, users
 
     def hints(self, pod: Pod, container: Container) -> Hints:
-        """From which nodes the container's memory could come. Source: staticPolicy.GetTopologyHints."""
+        """Return the sets of NUMA nodes that can serve a container, by resource.
+
+        Source: staticPolicy.GetTopologyHints.
+        """
         if not self._manages(pod):
             return {}
         wanted, has = self._requests(pod, container), self.blocks.get((pod.metadata.uid, container.name))
         return self._again(has, wanted) if has is not None else self._possible(pod.metadata.uid, wanted)
 
     def pod_hints(self, pod: Pod) -> Hints:
-        """The same for the whole pod. Source: staticPolicy.GetPodTopologyHints, getPodRequestedResources."""
+        """Return the sets of NUMA nodes that can serve the whole pod, by resource.
+
+        Source: staticPolicy.GetPodTopologyHints, getPodRequestedResources.
+        """
         if not self._manages(pod):
             return {}
         wanted, uid = self._pod_requests(pod), pod.metadata.uid
@@ -154,9 +164,9 @@ class MemoryManager:
         )
 
     def _requests(self, pod: Pod, container: Container) -> dict[str, int]:
-        """Memory and huge pages of a container, bytes.
+        """Return the requested memory and huge pages of a container in bytes.
 
-        In a pod with resources of its own {} where it would not make a Guaranteed pod by itself.
+        In a pod with pod-level resources, {} if the container's own requests differ from its limits.
 
         Source: getContainerRequestedResources.
         """
@@ -165,7 +175,7 @@ class MemoryManager:
         return _memory(container.resources.requests)
 
     def _pod_requests(self, pod: Pod) -> dict[str, int]:
-        """What a pod's containers need at the same time at most, or what it has for itself.
+        """Return the maximum that a pod's containers need at the same time, or its pod-level request, in bytes.
 
         Source: getPodRequestedResources; KEP-753, KEP-5526.
         """
@@ -179,17 +189,25 @@ class MemoryManager:
 
     @staticmethod
     def _again(has: list[Block], wanted: Mapping[str, int]) -> Hints:
-        """After a restart: where the memory is already. Source: regenerateHints."""
+        """Return the nodes of the allocated memory as the only hints, for a pod that is admitted again after a restart.
+
+        Source: regenerateHints.
+        """
         if {block.resource: block.size for block in has} != dict(wanted):
             return {}
         return {block.resource: [TopologyHint(block.nodes, True)] for block in has}
 
     def _possible(self, uid: str, wanted: Mapping[str, int]) -> Hints:
-        """Sets of nodes with enough free memory that may serve together. Source: staticPolicy.calculateHints."""
+        """Return the sets of nodes that have enough free memory and may serve together.
+
+        Source: staticPolicy.calculateHints.
+        """
         least, found = len(self.nodes), []
         for nodes in node_sets(self.nodes):
             if any(self._sum(nodes, name, "allocatable") < size for name, size in wanted.items()):
                 continue
+            # The minimum counts all memory of the nodes, allocated or not, so a busy machine may have no preferred
+            # hint.
             least = min(least, len(nodes))
             if len(nodes) == 1 and any(len(self.nodes[node].group) > 1 for node in nodes):
                 continue
@@ -205,14 +223,17 @@ class MemoryManager:
         return sum(getattr(self.nodes[node], what).get(resource, 0) for node in nodes)
 
     def _mixed(self, nodes: Nodes) -> bool:
-        """Whether one of these nodes already serves alone, or with others. Source: isAffinityViolating…"""
+        """Return whether one of these nodes already serves alone or in another group.
+
+        Source: isAffinityViolatingNUMAAllocations.
+        """
         return any(self.nodes[n].users and self.nodes[n].group != nodes for n in nodes)
 
     def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
-        """Give a container its memory.
+        """Allocate a container's memory.
 
         Raises:
-            KitError: with the kubelet's words; nothing has changed.
+            KitError: the request cannot be satisfied; the message is the kubelet's, and the state is unchanged.
 
         Source: staticPolicy.Allocate.
         """
@@ -224,20 +245,22 @@ class MemoryManager:
             self._update_reusable(pod, container, self.blocks[key])
             return
         if not wanted and pod_level_managed(pod, self.release):
-            return  # it shares, and may use memory of any node
+            return  # its memory may come from any node
         nodes = self._fitting(uid, wanted, hint)
         made = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
         for block in made:
+            # The memory of init containers that have ended is still subtracted from the nodes: only the excess is new.
             self._take(block, max(block.size - self._left_by_inits(uid, nodes, block.resource), 0))
         self._update_reusable(pod, container, made)
         self.blocks[key] = made
         self._shrink_inits(pod, container, made)
 
     def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
-        """Give a pod with resources of its own its memory, and its containers their parts of it.
+        """Allocate the memory of a pod with pod-level resources, and divide it among its containers.
 
         Raises:
-            EmptyPodSharedPoolError, KitError: with the kubelet's words; nothing has changed.
+            EmptyPodSharedPoolError, KitError: the request cannot be satisfied; the message is the kubelet's, and the
+                state is unchanged.
 
         Source: staticPolicy.AllocatePod.
         """
@@ -256,7 +279,7 @@ class MemoryManager:
             self.blocks[uid, name] = [Block(kind, nodes, size) for kind, size in sorted(sizes.items()) if size > 0]
 
     def _fitting(self, uid: str, wanted: Mapping[str, int], hint: TopologyHint) -> Nodes:
-        """The hinted nodes, more where they are not enough, the best where none were hinted."""
+        """Return the hinted nodes, extended if they have too little memory; without a hint the best nodes."""
         nodes, preferred = hint
         if nodes is None:
             best = self._best(uid, wanted, frozenset(), "get the default NUMA affinity, no NUMA nodes with enough "
@@ -265,6 +288,8 @@ class MemoryManager:
                 raise KitError("[memorymanager] failed to find the default preferred hint")
             nodes, preferred = best
         assert nodes is not None
+        # Upstream's isAffinitySatisfyRequest ignores the reusable memory of init containers, which the hints include.
+        # So a hint that depends on it is extended, although it suffices.
         if any(self._sum(nodes, name, "free") < size for name, size in wanted.items()):
             best = self._best(uid, wanted, nodes, "find NUMA nodes to extend the current topology hint")
             if preferred and not best.preferred:
@@ -276,7 +301,10 @@ class MemoryManager:
         return nodes
 
     def _best(self, uid: str, wanted: Mapping[str, int], at_least: Nodes, what: str) -> TopologyHint:
-        """The best hint that includes these nodes. Source: getDefaultHint, extendTopologyManagerHint, findBestHint."""
+        """Return the best hint that includes these nodes.
+
+        Source: getDefaultHint, extendTopologyManagerHint, findBestHint.
+        """
         fits = [h for h in self._possible(uid, wanted).get("memory") or () if at_least <= (h.nodes or frozenset())]
         if not fits:
             raise KitError(f"[memorymanager] failed to {what}")
@@ -291,7 +319,10 @@ class MemoryManager:
         return best
 
     def _take(self, block: Block, size: int) -> None:
-        """Source: staticPolicy.updateMachineState."""
+        """Subtract `size` bytes from the block's nodes, the lowest node first.
+
+        Source: staticPolicy.updateMachineState.
+        """
         for node in sorted(block.nodes):
             account = self.nodes[node]
             account.users += 1
@@ -301,9 +332,9 @@ class MemoryManager:
             size -= part
 
     def release_container(self, uid: str, container: str) -> None:
-        """Take a container's memory back. Source: staticPolicy.RemoveContainer."""
+        """Release a container's memory. Source: staticPolicy.RemoveContainer."""
         blocks: Iterable[Block] = self.blocks.pop((uid, container), ())
-        if uid in self.pods:  # what its containers had together comes back with the last of them
+        if uid in self.pods:  # pod-level memory is released with the last container
             blocks = () if any(key[0] == uid for key in self.blocks) else self.pods.pop(uid)
         for block in blocks:
             size = block.size
@@ -318,27 +349,37 @@ class MemoryManager:
                 size -= part
 
     def nodes_of(self, uid: str, container: str) -> Nodes:
-        """The nodes that a container's memory comes from; empty = any. Source: GetMemoryNUMANodes."""
+        """Return the nodes that a container's memory comes from; empty = any. Source: GetMemoryNUMANodes."""
         return frozenset().union(*(block.nodes for block in self.blocks.get((uid, container), ())))
 
     def _left_by_inits(self, uid: str, nodes: Nodes, resource: str) -> int:
-        """What init containers that have ended leave to the next containers. Source: getPodReusableMemory."""
+        """Return the reusable bytes of the pod's regular init containers. Source: getPodReusableMemory."""
         owner, kept = self._reusable
         return kept.get((nodes, resource), 0) if owner == uid else 0
 
     def _update_reusable(self, pod: Pod, container: Container, blocks: Iterable[Block]) -> None:
-        """Source: staticPolicy.updatePodReusableMemory."""
+        """Update the reusable memory of the pod's regular init containers.
+
+        Source: staticPolicy.updatePodReusableMemory.
+        """
         uid = pod.metadata.uid
         kept = dict(self._reusable[1]) if self._reusable[0] == uid else {}
         once = is_regular_init(pod, container)
         for block in blocks:
             key = (block.nodes, block.resource)
             before = kept.get(key, 0)
+            # Regular init containers run one after the other and reuse each other's memory, so the largest block
+            # counts.
             kept[key] = max(before, block.size) if once else max(before - block.size, 0)
         self._reusable = (uid, kept)
 
     def _shrink_inits(self, pod: Pod, container: Container, blocks: Iterable[Block]) -> None:
-        """What is used again is not counted twice. Source: staticPolicy.updateInitContainersMemoryBlocks."""
+        """Subtract reused memory from the init containers' blocks.
+
+        Source: staticPolicy.updateInitContainersMemoryBlocks.
+        """
+        # Upstream does so only to keep the sum of all blocks equal to the allocated memory; an init container's block
+        # may become 0. Without it, a release would free more memory than the pod has.
         for block in blocks:
             size = block.size
             for init in pod.spec.init_containers:
@@ -356,7 +397,7 @@ class MemoryManager:
 
 
 def _memory(requests: ResourceList) -> dict[str, int]:
-    """Memory and huge pages, bytes."""
+    """Return the memory and huge pages of requests in bytes."""
     return {
         name: amount.value() for name, amount in requests.items() if name == "memory" or name.startswith("hugepages-")
     }
@@ -379,5 +420,5 @@ def _needed_at_once(pod: Pod) -> dict[str, int]:
 
 
 def _split(left: dict[str, int], wanted: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """A part of that size, and what is left then."""
+    """Split amounts into the wanted part and the rest."""
     return dict(wanted), {name: size - wanted.get(name, 0) for name, size in left.items()}

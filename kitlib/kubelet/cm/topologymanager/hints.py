@@ -1,5 +1,6 @@
-"""Where a resource could come from: sets of NUMA nodes, as every resource manager offers them and the topology manager
-chooses among them.
+"""Topology hints: the sets of NUMA nodes that can serve a resource, from the resource managers.
+
+The topology manager combines the hints of all resource managers and selects the best combination.
 
 Source: kubelet topologymanager.TopologyHint, bitmask.IterateBitMasks.
 """
@@ -14,11 +15,11 @@ from kitlib.api.errors import KitError
 
 
 class TopologyHint(NamedTuple):
-    """One possible place.
+    """A set of NUMA nodes that can serve a request.
 
     Attributes:
-        nodes: NUMA nodes that together can serve the request; None = any.
-        preferred: no smaller set of nodes of this machine could serve it, were it empty.
+        nodes: the NUMA nodes that together can serve the request; None = any.
+        preferred: whether no smaller set of nodes could serve it on the empty machine.
     """
 
     nodes: frozenset[int] | None
@@ -29,15 +30,15 @@ class TopologyHint(NamedTuple):
 
 
 class EmptyPodSharedPoolError(KitError):
-    """A pod's own resources leave nothing to those of its containers that share."""
+    """Pod-level resources of which nothing is left for the containers without an exclusive part."""
 
 
 Hints = dict[str, list[TopologyHint] | None]
-"""Resource -> its hints. None: no preference. []: no place at all."""
+"""Resource -> its hints. None: no preference. []: no set of nodes can serve it."""
 
 
 def node_sets(nodes: Iterable[int]) -> Iterator[frozenset[int]]:
-    """All sets of these nodes except the empty one, small ones first. Source: bitmask.IterateBitMasks."""
+    """Yield all non-empty sets of these nodes, small ones first. Source: bitmask.IterateBitMasks."""
     ordered = sorted(nodes)
     for size in range(1, len(ordered) + 1):
         for chosen in combinations(ordered, size):
@@ -45,7 +46,10 @@ def node_sets(nodes: Iterable[int]) -> Iterator[frozenset[int]]:
 
 
 def narrower(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Fewer nodes, or as many with the lower numbers. Source: bitmask.IsNarrowerThan."""
+    """Return whether `one` has fewer nodes than `other`, or as many with lower numbers.
+
+    Source: bitmask.IsNarrowerThan.
+    """
     if len(one) == len(other):
         return _mask(one) < _mask(other)
     return len(one) < len(other)

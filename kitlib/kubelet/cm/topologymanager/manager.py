@@ -1,8 +1,9 @@
-"""Whether CPUs, memory and devices of a container come from the same NUMA nodes: hints merged, pods refused.
+"""The topology manager, which aligns the CPUs, the memory and the devices of a container to the same NUMA nodes.
 
-Every resource manager says from which sets of NUMA nodes it could serve a container. The topology manager takes one
-hint of each in all combinations, intersects them, keeps the best, and (by its policy) refuses the pod where even the
-best one is not preferred. What it kept is what the managers allocate by.
+Every resource manager provides hints, the sets of NUMA nodes that can serve a container. The topology manager forms
+all combinations of one hint of each resource, intersects the hints of each combination, and selects the best
+intersection. Depending on its policy it rejects the pod if the best one is not preferred. The managers then allocate
+from the nodes of the best one.
 
 Source: kubelet topologymanager (HintMerger, policies, scopes); KEP-693, KEP-3545.
 """
@@ -27,15 +28,15 @@ PREFER_CLOSEST = "prefer-closest-numa-nodes"
 REFUSED = "Resources cannot be allocated with Topology locality"
 POD_LEVEL_REFUSED = "pod with pod-level resources failed admission under pod-scope topology manager"
 NEAR, FAR = 10, 20
-"""Distances of a node to itself and to another where the machine gives none, as the kernel assumes them."""
+"""The kernel's default distances, of a node to itself and to another, for a machine that declares none."""
 
 
 class AdmissionProblem(KitError):
-    """A pod that the kubelet refuses for good.
+    """A pod that the kubelet rejects permanently.
 
     Args:
-        reason: of the pod's status.
-        message: likewise.
+        reason: the reason in the pod's status.
+        message: the message in the pod's status.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -47,32 +48,32 @@ class HintProvider(Protocol):
     """A resource manager."""
 
     def hints(self, pod: Pod, container: Container) -> Hints:
-        """From where it could serve a container; {} = it has no preference."""
+        """Return the hints for a container by resource; {} = no preference."""
         ...
 
     def pod_hints(self, pod: Pod) -> Hints:
-        """From where it could serve the whole pod."""
+        """Return the hints for the whole pod by resource; {} = no preference."""
         ...
 
     def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
-        """Serve a container, from the hinted nodes as far as possible.
+        """Allocate for a container, from the hinted nodes as far as possible.
 
         Raises:
-            KitError: it cannot.
+            KitError: the request cannot be satisfied.
         """
         ...
 
     def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
-        """Serve a pod with resources of its own, in one.
+        """Allocate for a pod with pod-level resources as a whole.
 
         Raises:
-            KitError: it cannot.
+            KitError: the request cannot be satisfied.
         """
         ...
 
 
 class TopologyManager:
-    """Admits pods by a policy.
+    """Admits pods according to a policy.
 
     Args:
         policy: "none", "best-effort", "restricted" or "single-numa-node".
@@ -80,12 +81,12 @@ class TopologyManager:
         nodes: the machine's NUMA nodes.
         options: `--topology-manager-policy-options`.
         distances: node -> its distances to all nodes, for `prefer-closest-numa-nodes`.
-        providers: the resource managers, in the order in which they are asked.
-        release: whose feature gates hold.
+        providers: the resource managers, in the order in which they are called.
+        release: the release that determines the feature gates; None = the latest.
 
     Attributes:
-        hints_seen: hints of the last admitted or refused pod: container ("" = the whole pod) -> each resource's
-            hints and the merged one, as the kubelet logs them.
+        hints_seen: the hints of the last admitted or rejected pod: container ("" = the whole pod) -> the hints of each
+            resource and the merged one, as in the kubelet's log.
 
     Raises:
         KitError: the machine has more NUMA nodes than the policy handles.
@@ -114,11 +115,12 @@ class TopologyManager:
         """Allocate for all containers, init containers first.
 
         Returns:
-            Container -> the hint that it was served by.
+            Container -> the hint that the managers allocated by.
 
-        Raises:
-            AdmissionProblem: the policy refuses;
-            KitError: a manager cannot serve. What was allocated before stays: the caller releases the pod.
+            Raises:
+                AdmissionProblem: the policy rejects the pod.
+                KitError: a manager cannot satisfy a request. Earlier allocations remain until the caller releases the
+                    pod.
 
         Source: scope_container.go, scope_pod.go Admit; admitPolicyNone.
         """
@@ -153,11 +155,16 @@ class TopologyManager:
         return best
 
     def merge(self, hints: Sequence[Hints]) -> tuple[TopologyHint, bool]:
-        """The best combination of the providers' hints, and whether the policy admits it. Source: Policy.Merge."""
+        """Return the best combination of the providers' hints, and whether the policy admits it.
+
+        Source: Policy.Merge.
+        """
         offered = _by_resource(hints)
         if self.policy == "single-numa-node":
             offered = [[h for h in some if h.preferred and (h.nodes is None or len(h.nodes) == 1)] for some in offered]
             best = self._best(offered)
+            # All nodes together are no choice; upstream returns "any node", so that the providers use their own
+            # defaults.
             if best.nodes == self.nodes:
                 best = TopologyHint(None, best.preferred)
             return best, best.preferred
@@ -165,27 +172,31 @@ class TopologyManager:
         return best, best.preferred or self.policy == "best-effort"
 
     def _best(self, offered: Sequence[Sequence[TopologyHint]]) -> TopologyHint:
-        """Source: HintMerger.Merge."""
+        """Return the best intersection of one hint of each resource. Source: HintMerger.Merge."""
         wanted = _most_needed(offered)
         best: TopologyHint | None = None
         for combination in product(*offered):
+            # An empty intersection is never a candidate. If all are empty, the result is "all nodes, not preferred".
             found = self._intersection(combination)
             if found.nodes:
                 best = found if best is None else self._better(best, found, wanted)
         return best or TopologyHint(self.nodes, False)
 
     def _intersection(self, combination: Iterable[TopologyHint]) -> TopologyHint:
-        """Preferred only where all are, and all name the same nodes. Source: mergePermutation."""
+        """Return the common nodes of hints; preferred if all are preferred and name the same nodes.
+
+        Source: mergePermutation.
+        """
         combination = list(combination)
         named = [hint.nodes for hint in combination if hint.nodes is not None]
         same = all(nodes == named[0] for nodes in named)
         return TopologyHint(self.nodes.intersection(*named), same and all(hint.preferred for hint in combination))
 
     def _better(self, current: TopologyHint, candidate: TopologyHint, wanted: int) -> TopologyHint:
-        """The better of two.
+        """Return the better of two hints; `wanted` is the result of `_most_needed`.
 
-        Preferred beats not preferred. Of two preferred ones the narrower wins. Of two others the one whose number of
-        nodes comes nearest to what the most demanding resource needs, from below.
+        A preferred hint is better than one that is not. Of two preferred hints the narrower is better. Of two others
+        the better is the one whose number of nodes is nearest to `wanted` without exceeding it.
 
         Source: HintMerger.compare.
         """
@@ -194,6 +205,8 @@ class TopologyManager:
         assert current.nodes is not None
         assert candidate.nodes is not None
         have, offers = len(current.nodes), len(candidate.nodes)
+        # Upstream's cases 1, 2 (equal counts) and 3cc. A current hint above `wanted` is replaced only by a narrower
+        # one, so the search moves down towards `wanted`; one below it moves up (cases 3b, 3ca), but never past it (3a).
         if current.preferred or have > wanted or offers == have:
             return self._fitter(current, candidate)
         if have == wanted or offers > wanted:
@@ -201,7 +214,10 @@ class TopologyManager:
         return candidate if offers > have else current
 
     def _fitter(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
-        """The narrower one; with `prefer-closest-numa-nodes` of as many nodes the closer ones. Source: NUMAInfo."""
+        """Return the narrower hint, or with `prefer-closest-numa-nodes` of two equally wide hints the closer one.
+
+        Source: NUMAInfo.Closest, NUMAInfo.Narrowest.
+        """
         one, other = current.nodes or frozenset(), candidate.nodes or frozenset()
         if one == other:
             return current
@@ -210,7 +226,7 @@ class TopologyManager:
         return current if narrower(one, other) else candidate
 
     def _apart(self, nodes: frozenset[int]) -> float:
-        """The nodes' average distance. Source: NUMADistances.CalculateAverageFor."""
+        """Return the nodes' average distance. Source: NUMADistances.CalculateAverageFor."""
         pairs = [(a, b) for a in nodes for b in nodes]
         return sum(self._distance(a, b) for a, b in pairs) / len(pairs)
 
@@ -232,7 +248,11 @@ def _shown(offered: Sequence[Hints], best: TopologyHint) -> str:
 
 
 def _by_resource(hints: Sequence[Hints]) -> list[list[TopologyHint]]:
-    """One list for every resource of every provider; no preference counts as any node. Source: filterProvidersHints."""
+    """Return one list for every resource of every provider. Source: filterProvidersHints.
+
+    No preference becomes a preferred hint for any node, and an empty list one that is not preferred, which makes all
+    combinations not preferred.
+    """
     found: list[list[TopologyHint]] = []
     for offered in hints:
         if not offered:
@@ -243,5 +263,5 @@ def _by_resource(hints: Sequence[Hints]) -> list[list[TopologyHint]]:
 
 
 def _most_needed(offered: Iterable[Iterable[TopologyHint]]) -> int:
-    """How many nodes the resource needs that needs most of them. Source: maxOfMinAffinityCounts."""
+    """Return the number of nodes that the most demanding resource needs at least. Source: maxOfMinAffinityCounts."""
     return max((min((len(h.nodes) for h in some if h.nodes is not None), default=0) for some in offered), default=0)
