@@ -1,4 +1,4 @@
-"""Clusters put together: API server, controllers, scheduler and nodes of every kind behind one class.
+"""Clusters: API server, controllers, scheduler and nodes of every kind behind one class.
 
 Imported by advisor, views, widgets, lab, workshop and commands.
 Face: `Cluster`, whose constructors make simulated, docker and kubernetes clusters.

@@ -1,7 +1,7 @@
-"""What every cluster can be asked: objects, events, watches, its nodes, and the journal of what a user did to it.
+"""The interface of every cluster: objects, events, watches, nodes, and the journal of the user's actions.
 
-How an object is written, how time passes and where nodes come from is said by the kind of cluster. Whatever the user
-does is recorded in the `journal` and can be done again with `replay`.
+The kinds of clusters differ in how objects are written, how time passes and where nodes come from. Each action of the
+user is recorded in the `journal` and can be repeated with `replay`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Clock(Protocol):
 
     @property
     def seconds(self) -> float:
-        """Seconds since the cluster began."""
+        """The seconds since the start of the cluster."""
         ...
 
     def now(self) -> datetime:
-        """The date."""
+        """Return the current date."""
         ...
 
     def steady_now(self) -> datetime:
-        """Return the date of a clock that is never set, for durations."""
+        """Return the date of a monotonic clock, for durations."""
         ...
 
     def move(self, seconds: float) -> None:
@@ -61,7 +61,7 @@ class API(Protocol):
 
     @property
     def store(self) -> Store:
-        """The objects; reading goes there directly."""
+        """The stored objects, which are read directly."""
         ...
 
     def create(self, obj: Any) -> Any:
@@ -69,7 +69,7 @@ class API(Protocol):
         ...
 
     def update(self, obj: Any) -> Any:
-        """Replace an object; its status stays as it stands."""
+        """Replace an object except for its status."""
         ...
 
     def update_status(self, obj: Any) -> Any:
@@ -81,7 +81,12 @@ class API(Protocol):
         ...
 
     def enable_service_accounts(self, key: str, authority: str) -> None:
-        """Have pods run as service accounts, with tokens signed by this key."""
+        """Make pods run as service accounts with tokens.
+
+        Args:
+            key: the key that signs the tokens, in hexadecimal digits.
+            authority: the API server's certificate, as PEM.
+        """
         ...
 
     def update_ephemeral_containers(self, pod: Pod) -> Pod:
@@ -94,10 +99,10 @@ class API(Protocol):
 
 
 def check_seconds(seconds: float) -> None:
-    """Refuse what no time can be, and more at once than a cluster gets through.
+    """Check a number of seconds to advance.
 
     Raises:
-        KitError: for anything but a non-negative number, and for more than `MOST_SECONDS`.
+        KitError: it is not a non-negative number, or exceeds `MOST_SECONDS`.
     """
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
         raise KitError(f"advance: must be a non-negative number of seconds, got {seconds!r}")
@@ -111,11 +116,11 @@ class BaseCluster(Closeable, ABC):
 
     Attributes:
         api: the API server; `api.store` holds the objects.
-        release: the Kubernetes release whose behaviour is followed.
-        clock: the cluster's own time.
-        journal: what the user did.
-        notes: sentences: what is different from what was asked for.
-        lock: held while a thread uses the cluster; take it to read and write in one go.
+        release: the Kubernetes release that the cluster behaves like.
+        clock: the cluster's clock.
+        journal: the user's actions.
+        notes: sentences about differences from the requested options.
+        lock: the lock that a thread holds while it uses the cluster; hold it to read and write atomically.
     """
 
     api: API
@@ -134,7 +139,7 @@ class BaseCluster(Closeable, ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Let controllers, scheduler and kubelets do what they can do without time passing."""
+        """Run controllers, scheduler and kubelets until they have nothing left to do at the current time."""
 
     @abstractmethod
     def advance(self, seconds: float) -> None:
@@ -145,44 +150,46 @@ class BaseCluster(Closeable, ABC):
         """Return the node behind a Node object: its cgroup tree, files, processes and log.
 
         Args:
-            name: of the node; may be left out where there is only one.
+            name: the node's name; optional if there is only one.
 
         Raises:
-            NotFound: where there is no such node.
+            NotFound: the node does not exist.
             KitError: several nodes and no name, or a node whose kubelet another program runs.
         """
 
     @abstractmethod
     def runs_kubelet(self, name: str) -> bool:
-        """Return whether the kit runs the kubelet of the Node object with this name: it made the machine."""
+        """Return whether the kit runs the kubelet of the Node object with this name, because it made the machine."""
 
     @abstractmethod
     def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
         """Create or change objects, all or none.
 
         Args:
-            action: of the journal, `apply` or `create`.
-            located: the objects, each with the place of its manifest.
+            action: the action for the journal, `apply` or `create`.
+            located: the objects, each with the position of its manifest.
             create_only: whether an object that exists already is an error.
         """
 
     @abstractmethod
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
-        """Change some fields of an object, as `kubectl patch` does: its status stays (see `patch_status`).
+        """Change some fields of an object, as `kubectl patch` does, except for its status (see `patch_status`).
 
         Returns:
-            The object as it stands then; a field patched with None is removed.
+            The changed object; a field patched with None is removed.
         """
 
     @abstractmethod
     def patch_status(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
         """Change some fields of an object's status, as `kubectl patch --subresource=status` does.
 
-        For scenarios that play a kubelet or a controller; the cluster's own write a status again when they next act.
+        Scenarios use it to play a kubelet or a controller. The cluster's own ones overwrite the status later.
 
         Args:
-            kind, name, namespace: the object.
-            patch: `{"status": {…}}`; None removes a field, fields outside the status stay as they are stored.
+            kind: the object's kind.
+            name: the object's name.
+            patch: `{"status": {…}}`; None removes a field, fields outside the status are ignored.
+            namespace: the object's namespace.
 
         Raises:
             KitError: the patch has no status, or the kind has no `status` subresource.
@@ -200,21 +207,23 @@ class BaseCluster(Closeable, ABC):
         """Change requests and limits in place (`kubectl patch --subresource resize`).
 
         Args:
-            name, namespace: the pod.
-            containers: container -> {"requests": {…}, "limits": {…}}; what is not named stays.
-            pod: the same of the pod as a whole (`spec.resources`); None = as they are.
+            name: the pod's name.
+            containers: {"requests": {…}, "limits": {…}} by container; resources that are not named do not change.
+            namespace: the pod's namespace.
+            pod: the requests and limits of the pod as a whole (`spec.resources`); None = unchanged.
         """
 
     @abstractmethod
     def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
-        """Ask for a pod's eviction, as `kubectl drain` does: a PodDisruptionBudget may refuse it.
+        """Evict a pod, as `kubectl drain` does; a PodDisruptionBudget may reject the eviction.
 
         Args:
-            name, namespace: of the pod.
-            grace: seconds until it must be gone; None = what the pod says.
+            name: the pod's name.
+            namespace: the pod's namespace.
+            grace: the grace period in seconds; None = the pod's own.
 
         Raises:
-            TooManyRequests: the budget allows no disruption now; `causes` says why.
+            TooManyRequests: the budget allows no disruption now; `causes` has the reason.
             InternalError: several budgets select the pod.
         """
 
@@ -227,7 +236,7 @@ class BaseCluster(Closeable, ABC):
         """Delete an object by name."""
 
     def _check_open(self) -> None:
-        """Refuse to act on a cluster that has no nodes any more.
+        """Check that the cluster is open.
 
         Raises:
             KitError: the cluster is closed.
@@ -239,11 +248,11 @@ class BaseCluster(Closeable, ABC):
 
     @property
     def closed(self) -> bool:
-        """Whether its nodes are gone."""
+        """Whether the cluster is closed: its nodes are removed."""
         return self._closed
 
     def now(self) -> datetime:
-        """The cluster's own time."""
+        """Return the current date of the cluster's clock."""
         return self.api.store.now()
 
     # Objects.
@@ -256,17 +265,17 @@ class BaseCluster(Closeable, ABC):
             source: a path, text, an open file, objects, or plain data.
 
         Returns:
-            The objects as they stand once the cluster has settled.
+            The objects as they are after the cluster has settled.
 
         Raises:
-            KitError: with file, document and field; then nothing has changed.
+            KitError: an object is rejected; the error has file, document and field, and nothing has changed.
         """
         self._check_open()
         return self.apply_located("apply", manifests.read(source), False)
 
     @exclusive
     def create(self, source: Manifests) -> list[Any]:
-        """As `apply`, but an object that exists already is an error (`kubectl create`)."""
+        """Create every object of a manifest; an object that already exists is an error (`kubectl create`)."""
         self._check_open()
         return self.apply_located("create", manifests.read(source), True)
 
@@ -280,18 +289,19 @@ class BaseCluster(Closeable, ABC):
         grace: int | None = None,
         propagation_policy: str = BACKGROUND,
     ) -> None:
-        """Delete an object and what belongs to it.
+        """Delete an object and its dependents.
 
         Args:
-            kind: `Pod`, `pods`, `po`; or the object itself, and then nothing else.
-            name, namespace: which.
-            grace: seconds that a pod gets to end; None = what its specification says.
-            propagation_policy: "Background": the object goes, then those that it owns; "Foreground": it stays until
-                they have gone; "Orphan": they stay (`kubectl delete --cascade=background|foreground|orphan`).
+            kind: the kind, as `Pod`, `pods` or `po`; or the object itself, without the next two arguments.
+            name: the object's name.
+            namespace: the object's namespace.
+            grace: the grace period of a pod in seconds; None = the one in its specification.
+            propagation_policy: "Background": delete the object before its dependents; "Foreground": after them;
+                "Orphan": keep the dependents (`kubectl delete --cascade=background|foreground|orphan`).
 
         Raises:
-            NotFound: where there is none.
-            KitError: for another policy.
+            NotFound: the object does not exist.
+            KitError: the policy is unknown.
         """
         self._check_open()
         if propagation_policy not in PROPAGATION_POLICIES:
@@ -304,10 +314,10 @@ class BaseCluster(Closeable, ABC):
 
     @exclusive
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
-        """A copy of one object.
+        """Return a copy of one object.
 
         Raises:
-            NotFound: where there is none.
+            NotFound: the object does not exist.
         """
         return self.api.store.get(kind, name, namespace or "default")
 
@@ -315,12 +325,12 @@ class BaseCluster(Closeable, ABC):
     def list(
         self, kind: str, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None
     ) -> Any:
-        """Copies of all objects of a kind, oldest first.
+        """Return copies of all objects of a kind, oldest first.
 
         Args:
-            kind: `Pod`, `pods`, `po`.
-            namespace: only this one; None = all.
-            selector: labels that they must have, or a label selector.
+            kind: the kind, as `Pod`, `pods` or `po`.
+            namespace: the namespace; None = all.
+            selector: the labels of the objects, or a label selector; None = every object.
         """
         if selector is not None and not isinstance(selector, LabelSelector):
             selector = LabelSelector(match_labels=dict(selector))
@@ -329,29 +339,29 @@ class BaseCluster(Closeable, ABC):
 
     @exclusive
     def pods(self, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None) -> Any:
-        """Copies of the pods, oldest first."""
+        """Return copies of the pods, oldest first."""
         return self.list("Pod", namespace, selector)
 
     @exclusive
     def pod(self, name: str, namespace: str = "default") -> Pod:
-        """A copy of one pod."""
+        """Return a copy of one pod."""
         found: Pod = self.get("Pod", name, namespace)
         return found
 
     @property
     @exclusive
     def nodes(self) -> Any:
-        """Copies of the Node objects, oldest first."""
+        """The copies of the Node objects, oldest first."""
         return self.list("Node")
 
     @exclusive
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
-        """The changes from now on, to be read with `poll()` or in a loop; it never blocks."""
+        """Watch for changes from now on; read them with `poll()` or in a loop, which never blocks."""
         return self.api.store.watch(kind, namespace, since)
 
     @exclusive
     def events(self, about: KubeObject | str | None = None) -> Any:
-        """Kubernetes events, oldest first.
+        """Return Kubernetes events, oldest first.
 
         Args:
             about: an object, or the name of one; None = all.
@@ -363,23 +373,23 @@ class BaseCluster(Closeable, ABC):
 
     @exclusive
     def scale(self, kind: str, name: str, replicas: int, namespace: str = "default") -> Any:
-        """Ask for another number of pods."""
+        """Set the number of replicas of a workload."""
         return self.patch(kind, name, {"spec": {"replicas": replicas}}, namespace)
 
     @exclusive
     def cordon(self, node: str, unschedulable: bool = True) -> Any:
-        """Keep new pods away from a node, or (False) let them come again."""
+        """Mark a node as unschedulable, or (False) as schedulable."""
         return self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
 
     # Serving.
 
     def serve(self, **options: Any) -> ServedAPI:
-        """Serve the objects to kubectl and every other client of the Kubernetes API, until it or the cluster is closed.
+        """Serve the API to kubectl and other clients of Kubernetes until the server or the cluster is closed.
 
         Args:
-            options: port (0 = any free one); kubeconfig_path (None = written nowhere; the server's `config` holds it);
-                pace, virtual seconds a second on simulated nodes (0 = time moves only by `advance`); and what else
-                `kitlib.apiserver.http.server.GenericAPIServer` takes.
+            options: port (0 = any free one); kubeconfig_path (None = no file; the server's `config` has the content);
+                pace, virtual seconds per second on simulated nodes (0 = time advances only by `advance`); and the other
+                arguments of `kitlib.apiserver.http.server.GenericAPIServer`.
 
         Raises:
             KitError: the cluster is closed, or an option is wrong.
@@ -392,7 +402,7 @@ class BaseCluster(Closeable, ABC):
         return server
 
     def _stop_serving(self) -> None:
-        """Close the servers, before what they serve goes; also where a cluster was never complete."""
+        """Close the servers before the cluster; also works for a cluster whose constructor failed."""
         for server in self._servers:
             server.close()
         self._servers = ()
@@ -404,10 +414,10 @@ class BaseCluster(Closeable, ABC):
             self.journal.record(action, **fields)
 
     def replay(self, journal: Iterable[Any]) -> None:
-        """Do what a journal holds, on this cluster; it is added to this cluster's own.
+        """Repeat the actions of a journal on this cluster and add them to its own journal.
 
         Raises:
-            KitError: where an entry is none, or cannot be done here.
+            KitError: an entry is invalid, or its action fails here.
         """
         from kitlib.cluster.replay import replay_entry
 
@@ -424,12 +434,12 @@ class BaseCluster(Closeable, ABC):
 
     @exclusive
     def snapshot(self) -> dict[str, Any]:
-        """Every object as plain data, kind by kind: what two clusters can be compared by."""
+        """Return every object as plain data by kind, to compare clusters."""
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
 
     @exclusive
     def fork(self) -> Any:
-        """Return a copy on hollow nodes and virtual time, to try something on; see `CopiedCluster`."""
+        """Return a copy on hollow nodes and virtual time for experiments; see `CopiedCluster`."""
         return import_module("kitlib.cluster.control_plane.copied").fork(self)
 
     def __iter__(self) -> Iterator[Node]:

@@ -1,8 +1,8 @@
-"""What happened on a node and around it, from four sources on one clock: Kubernetes events, the kernel's log, the
-kubelet's own steps, and cgroup files whose content has changed.
+"""The history of a node from four sources on one clock: events, kernel log, kubelet steps, changes of cgroup files.
 
-Files do not say when they were written, so they are read at every look and compared with the look before. The node
-knows when: its kernel, where it is simulated, else its kubelet. What neither has noted is dated by the look.
+Files have no history, so all of them are read at every `look` and compared with the previous one. The time of a change
+comes from the node: from the simulated kernel, or from the kubelet of a real node. A change that neither has recorded
+gets the time of the `look`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _COUNTERS = ("memory.current", "memory.usage_in_bytes", "cpu.stat", "cpuacct.usa
 
 
 class Chronicle:
-    """Collects entries; each is {"seconds", "source", "object", "text"}.
+    """A collection of entries, each {"seconds", "source", "object", "text"}.
 
     Args:
-        cluster: whose events count.
-        node: that is looked at.
+        cluster: the cluster with the events.
+        node: the node to observe.
     """
 
     def __init__(self, cluster: Any, node: Any) -> None:
@@ -37,10 +37,10 @@ class Chronicle:
         self._looked = 0.0
 
     def look(self, seconds: float) -> list[dict[str, Any]]:
-        """What is new; also added to `entries`, which stay in order.
+        """Collect new entries, add them to `entries` in order of time, and return them.
 
         Args:
-            seconds: now, on the cluster's virtual clock; a real node's own clock counts there instead.
+            seconds: the current time of the cluster's virtual clock; ignored for a real node, which has its own clock.
         """
         if self._start is None:
             seconds = self._node.uptime()

@@ -1,4 +1,4 @@
-"""What a `with` block closes."""
+"""Objects that a `with` block closes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Self
 
 
 class Closeable:
-    """Closes itself at the end of a `with` block: clusters, watches of files."""
+    """An object that is closed at the end of a `with` block, such as a cluster or a watch of files."""
 
     def close(self) -> None:
-        """End it and free what it holds."""
+        """End the object's work and release its resources."""
 
     def __enter__(self) -> Self:
         return self

@@ -32,7 +32,7 @@ DEADLINE, START = 8 * 3600, 180.0
 
 
 class Cluster(BaseCluster):
-    """A cluster to work with: `apply`, `delete`, `get`, `watch`, `events`, `advance`, and its nodes by name.
+    """A cluster with `apply`, `delete`, `get`, `watch`, `events`, `advance`, and access to its nodes by name.
 
     `Cluster.simulated()` runs in this process on a simulated kernel and virtual time, `Cluster.docker()` on real
     kernels in disposable containers, `Cluster.kubernetes()` on real kernels in pods. Every cluster is an instance of
@@ -53,16 +53,19 @@ class Cluster(BaseCluster):
         tick: float = 1.0,
         **options: Any,
     ) -> SimulatedCluster:
-        """A cluster on a simulated kernel, in this process and on virtual time.
+        """Return a cluster on a simulated kernel, in this process and on virtual time.
 
         Args:
             nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
-            kubelets, cgroup_version, start, tick: see `SimulationOptions`.
-            options: release, feature_gates, seed, scheduler, plugins, autoscaler, gate_manager, and what holds for all
+            kubelets: whether nodes have kubelets and kernels; False = hollow nodes, for scheduling alone.
+            cgroup_version: the cgroup version of the kernels, 1 or 2.
+            start: the date at the start of the cluster.
+            tick: the seconds between two steps while time advances.
+            options: release, feature_gates, seed, scheduler, plugins, autoscaler, gate_manager, and defaults for all
                 nodes (cpus, memory, kubelet, labels, taints, …); see `ClusterOptions`.
 
         Raises:
-            KitError: naming the argument.
+            KitError: an argument is invalid; the error names it.
         """
         from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
@@ -86,21 +89,21 @@ class Cluster(BaseCluster):
         progress: Show | None = None,
         **options: Any,
     ) -> RealCluster:
-        """A cluster of real kernels in disposable containers.
+        """Return a cluster of real kernels in disposable containers.
 
         Args:
-            nodes, options: as for `Cluster.simulated`. What the engine cannot give is said in `node.fidelity`.
-            control_plane: where store, admission, controllers and scheduler run: in a "container" of their own, or in
-                this "process"; None = as KITLIB_CONTROL_PLANE says, else "container". What only this process can do
-                (plugins of your own, extenders) keeps them here; `notes` of the cluster says so.
+            nodes: the nodes, as for `Cluster.simulated`. `node.fidelity` lists what the engine cannot provide.
+            control_plane: the place of store, admission, controllers and scheduler: a "container" of their own, or this
+                "process"; None = the value of KITLIB_CONTROL_PLANE, else "container". Options that need this process
+                (custom plugins, extenders) keep them here, and the cluster's `notes` report it.
             privilege: "least" (the smallest set that can own cgroups) or "full" (`--privileged`).
-            image: an image to run; "" = the kit's own, which is built where it does not exist.
-            progress: called with the number of nodes that are up and of those that were asked for; None = a bar where
-                standard error is a terminal.
+            image: the image to run; "" = the kit's own, which is built if it does not exist.
+            progress: called with the numbers of started and of requested nodes; None = a progress bar if standard error
+                is a terminal.
+            options: the options, as for `Cluster.simulated`.
 
         Raises:
-            KitError: where no engine answers, the image cannot be built, or a node does not start; then nothing is
-                left.
+            KitError: no engine answers, the image cannot be built, or a node does not start. Nothing is left running.
         """
         from kitlib.cluster.nodes.provision import ProvisionOptions
 
@@ -126,27 +129,29 @@ class Cluster(BaseCluster):
         progress: Show | None = None,
         **options: Any,
     ) -> RealCluster:
-        """Return a cluster of real kernels in pods of a Kubernetes cluster in which you have rights.
+        """Return a cluster of real kernels in pods of an existing Kubernetes cluster, which needs rights there.
 
         Args:
-            nodes, options: as for `Cluster.simulated`. What the cluster cannot give is said in `node.fidelity`.
-            namespace: of the pods; "" = KITLIB_NODES_NAMESPACE, else the context's.
-            image: that the cluster can pull; "" = KITLIB_NODE_IMAGE, else the kit's own name, which must be on its
-                machines already (kind load, minikube image load).
-            context, kubeconfig: as kubectl has them; inside a pod its service account is used where there is no file.
+            nodes: the nodes, as for `Cluster.simulated`. `node.fidelity` lists what the cluster cannot provide.
+            namespace: the namespace of the pods; "" = KITLIB_NODES_NAMESPACE, else the context's.
+            image: an image that the cluster can pull; "" = KITLIB_NODE_IMAGE, else the kit's own image, which must be
+                on its machines already (kind load, minikube image load).
+            context: the context, as for kubectl.
+            kubeconfig: the file, as for kubectl; without a file, a pod uses its service account.
             privilege: "least" (the smallest set that can own cgroups) or "full" (`privileged: true`).
-            requests: what the cluster's scheduler sets aside for each node; None = 100m of CPU, 128Mi of memory.
-            deadline: seconds after which the cluster ends a node in any case.
-            start_timeout: seconds that a pod may take to run.
+            requests: the resource requests of each node's pod; None = 100m of CPU, 128Mi of memory.
+            deadline: the seconds after which the cluster ends a node in any case.
+            start_timeout: the maximum seconds until a pod runs.
             pod: fields of the pods' specification: nodeSelector, tolerations, runtimeClassName, imagePullSecrets, ….
-            machines: "preferred": the machines with the label kitlib.dev/nodes where there are any; "required": only
-                those; "" = KITLIB_NODES_MACHINES, else preferred.
-            control_plane: in this "process", or in a pod ("container") of its own.
-            progress: as for `Cluster.docker`.
+            machines: "preferred": machines with the label kitlib.dev/nodes if there are any; "required": only those;
+                "" = KITLIB_NODES_MACHINES, else preferred.
+            control_plane: the place of the control plane: this "process", or a pod of its own ("container").
+            progress: called as for `Cluster.docker`.
+            options: the options, as for `Cluster.simulated`.
 
         Raises:
-            KitError: where rights are missing, or Pod Security, a quota or another rule of the cluster refuses a pod,
-                or it does not run in time: which rule, and what to do; then nothing is left.
+            KitError: rights are missing, a rule of the cluster (Pod Security, a quota) rejects a pod, or a pod does
+                not run in time. The error has the rule and the remedy. Nothing is left behind.
         """
         from kitlib.cluster.nodes.provision_pods import PodProvisionOptions
 

@@ -1,4 +1,4 @@
-"""A cluster is used by one thread at a time, so that Python and the clients of its API may work beside each other."""
+"""Mutual exclusion: one thread at a time uses a cluster, so that Python code and API clients can work concurrently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 class _Locked(Protocol):
     @property
     def lock(self) -> threading.RLock:
-        """Held while the cluster is used."""
+        """The lock to hold while the cluster is used."""
         ...
 
 
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def exclusive(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
-    """A method that holds its cluster's lock; what it calls on the same cluster may hold it again."""
+    """Decorate a method to hold its cluster's reentrant lock."""
 
     @functools.wraps(method)
     def alone(self: C, /, *arguments: P.args, **options: P.kwargs) -> R:

@@ -1,10 +1,10 @@
-"""The journal: what a user did to a cluster, step by step, so that it can be done again on a fresh one.
+"""The journal: a user's actions on a cluster in order, to be repeated on a new one.
 
-Only actions stand in it, never results. A simulated cluster is deterministic, so the same actions on a cluster that
-began in the same way lead to the same state: that is how a lab is graded, and how a lesson is shown again.
+It contains actions, never results. A simulated cluster is deterministic, so the same actions on a cluster with the same
+start lead to the same state. Labs are graded and lessons are shown again in this way.
 
-A journal may be forged for points: each entry is checked against the schema of its action, and holds
-plain data only. A text or a path in the place of an object is refused, so a replay opens no file.
+A journal may be forged to gain points. So each entry is checked against the schema of its action and contains plain
+data only. Text or a path in place of an object is rejected, so that a replay opens no file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
 
 
 class Action(msgspec.Struct, tag_field="action", forbid_unknown_fields=True, frozen=True):
-    """What every entry may carry: `at`, seconds on the cluster's clock, of actions on real nodes."""
+    """The common part of all entries: `at`, the time of an action on real nodes in seconds of the cluster's clock."""
 
 
 class Apply(Action, tag="apply", frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Patch(Action, tag="patch", frozen=True, kw_only=True):
 
 
 class PatchStatus(Patch, tag="patch_status", frozen=True, kw_only=True):
-    """As `Patch`, through the `status` subresource."""
+    """A patch through the `status` subresource."""
 
 
 class Resize(Action, tag="resize", frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class Advance(Action, tag="advance", frozen=True, kw_only=True):
 
 
 class Write(Action, tag="write", frozen=True, kw_only=True):
-    """A cgroup file by hand. `pod`, `container` and `kind` say whose cgroup it is; "" = none."""
+    """A write to a cgroup file by hand; `pod`, `container` and `kind` identify the cgroup's owner, "" = none."""
 
     node: Name
     path: Annotated[str, msgspec.Meta(max_length=4096)]
@@ -125,34 +125,34 @@ ACTIONS: dict[str, type[AnyAction]] = {str(kind.__struct_config__.tag): kind for
 
 
 def owner(tree: CgroupTree, path: str) -> dict[str, str]:
-    """The pod, container and kind of a cgroup, for an entry: UIDs are others where the journal is replayed."""
+    """Return a cgroup's pod, container and kind for an entry, since UIDs in paths differ in a replay."""
     cgroup = tree.get(path)
     return {"pod": cgroup.pod, "container": cgroup.container, "kind": cgroup.kind} if cgroup and cgroup.pod else {}
 
 
 def place_of(entry: Entry, tree: CgroupTree) -> str:
-    """Where the cgroup that an entry was written in stands in another cluster's tree."""
+    """Return the path of an entry's cgroup in another cluster's tree."""
     named = (entry["pod"], entry.get("container"), entry.get("kind"))
     return next((c.path for c in tree.values() if (c.pod, c.container, c.kind) == named), str(entry["path"]))
 
 
 class Journal(list[Entry]):
-    """Actions in order; an ordinary list of ordinary data."""
+    """A list of actions in order, as plain data."""
 
     def record(self, action: str, **fields: Any) -> None:
         """Add an action."""
         self.append({"action": action, **fields})
 
     def to_json(self) -> str:
-        """Return one JSON document, with its format."""
+        """Return a JSON document with the format's number and the actions."""
         return json.dumps({"format": FORMAT, "actions": self}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Journal:
-        """Read what `to_json` wrote; kitlib 0.1 wrote the list alone.
+        """Read the result of `to_json`, or the bare list that kitlib 0.1 wrote.
 
         Raises:
-            KitError: for anything else.
+            KitError: the text is not a journal.
         """
         from kitlib.api.file_format import check_format
 
@@ -165,10 +165,10 @@ class Journal(list[Entry]):
 
     @classmethod
     def checked(cls, entries: Iterable[Any]) -> Journal:
-        """The entries, if each is an action with all its fields, of the right types, and no others.
+        """Return the entries if each is an action with exactly its fields, of the right types.
 
         Raises:
-            KitError: naming the first entry that is none.
+            KitError: an entry is invalid; the error names the first one.
         """
         made = cls()
         if not isinstance(entries, list | tuple):

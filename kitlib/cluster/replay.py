@@ -1,4 +1,4 @@
-"""What an entry of a journal does, done again on a cluster."""
+"""Replay of a journal's entries on a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kitlib.cluster.journal import place_of
 
 
 def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
-    """Do what an entry says; every other action than these has the name and the arguments of a cluster's method.
+    """Repeat the action of an entry; actions without code here have the name and arguments of a cluster's method.
 
     Args:
         cluster: the cluster to act on.

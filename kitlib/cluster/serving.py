@@ -1,4 +1,4 @@
-"""What a cluster knows of the server that stands above it: how it is asked for, and what it answers."""
+"""The interface between a cluster and the HTTP server that serves its API."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any, Protocol, Self
 
 
 class ServedAPI(Protocol):
-    """A cluster's API over HTTP, see `kitlib.apiserver.http`; it ends with the cluster, or with a `with` block."""
+    """A cluster's API over HTTP, see `kitlib.apiserver.http`; it is closed with the cluster or by a `with` block."""
 
     @property
     def address(self) -> str:
-        """`https://127.0.0.1:PORT`."""
+        """The address `https://127.0.0.1:PORT`."""
         ...
 
     @property
     def config(self) -> dict[str, Any]:
-        """The kubeconfig that reaches it."""
+        """The kubeconfig for clients of this server."""
         ...
 
     def add_user(self, name: str, groups: Iterable[str] = ()) -> str:
-        """A user with the rights that roles and bindings give; its token."""
+        """Add a user whose rights come from roles and bindings, and return its token."""
         ...
 
     def close(self) -> None:
@@ -33,6 +33,6 @@ class ServedAPI(Protocol):
 
 
 class Serve(Protocol):
-    """How a cluster is served."""
+    """The function that serves a cluster."""
 
     def __call__(self, cluster: Any, **options: Any) -> ServedAPI: ...

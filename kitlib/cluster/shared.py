@@ -1,7 +1,7 @@
-"""A simulated cluster as the text of a link: what it was made of, and what was done to it.
+"""A simulated cluster as the text of a link: its nodes, and the actions on it.
 
-The state is compressed JSON. A link may come from any source: its size, what it expands to and every field are bounded
-and checked before a cluster is made, and nothing in it can name a file.
+The state is compressed JSON. A link may come from any source, so its size, its expanded size and every field are
+checked before a cluster is made, and nothing in it can name a file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Flag = Annotated[str, Meta(max_length=300)]
 
 
 class SharedNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A node in the words of `Cluster.simulated(nodes=…)`."""
+    """A node, as a specification for `Cluster.simulated(nodes=…)`."""
 
     name: Word
     cpus: Annotated[int, Meta(ge=1, le=512)]
@@ -51,7 +51,7 @@ class SharedNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class SharedState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a link holds."""
+    """The content of a link."""
 
     version: Literal[1]
     release: Annotated[str, Meta(max_length=8)]
@@ -61,16 +61,16 @@ class SharedState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def state_of(cluster: Any) -> str:
-    """The state of a simulated cluster as text of letters, digits, - and _.
+    """Return the state of a simulated cluster as text of letters, digits, - and _.
 
     Raises:
-        KitError: it cannot be told in a link: real nodes, nodes with images or devices, or too much was done.
+        KitError: a link cannot hold it: real nodes, nodes with images or devices, or too many actions.
     """
     return packed(shared_state(cluster))
 
 
 def shared_state(cluster: Any) -> SharedState:
-    """What a link holds of a simulated cluster. Raises: KitError, as `state_of`."""
+    """Return the content of a link to a simulated cluster; raises KitError like `state_of`."""
     if not isinstance(cluster.clock, VirtualClock):
         raise KitError("share: only simulated clusters can be shared: a real one's time passes by itself")
     nodes = [_node(plan) for plan in cluster.options.nodes]
@@ -79,10 +79,10 @@ def shared_state(cluster: Any) -> SharedState:
 
 
 def made_again(state: SharedState) -> Any:
-    """The cluster that a state describes: made again, and everything done again.
+    """Create the cluster that a state describes and replay its actions.
 
     Raises:
-        KitError: the state holds what a scenario cannot have; nothing is made then.
+        KitError: the state has something that a scenario may not have, and no cluster is made; or an action fails.
     """
     for node in state.nodes:
         for flag in node.kubelet:
@@ -104,10 +104,10 @@ def made_again(state: SharedState) -> Any:
 
 
 def packed(state: msgspec.Struct) -> str:
-    """What a link holds, as its text.
+    """Return the text of a link's content.
 
     Raises:
-        KitError: it is too long for a link.
+        KitError: the text is too long for a link.
     """
     text = json.dumps(msgspec.to_builtins(state), ensure_ascii=False, separators=(",", ":"), default=str)
     made = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
@@ -117,10 +117,10 @@ def packed(state: msgspec.Struct) -> str:
 
 
 def unpacked(state: str) -> Any:
-    """The document in a link's text, not yet checked.
+    """Return the document in a link's text, not yet checked.
 
     Raises:
-        KitError: it is damaged, or too large.
+        KitError: the text is damaged, or its content too large.
     """
     try:
         compressed = base64.urlsafe_b64decode(state + "=" * (-len(state) % 4))
@@ -137,7 +137,7 @@ def unpacked(state: str) -> Any:
 
 
 def converted(document: Any, kind: type[Kind]) -> Kind:
-    """The document as `kind`. Raises: KitError, naming the field that is wrong."""
+    """Convert the document to `kind`; raises KitError, which names the wrong field."""
     try:
         return convert(document, kind)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
@@ -145,10 +145,10 @@ def converted(document: Any, kind: type[Kind]) -> Kind:
 
 
 def state_in(text: str) -> str:
-    """The state that a link or a text holds.
+    """Return the state in a link or a text.
 
     Raises:
-        KitError: it holds none, or more than a link may.
+        KitError: there is no state, or it is longer than a link may be.
     """
     state = text.strip().rpartition(MARK)[2]
     if len(state) > MAX_TEXT or not _STATE.fullmatch(state):
@@ -157,7 +157,7 @@ def state_in(text: str) -> str:
 
 
 def line_of(state: str, name: str = "cluster") -> str:
-    """The line of Python that opens a state."""
+    """Return the line of Python code that opens a state."""
     return f'from kitlib.lab.share import opened; {name} = opened("{state}"); {name}'
 
 

@@ -1,7 +1,7 @@
-"""A cluster autoscaler: where a pod finds no node for a while, a zone gets one more, if the pod would fit there.
+"""A cluster autoscaler: it adds a node to a zone for a pod that remains unschedulable and fits on the new node.
 
-Whether it would is not guessed: the scheduler decides with the new node in its view, as the real autoscaler does with
-its own copy of the scheduler. Gated pods are not looked at. Nodes are not removed again.
+The scheduler decides whether the pod fits, with the new node in its snapshot, as the real autoscaler does with its own
+copy of the scheduler. Gated pods are ignored. Nodes are never removed.
 
 Source: kubernetes/autoscaler cluster-autoscaler core/scaleup (orchestrator), estimator, its events.
 """
@@ -28,14 +28,14 @@ BACKOFF = 300.0
 
 @dataclass
 class Autoscaler:
-    """Node groups, one a zone, all of the same kind of node.
+    """An autoscaler with one node group per zone; all groups have the same kind of node.
 
     Attributes:
-        zones: in the order in which they are tried.
-        node: a node's specification.
-        most: nodes of a group.
-        after: seconds that a pod must have waited.
-        takes: seconds until a new node is there.
+        zones: the zones, in the order of preference.
+        node: the specification of a node.
+        most: the maximum number of nodes per group.
+        after: the seconds for which a pod must have been unschedulable.
+        takes: the seconds until a new node exists.
     """
 
     zones: Sequence[str]
@@ -51,10 +51,10 @@ class Autoscaler:
 
     @classmethod
     def of(cls, given: Autoscaler | Mapping[str, Any] | None) -> Autoscaler | None:
-        """From its arguments.
+        """Return an autoscaler with these arguments.
 
         Raises:
-            KitError: for arguments that it does not have.
+            KitError: an argument is unknown.
         """
         if given is None or isinstance(given, Autoscaler):
             return given
@@ -71,13 +71,14 @@ class Autoscaler:
         register: Callable[[NodePlan], Node],
         add: Callable[[NodePlan], None],
     ) -> None:
-        """Look at the waiting pods, order nodes, bring those that are due.
+        """Check the unschedulable pods, order nodes, and add the ordered nodes that are due.
 
         Args:
-            api, scheduler: of the cluster.
-            now: its seconds.
-            register: the Node object that a plan would become.
-            add: make it a node of the cluster.
+            api: the cluster's API server.
+            scheduler: the cluster's scheduler.
+            now: the time of the cluster's clock, in seconds.
+            register: returns the Node object of a plan.
+            add: adds a planned node to the cluster.
         """
         pending = {pod.metadata.uid: pod for pod in api.store.list(Pod, copy=False) if _is_unschedulable(pod)}
         self._since = {uid: self._since.get(uid, now) for uid in pending}
@@ -96,7 +97,7 @@ class Autoscaler:
     def _bring(
         self, api: APIServer, wanted: NodePlan, now: float, waiting: Iterable[Pod], add: Callable[[NodePlan], None]
     ) -> None:
-        """A node that was ordered comes, or does not: then its group is left alone for a while."""
+        """Add an ordered node; if that fails, back off from its group."""
         try:
             add(wanted)
         except KitError as error:

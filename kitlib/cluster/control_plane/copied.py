@@ -1,10 +1,10 @@
-"""A cluster made of another one's objects, on hollow nodes and virtual time: what happens to it happens to a copy.
+"""A copy of another cluster's objects on hollow nodes and virtual time; the original does not change.
 
-Pods keep their nodes and names, controllers and scheduler work as in any simulated cluster. Left out are events,
-Leases, CronJobs and autoscalers, which would act by themselves while time passes. StatefulSets and DaemonSets whose
-ControllerRevisions were not read roll out nothing, because their pods' revisions cannot be compared. A ReplicaSet that
-was not read is made again from its pods; references to other owners that were not read are dropped, because the garbage
-collector takes an absent owner for a deleted one.
+Pods keep their nodes and names; controllers and scheduler work as in any simulated cluster. Events, Leases, CronJobs
+and autoscalers are left out; the last two would act by themselves while time advances. StatefulSets and DaemonSets
+without ControllerRevisions in the data do not roll out, because their pods' revisions cannot be compared. A missing
+ReplicaSet is reconstructed from its pods. References to other missing owners are dropped, because the garbage
+collector treats an absent owner as a deleted one.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ LEFT_OUT = ("Event", "Lease", "CronJob", "HorizontalPodAutoscaler", "Secret")
 
 
 class CopiedCluster(SimulatedCluster):
-    """A copy of a cluster.
+    """A copy of a cluster on hollow nodes.
 
     Args:
         objects: the objects to copy; they are not changed.
-        release: the release with the behaviour to follow.
-        profile: the scheduler's; None = the defaults.
-        start: the time at which the copy begins.
-        tick: seconds between two steps while time passes.
+        release: the Kubernetes release that the copy behaves like.
+        profile: the scheduler's profile; None = the defaults.
+        start: the date at which the copy begins.
+        tick: the seconds between two steps while time advances.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class CopiedCluster(SimulatedCluster):
         self.settle()
 
     def adopt_node(self, node: Node) -> None:
-        """Add a node as it is described, with a kubelet."""
+        """Add a hollow node, with its kubelet, for an existing Node object."""
         _give_kubelet(node)
         self.api.store.create(node)
         self.settle()
 
     def stop_kubelet(self, node: str) -> None:
-        """End a node's kubelet, as when its machine dies: its Lease is renewed no longer, its pods report nothing."""
+        """Stop a node's kubelet as if its machine had failed: no Lease is renewed, no pod status is reported."""
         self._nodes.pop(node, None)
         self.api.leases.drop(node)
         silent = self.api.store.get(Node, node)
@@ -96,12 +96,12 @@ def _give_kubelet(node: Node) -> None:
 
 
 def _is_healthy(node: Node) -> bool:
-    """Whether a node's kubelet reports; a hand-written Node without conditions counts as healthy."""
+    """Return whether a node is ready; a hand-written Node without conditions counts as healthy."""
     return not node.status.conditions or is_condition_true(node.status.conditions, "Ready")
 
 
 def _name_owners(objects: list[KubeObject]) -> None:
-    """Give objects and owner references the UIDs that they lack: controllers know their objects by UID."""
+    """Add missing UIDs to objects and owner references, because controllers find their objects by UID."""
     known = {}
     for number, obj in enumerate(objects):
         obj.metadata.uid = obj.metadata.uid or f"copied-{number}"
@@ -114,7 +114,7 @@ def _name_owners(objects: list[KubeObject]) -> None:
 
 
 def _unread_replica_sets(objects: list[KubeObject]) -> list[ReplicaSet]:
-    """Return the ReplicaSets that own pods and were not read, made of these pods: their number and their template."""
+    """Reconstruct missing ReplicaSets from the pods that they own, which give the replicas and the template."""
     known = {(one.namespace, one.name) for one in objects if isinstance(one, ReplicaSet)}
     groups: dict[tuple[str, str], list[Pod]] = {}
     for pod in objects:
@@ -149,7 +149,7 @@ def _keep_revisions(objects: list[KubeObject]) -> None:
 
 
 def fork(cluster: BaseCluster) -> CopiedCluster:
-    """Return a copy of a cluster as it stands."""
+    """Return a copy of a cluster in its current state."""
     objects = [one for resource in RESOURCES for one in cluster.api.store.list(resource.kind)]
     return CopiedCluster(objects, release=cluster.release, start=cluster.now())
 

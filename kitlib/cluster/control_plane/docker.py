@@ -1,10 +1,9 @@
-"""A cluster of real nodes: each is a container of its own with the kubelet inside; time is the machine's.
+"""A cluster of real nodes, each a container with a kubelet inside, in real time.
 
-API server, controllers and scheduler are those of the simulated cluster and run in this process; they act whenever the
-cluster is asked for something or time is waited for. The nodes work on by themselves in between. When this process
-ends, in whatever way, the containers end too. Usually the control plane has a container of its own
-(`kitlib.cluster.control_plane.container`); it is here because of what only this process can do, or because it was
-asked for.
+API server, controllers and scheduler are those of the simulated cluster and run in this process. They act during each
+call on the cluster and while it waits; the nodes work by themselves in between. When this process ends, in whatever
+way, the containers end too. By default the control plane has a container of its own
+(`kitlib.cluster.control_plane.container`). It runs here for options that need this process, or on request.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from kitlib.cluster.nodes.provisioner import Provision, start_all
 
 
 class DockerCluster(RealTimeCluster):
-    """Made by `Cluster.docker(control_plane="process")`.
+    """A cluster made by `Cluster.docker(control_plane="process")`.
 
     Args:
-        options: of any cluster.
-        provision: how the nodes' containers are made.
+        options: the options of the cluster.
+        provision: the options of the nodes' containers.
 
     Raises:
-        KitError: where no engine answers, the image cannot be built, or a node does not start; then nothing is left.
+        KitError: no engine answers, the image cannot be built, or a node does not start. Nothing is left running.
     """
 
     def __init__(self, options: ClusterOptions, provision: Provision) -> None:
@@ -53,7 +52,7 @@ class DockerCluster(RealTimeCluster):
         return ready if ready is not None else self._start_node(one, len(self._nodes))
 
     def close(self) -> None:
-        """End all nodes; nothing of them is left. The objects can still be read."""
+        """End and remove all nodes. The objects can still be read."""
         if self._closed:
             return
         self._stop_serving()

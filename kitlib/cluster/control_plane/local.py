@@ -1,7 +1,7 @@
-"""API server, controllers and scheduler over nodes, in one process: what simulated and real clusters have in common.
+"""API server, controllers and scheduler in one process: the common part of simulated and real clusters.
 
-`settle` lets everything happen that can happen at the present instant, `advance` lets time pass. What a node is, and
-whose time it is, is said by the kind of cluster.
+`settle` runs everything that can happen at the current time, `advance` lets time pass. The kinds of clusters define
+their nodes and their clock.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ N = TypeVar("N", bound=KernelNode)
 
 
 class LocalControlPlane(LocalVerbs, Generic[N]):
-    """A cluster's control plane and the nodes that it has.
+    """A cluster's control plane and its nodes.
 
     Args:
-        options: of the cluster.
-        clock: that scheduler and statuses go by.
-        tick: seconds between two steps while time passes.
+        options: the options of the cluster.
+        clock: the clock of the scheduler and of timestamps.
+        tick: the seconds between two steps while time advances.
 
     Attributes:
-        controllers: those of kube-controller-manager.
+        controllers: the controllers of kube-controller-manager.
     """
 
     def __init__(self, options: ClusterOptions, clock: Clock, tick: float) -> None:
@@ -88,7 +88,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     @exclusive
     def node(self, name: str = "") -> N:
-        """The node behind a Node object; the name may be left out where there is only one."""
+        """Return the node behind a Node object; the name is optional if there is only one."""
         stored = bool(name) and self.api.store.find(Node, name, copy=False) is not None
         return node_of(self._nodes, name, stored=stored)
 
@@ -96,16 +96,16 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     def runs_kubelet(self, name: str) -> bool:
         """Return whether the kit runs the kubelet of the Node object with this name.
 
-        By name is by UID: a machine is forgotten with its Node object, so another object of the name finds none.
+        The name is enough: the machine is removed with its Node object, so a later object of the same name has none.
         """
         return name in self._nodes
 
     @exclusive
     def add_nodes(self, nodes: Nodes, **common: object) -> list[Node]:
-        """More nodes, as for `Cluster.simulated(nodes=…)`; the Node objects that they register.
+        """Add nodes, as for `Cluster.simulated(nodes=…)`; return the Node objects that they register.
 
         Raises:
-            KitError: also where a name is taken.
+            KitError: an argument is invalid, or a name is already in use.
         """
         taken = [node.name for node in self.api.store.list(Node, copy=False)]
         plans = plan(nodes, taken, **{**self._options.node_defaults, **common})
@@ -121,7 +121,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             raise AlreadyExists("nodes", one.name)
 
     def _check_node(self, node: Node) -> None:
-        """Refuse a Node object of which a machine is to be made and cannot be, before it is stored."""
+        """Reject a Node object that asks for a machine which cannot be made, before the object is stored."""
         if asks_for_kubelet(node) and not self.runs_kubelet(node.name):
             from_node(node)
 
@@ -134,15 +134,15 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             self.api.create(node.register(self.now()))
 
     def _prospective_node(self, one: NodePlan) -> Node:
-        """The Node object that a plan would become."""
+        """Return the Node object that a node of the plan would register."""
         return self._make_node(one).register(self.now())
 
     @abstractmethod
     def _make_node(self, one: NodePlan) -> N:
-        """Make the node that a plan asks for."""
+        """Make a node from its plan."""
 
     def _on_store_change(self, event: WatchEvent) -> None:
-        """Follow the store: which pods stand on which node, which nodes come and go."""
+        """Update the pods of each node and the set of nodes after a change of the store."""
         obj = event.object
         if isinstance(obj, Pod):
             key = (obj.namespace, obj.name)
@@ -166,11 +166,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 self.api.leases.keep(obj, self._renewals(self._nodes[obj.name]))
 
     def _renewals(self, node: N) -> Renewed | None:
-        """Return what tells when a node's kubelet last renewed its Lease; None on virtual time: it is on time."""
+        """Return a function with the last renewal of a node's Lease; None on virtual time, where none is late."""
         return None
 
     def _usages(self) -> dict[tuple[str, str], Mapping[str, tuple[float, int]]]:
-        """What every container uses now, as the nodes measure it; hollow nodes measure nothing."""
+        """Return the current usage of every container, measured by the nodes; hollow nodes measure nothing."""
         found: dict[tuple[str, str], Mapping[str, tuple[float, int]]] = {}
         for node in self._nodes.values():
             try:
@@ -181,7 +181,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     @property
     def options(self) -> ClusterOptions:
-        """What the cluster was made with."""
+        """The options of the cluster."""
         return self._options
 
     # Scheduling.
@@ -194,10 +194,10 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     @exclusive
     def load(self) -> None:
-        """Load the scheduler now; otherwise the first pod without a node does, since loading takes time.
+        """Load the scheduler now; otherwise the first pod without a node loads it, which takes time.
 
         Raises:
-            KitError: numpy cannot be had, as in a browser without network.
+            KitError: numpy is not available, as in a browser without network.
         """
         if self._scheduler is None and self._configuration is not False:
             try:
@@ -229,11 +229,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     @exclusive
     def decision(self, name: str, namespace: str = "default") -> Decision:
-        """What the scheduler thought about a pod when it last tried it.
+        """Return the scheduler's last decision about a pod.
 
         Raises:
-            NotFound: where there is no such pod.
-            KitError: where it was never tried.
+            NotFound: the pod does not exist.
+            KitError: the scheduler has not tried the pod.
         """
         pod = self.pod(name, namespace)
         scheduler = self.scheduler
@@ -257,7 +257,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     @exclusive
     def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
-        """What the scheduler would decide for a pod now, the pod's own place left out; nothing is changed."""
+        """Return the decision that the scheduler would make for a pod now, as if it had no node; nothing is changed."""
         scheduler = self.scheduler
         if scheduler is None:
             raise KitError("this cluster has no scheduler (scheduler=False)")
@@ -268,9 +268,9 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     @exclusive
     def settle(self) -> None:
-        """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do.
+        """Run controllers, scheduler and kubelets until none of them has anything to do at the current time.
 
-        Where they undo each other's work without end, the rounds stop and the log names what still changes.
+        If they undo each other's work forever, the rounds stop, and the log names the objects that still change.
         """
         idle = self.api.store.version == self._settled and not self.controllers.is_due()
         if self._settling or (idle and not (self._scheduler is not None and self._scheduler.due())):
@@ -311,17 +311,17 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._work_limit.used_up(self.clock.seconds, self.api.store.changes(before))
 
     def _post_status(self, node: N) -> None:
-        """Post what the kubelet knows of a machine that was made for a Node object. Source: updateNodeStatus."""
+        """Post the kubelet's status of a machine made for an existing Node object. Source: updateNodeStatus."""
         stored: Node | None = self.api.store.find(Node, node.name)
         if stored is not None and not any(one.type == "Ready" for one in stored.status.conditions):
             stored.status = node.register(self.now()).status
             self.api.update_status(stored)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass: kernels run, kubelets look, the scheduler's back-offs end.
+        """Let time pass: kernels run, kubelets sync, the scheduler's back-offs end.
 
         Raises:
-            KitError: for anything but a non-negative number.
+            KitError: the time is not a non-negative number, or too long.
         """
         check_seconds(seconds)
         self._check_open()
@@ -333,16 +333,16 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             self.run_for(part)
 
     def let_time_pass(self, seconds: float) -> None:
-        """As `advance`, for a server that keeps the time: it is not the user's doing, so the journal leaves it out."""
+        """Advance like `advance`, but without a journal entry: a server that keeps time calls this, not the user."""
         self.run_for(seconds)
 
     def step(self) -> None:
-        """One tick."""
+        """Advance by one tick."""
         self.advance(self._tick)
 
     @exclusive
     def run_for(self, seconds: float) -> None:
-        """Let the clock, the nodes and the control plane run for so long, without a word in the journal."""
+        """Run the clock, the nodes and the control plane for these seconds, without an entry in the journal."""
         self.clock.move(seconds)
         for name, node in list(self._nodes.items()):
             try:
@@ -360,17 +360,17 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.settle()
 
     def _node_failed(self, name: str, error: Exception) -> None:
-        """A defect in the work on one node: the node says so."""
+        """Record an event on a node after a defect in the work on it."""
         node = self.api.store.find(Node, name, copy=False)
         if node is not None:
             record(self.api, node, "Warning", "KubeletError", described(error), "kubelet")
 
     def close(self) -> None:
-        """Forget the nodes; the objects can still be read, and nothing can be changed any more."""
+        """Remove the nodes. The objects can still be read, but no longer be changed."""
         self._stop_serving()
         self._closed = True
         self._forget_nodes()
 
     def _forget_nodes(self) -> None:
-        """Also where a node did not start, so that none has been added yet."""
+        """Remove the nodes; also works after a node failed to start, before any was added."""
         vars(self).get("_nodes", {}).clear()

@@ -1,4 +1,4 @@
-"""What a cluster is made with, checked in one place; frozen, so that every part of it sees the same."""
+"""The options of a cluster, checked in one place and frozen, so that all of its parts see the same."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """A cluster whatever its nodes run on.
+    """The options of clusters of every kind.
 
     Attributes:
-        nodes: that it begins with.
-        node_defaults: what holds for every node that does not say otherwise, also for those added later.
-        release: the Kubernetes release whose behaviour is followed, with its feature gates.
-        seed: of UIDs, generated names, and the scheduler's choice between equal nodes; None takes the first by name.
+        nodes: the plans of the first nodes.
+        node_defaults: the defaults of all nodes, also of those added later.
+        release: the Kubernetes release that the cluster behaves like, with its feature gates.
+        seed: the seed of UIDs, generated names, and the scheduler's choice between equal nodes; None = the first name.
         scheduler: a profile or a KubeSchedulerConfiguration; None = the defaults, False = no scheduler.
         controllers: whether kube-controller-manager runs; False = only the controllers of the API server, for a cluster
-            whose objects another program brings to their state.
-        plugins: scheduler plugins of the user's own, to be named in the configuration.
-        autoscaler: adds nodes for pods that wait: `{"zones": ["c"], "node": {"cpus": 4}, "after": 30}`.
+            whose objects another program reconciles.
+        plugins: custom scheduler plugins, which the configuration names.
+        autoscaler: adds nodes for unschedulable pods: `{"zones": ["c"], "node": {"cpus": 4}, "after": 30}`.
         gate_manager: a quota manager by scheduling gates, or its arguments: `{"hard": {"cpu": "4"}}`.
     """
 
@@ -61,17 +61,22 @@ class ClusterOptions:
         gate_manager: GateManager | Mapping[str, Any] | None = None,
         **node_defaults: object,
     ) -> ClusterOptions:
-        """Return the options that these arguments mean.
+        """Return the options for these arguments.
 
         Args:
             nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
             release: the Kubernetes release, "1.37"; None = the newest.
-            feature_gates: set on top of the release's defaults.
-            seed, scheduler, controllers, plugins, autoscaler, gate_manager: see the attributes.
+            feature_gates: the feature gates that override the release's defaults.
+            seed: the seed of random choices, see the attribute.
+            scheduler: the scheduler's configuration, see the attribute.
+            controllers: whether kube-controller-manager runs.
+            plugins: custom scheduler plugins.
+            autoscaler: the autoscaler or its arguments.
+            gate_manager: the quota manager or its arguments.
             node_defaults: cpus, memory, kubelet, labels, taints, ….
 
         Raises:
-            KitError: naming the argument.
+            KitError: an argument is invalid; the error names it.
         """
         if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
             raise KitError(f"seed: must be a whole number or None, got {seed!r}")
@@ -91,10 +96,10 @@ class ClusterOptions:
         return made
 
     def make_autoscaler(self) -> Autoscaler | None:
-        """The autoscaler; None without one.
+        """Return a new autoscaler; None without one.
 
         Raises:
-            KitError: for arguments that it does not have.
+            KitError: an argument is unknown.
         """
         if self.autoscaler is None:
             return None
@@ -103,10 +108,10 @@ class ClusterOptions:
         return Autoscaler.of(self.autoscaler)
 
     def make_gate_manager(self) -> GateManager | None:
-        """The quota manager; None without one.
+        """Return the quota manager; None without one.
 
         Raises:
-            KitError: for arguments that it does not have.
+            KitError: an argument is unknown.
         """
         if not isinstance(self.gate_manager, Mapping):
             return self.gate_manager
@@ -124,16 +129,16 @@ SHORTEST_TICK = 0.001
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationOptions:
-    """What only simulated clusters have.
+    """The options of simulated clusters.
 
     Attributes:
-        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
-        cgroup_version: of the simulated kernels, 1 or 2.
+        kubelets: whether nodes have kubelets and kernels; False = hollow nodes without cgroups, for scheduling alone.
+        cgroup_version: the cgroup version of the simulated kernels, 1 or 2.
         start: the date at which the cluster begins.
-        tick: seconds between two steps while time passes.
+        tick: the seconds between two steps while time advances.
 
     Raises:
-        KitError: naming the argument.
+        KitError: an argument is invalid; the error names it.
     """
 
     kubelets: bool = True

@@ -1,4 +1,4 @@
-"""Reading a cluster whose nodes work by themselves: what they have said since the last time comes first."""
+"""Clusters whose nodes work by themselves: each read first processes the new reports of the nodes."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ TICK = 0.05
 
 
 class RealClock:
-    """The machine's time; seconds count from the cluster's beginning."""
+    """The machine's clock, with seconds since the start of the cluster."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Since the cluster began."""
+        """The seconds since the start of the cluster."""
         return time.monotonic() - self._began
 
     def follow(self, seconds: float) -> None:
-        """Go on from the time of another clock of the same cluster, where that one is ahead; never back."""
+        """Advance to the time of another clock of the same cluster if that one is ahead; never go back."""
         self._began = min(self._began, time.monotonic() - seconds)
 
     def now(self) -> datetime:
-        """The date."""
+        """Return the current date."""
         return datetime.now(UTC)
 
     def steady_now(self) -> datetime:
-        """Return the date of a clock that is never set."""
+        """Return the date of a monotonic clock, for durations."""
         return steady_now()
 
     def move(self, seconds: float) -> None:
-        """Let time pass: wait."""
+        """Wait for these seconds."""
         time.sleep(seconds)
 
 
 class PollingCluster(BaseCluster):
-    """A cluster that reads what has been reported before it answers."""
+    """A cluster that processes new reports before each read."""
 
     clock: RealClock
     waits_for_deleted = False
     """Whether `delete` returns when the object is gone, as `kubectl delete` does."""
 
     def _record(self, action: str, **fields: object) -> None:
-        """What the user does stands in the journal with its time, since time passes by itself here."""
+        """Record a user's action with its time, because time advances by itself here."""
         super()._record(action, at=round(self.clock.seconds, 3), **fields)
 
     def refresh(self) -> None:
-        """Take what has been reported since the last time; where nothing reports, there is nothing to take."""
+        """Process new reports; subclasses with reporting nodes implement it."""
 
     def _refresh_to_read(self) -> None:
-        """As `refresh`, where what was last taken may be read instead."""
+        """Refresh before a read; a subclass may fall back to its last state."""
         self.refresh()
 
     def _pause(self, seconds: float) -> None:
@@ -73,17 +73,17 @@ class PollingCluster(BaseCluster):
         time.sleep(seconds)
 
     def wait(self, condition: Callable[[Any], Any], timeout: float = 60.0) -> Any:
-        """Wait until something is so.
+        """Wait until a condition is true.
 
         Args:
-            condition: called with this cluster until it returns something true.
-            timeout: seconds.
+            condition: called with this cluster until it returns a true value.
+            timeout: the maximum time to wait in seconds.
 
         Returns:
-            What the condition returned.
+            The condition's true value.
 
         Raises:
-            KitError: where it is not so in time; with the pods that do not run and what was last said of them.
+            KitError: the time is over; the error has the pods that do not run and their last messages.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -97,7 +97,7 @@ class PollingCluster(BaseCluster):
             self._pause(TICK)
 
     def _in_the_way(self) -> list[str]:
-        """The nodes that are not ready, the pods that neither run nor have ended, and the last warnings."""
+        """Return the nodes that are not ready, the pods that neither run nor have succeeded, and the last warnings."""
         said = []
         for node in super().nodes:
             unready = [c for c in node.status.conditions if c.type == "Ready" and c.status != "True"]
@@ -116,7 +116,7 @@ class PollingCluster(BaseCluster):
         return said + [f"{e.reason} ({e.involved_object.name}): {e.message}" for e in warnings[-_SHOWN:]]
 
     def advance(self, seconds: float) -> None:
-        """Wait that long; controllers and scheduler work meanwhile."""
+        """Wait for these seconds while controllers and scheduler work."""
         check_seconds(seconds)
         self._record("advance", seconds=seconds)
         deadline = time.monotonic() + seconds
@@ -149,24 +149,24 @@ class PollingCluster(BaseCluster):
 
     @exclusive
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
-        """A copy of one object; see `BaseCluster.get`."""
+        """Return a copy of one object; see `BaseCluster.get`."""
         self._refresh_to_read()
         return super().get(kind, name, namespace)
 
     @exclusive
     def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
-        """Copies of all objects of a kind; see `BaseCluster.list`."""
+        """Return copies of all objects of a kind; see `BaseCluster.list`."""
         self._refresh_to_read()
         return super().list(kind, namespace, selector)
 
     @exclusive
     def events(self, about: Any = None) -> Any:
-        """Kubernetes events; see `BaseCluster.events`."""
+        """Return Kubernetes events; see `BaseCluster.events`."""
         self._refresh_to_read()
         return super().events(about)
 
     @exclusive
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
-        """The changes from now on; see `BaseCluster.watch`."""
+        """Watch for changes from now on; see `BaseCluster.watch`."""
         self.refresh()
         return self.api.store.watch(kind, namespace, since, before_poll=self.refresh)

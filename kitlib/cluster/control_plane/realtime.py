@@ -1,8 +1,8 @@
-"""API server, controllers and scheduler over nodes that work by themselves, on the machine's time.
+"""API server, controllers and scheduler over nodes that work by themselves, in real time.
 
-They are those of the simulated cluster; they act whenever the cluster is asked for something or time is waited for, and
-first take what the nodes have reported. The nodes come from the process that runs this: the user's own
-(`DockerCluster`) or one in a container of its own (`kitlib.cluster.control_plane.container`).
+The control plane is that of the simulated cluster. It acts during each call and while it waits, and first processes the
+nodes' new reports. It runs in the user's process (`DockerCluster`) or in a container of its own
+(`kitlib.cluster.control_plane.container`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kitlib.cluster.nodes.plan import NodePlan
 
 
 class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
-    """A cluster of nodes that report by themselves; `_make_node` says how to get one.
+    """A cluster of nodes that report by themselves; `_make_node` provides them.
 
     Args:
-        options: of the cluster.
-        clock: one that has begun already; None = a new one.
+        options: the options of the cluster.
+        clock: a clock that is already running; None = a new one.
     """
 
     clock: RealClock
@@ -54,12 +54,12 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         self.run_for(0.0)
 
     def let_time_pass(self, seconds: float) -> None:
-        """Time passes by itself here: take what has been reported and act on it."""
+        """Process new reports; time advances by itself here."""
         self.settle()
 
     @exclusive
     def refresh(self) -> None:
-        """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
+        """Process the nodes' new reports and run controllers and scheduler on them."""
         if self._settling or self._closed:
             return
         if self._take_reports() or self.controllers.is_due():
@@ -67,13 +67,13 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
 
     @exclusive
     def settle(self) -> None:
-        """As far as it goes without time passing; what the nodes have reported counts."""
+        """Process the nodes' reports and run controllers and scheduler until nothing is left to do now."""
         if not self._settling:
             self._take_reports()
         super().settle()
 
     def _take_reports(self) -> bool:
-        """Whether the nodes had anything to report."""
+        """Process the reports of all nodes; return whether there were any."""
         found = False
         for name, node in list(self._nodes.items()):
             with requested_by(kubelet(name)):
@@ -84,5 +84,5 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:
-        """Node -> where it cannot be what it should."""
+        """The differences of each node from the declared machine, as sentences by name."""
         return {name: node.fidelity for name, node in self._nodes.items()}

@@ -1,7 +1,7 @@
-"""kube-scheduler in a cluster: the scheduling loop, connected to the API server.
+"""kube-scheduler in a cluster: the scheduling loop connected to the API server.
 
-Watch events of the store become calls of the loop's event handlers; what the loop decides is written through the API
-server. The loop itself, its queue and its rules are those of `kitlib.scheduler`.
+Watch events of the store call the loop's event handlers, and the loop's decisions are written through the API server.
+The loop, its queue and its rules are those of `kitlib.scheduler`.
 
 Source: pkg/scheduler eventhandlers.go (addAllEventHandlers), plugins/defaultbinder, util PatchPodStatus.
 """
@@ -69,7 +69,7 @@ _ACTIONS = {"ADDED": ActionType.ADD, "MODIFIED": ActionType.UPDATE, "DELETED": A
 
 
 class _Clock:
-    """A cluster's seconds as the queue's milliseconds."""
+    """The cluster's clock in the milliseconds of the queue."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
@@ -82,12 +82,12 @@ class ClusterScheduler:
     """The scheduler of one cluster.
 
     Args:
-        api: of the cluster.
-        release: whose behaviour is followed.
+        api: the cluster's API server.
+        release: the Kubernetes release to follow.
         configuration: a Profile, a KubeSchedulerConfiguration, or None for the defaults.
-        seed: of the choice between equal nodes; None = the first by name.
-        seconds: the cluster's clock.
-        own: plugins of the user's.
+        seed: the seed of the choice between equal nodes; None = the first by name.
+        seconds: returns the time of the cluster's clock, in seconds.
+        own: the user's custom plugins.
 
     Attributes:
         loop: the scheduling loop, with its queue and its decisions.
@@ -125,7 +125,7 @@ class ClusterScheduler:
 
     @property
     def decisions(self) -> Mapping[str, Decision]:
-        """Pod UID -> its last Decision."""
+        """The last Decision about each pod, by UID."""
         return self.loop.decisions
 
     # What happens in the cluster.
@@ -168,13 +168,13 @@ class ClusterScheduler:
             self.loop.handlers.update_pod(old, pod)
 
     def refresh(self) -> None:
-        """Bring what plugins look at besides pods and nodes up to date."""
+        """Update the objects that plugins read besides pods and nodes."""
         changed, self._changed = self._changed, set()
         if changed:
             self.loop.scheduler.set_objects(**self._objects(changed))
 
     def _objects(self, kinds: set[str]) -> dict[str, Any]:
-        """The scheduler's name of a kind -> the objects of that kind."""
+        """Return the objects of these kinds, by the scheduler's names of the kinds."""
         store = self._api.store
         found: dict[str, Any] = {_OBJECTS[kind]: store.list(kind, copy=False) for kind in kinds & _OBJECTS.keys()}
         if kinds & _STORAGE.keys():
@@ -184,10 +184,10 @@ class ClusterScheduler:
     # What the scheduler does.
 
     def sync(self) -> bool:
-        """Try every pod that may be tried now, the most important first.
+        """Try every pod in the active queue, in order of priority.
 
         Returns:
-            Whether any was tried.
+            Whether any pod was tried.
         """
         tried = False
         while self.due():
@@ -198,22 +198,22 @@ class ClusterScheduler:
         return tried
 
     def due(self) -> bool:
-        """Whether a waiting pod's time has come, so that there is something to do although nothing has changed."""
+        """Return whether a pod's back-off or timeout has ended, so that there is work although nothing has changed."""
         return self.loop.is_due()
 
     def allow(self, pod: Pod) -> None:
-        """Let a pod go on that a Permit plugin holds.
+        """Allow a pod that waits on a Permit plugin.
 
         Raises:
-            KitError: none does.
+            KitError: the pod does not wait.
         """
         self.loop.allow(pod)
 
     def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> None:
-        """Refuse a pod that a Permit plugin holds: it loses its place and waits again.
+        """Reject a pod that waits on a Permit plugin: it loses its reservation and returns to the queue.
 
         Raises:
-            KitError: none does.
+            KitError: the pod does not wait.
         """
         self.loop.reject(pod, reason)
 
@@ -249,24 +249,24 @@ class ClusterScheduler:
         record(self._api, pod, kind, reason, message, reporter=pod.spec.scheduler_name)
 
     def trace(self, reason: str, about: str, message: str) -> None:
-        """The API does not show what happens in the queue."""
+        """Do nothing: the API does not show steps of the queue."""
 
     # Questions.
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Whether a pod of one of the profiles may enter the queue."""
+        """Run the PreEnqueue plugins for a pod of one of the profiles and return their status."""
         self.refresh()
         return self.loop.scheduler.pre_enqueue(pod)
 
     def explain(self, pod: Pod, more: list[Node] | None = None) -> Decision:
-        """What the scheduler would decide for a pod now; nothing is changed.
+        """Return the decision that the scheduler would make for a pod now; nothing is changed.
 
         Args:
-            pod: any pod, of the cluster or not; one that stands on a node is looked at as if it did not.
-            more: nodes that there are not (yet).
+            pod: a pod, which need not be in the cluster; a bound pod is treated as unbound.
+            more: additional nodes that do not exist yet.
 
         Raises:
-            KitError: no profile has the name that the pod asks for.
+            KitError: no profile has the pod's scheduler name.
         """
         name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
         if name not in self._profiles:
@@ -283,11 +283,11 @@ class ClusterScheduler:
         return self._make(nodes, but=pod.metadata.uid).explain(asked)
 
     def _make(self, nodes: list[Node], but: str | None = None) -> Scheduler:
-        """A scheduler with the cluster's objects.
+        """Return a scheduler with the cluster's objects.
 
         Args:
-            nodes: that it sees.
-            but: UID of a pod that it does not see; None = it sees no pods.
+            nodes: the nodes of its snapshot.
+            but: the UID of a pod to leave out of the snapshot; None = a snapshot without pods.
         """
         pods = [] if but is None else [pod for pod in self._pods.values() if pod.metadata.uid != but]
         made = Scheduler(
@@ -307,10 +307,10 @@ class ClusterScheduler:
 
 
 def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, ...] = ()) -> dict[str, Profile]:
-    """Scheduler name -> profile.
+    """Return the profiles of a configuration by scheduler name.
 
     Raises:
-        KitError: for a configuration that is none, or two profiles of one name.
+        KitError: the configuration is invalid, or two profiles have the same name.
     """
     if configuration is None:
         return {DEFAULT_SCHEDULER: Profile.default()}

@@ -1,7 +1,7 @@
-"""A cluster on the simulated kernel: API server, controllers, scheduler and kubelets in one process, on virtual time.
+"""A cluster on the simulated kernel: API server, controllers, scheduler and kubelets in one process, in virtual time.
 
-Nothing happens by itself: `apply` lets everything settle at the present instant, `advance` moves the clock, a tick at a
-time. The same actions always lead to the same state.
+Nothing happens by itself: `apply` lets everything settle at the current time, `advance` moves the clock tick by tick.
+The same actions always lead to the same state.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kitlib.cluster.nodes.simulated import SimulatedNode
 
 
 class SimulatedCluster(LocalControlPlane[KernelNode]):
-    """Made by `Cluster.simulated`.
+    """A cluster made by `Cluster.simulated`.
 
     Args:
-        options: of any cluster.
-        simulation: of simulated ones.
+        options: the options of the cluster.
+        simulation: the options of simulated clusters.
     """
 
     clock: VirtualClock

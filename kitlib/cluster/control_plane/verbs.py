@@ -102,7 +102,7 @@ class LocalVerbs(BaseCluster):
 
     @exclusive
     def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
-        """Ask for a pod's eviction; see `BaseCluster.evict`."""
+        """Evict a pod; see `BaseCluster.evict`."""
         from kitlib.apiserver.admission.eviction import evict
 
         evict(self.api, name, namespace, grace)

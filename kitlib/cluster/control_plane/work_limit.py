@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 
 
 class WorkLimit:
-    """The rounds that one cluster has left."""
+    """The number of rounds that one cluster may still run."""
 
     def __init__(self) -> None:
         self._used_up = -1
         self._told: set[frozenset[str]] = set()
 
     def rounds(self, seconds: float) -> int:
-        """Return how many rounds may be made now.
+        """Return the number of rounds that may run now.
 
         Args:
             seconds: the time of the cluster's clock, in seconds.
@@ -35,7 +35,7 @@ class WorkLimit:
         return FEW_ROUNDS if int(seconds) == self._used_up else ROUNDS
 
     def used_up(self, seconds: float, changes: Iterable[WatchEvent]) -> None:
-        """Note that the rounds were not enough, and say so once for the kinds of objects that still change.
+        """Record that the rounds were not enough, and log once which kinds of objects still change.
 
         Args:
             seconds: the time of the cluster's clock, in seconds.

@@ -1,5 +1,5 @@
 """Nodes of a cluster: simulated, cgroups-only, hollow, and real ones in containers.
 
-Imported by control planes, and by what shows or forecasts a node. Face: `interfaces.KernelNode`, `plan.NodePlan`,
+Imported by control planes, and by code that shows or forecasts a node. Face: `interfaces.KernelNode`, `plan.NodePlan`,
 `origin.Origin`.
 """

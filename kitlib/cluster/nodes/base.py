@@ -1,4 +1,4 @@
-"""What nodes with a kernel have in common: they register as the kubelet does, and their cgroup files can be read."""
+"""The common part of nodes with a kernel: registration like the kubelet's, and access to cgroup files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class NodeBase(ABC):
     """One node with a kernel.
 
     Attributes:
-        plan: what it was made from.
-        config: what its kubelet works with.
-        name: of the node.
-        network: its addresses; None = it has no network.
+        plan: the node's plan.
+        config: the kubelet's configuration.
+        name: the node's name.
+        network: the node's addresses; None = no network.
     """
 
     network: NodeNetwork | None = None
@@ -40,7 +40,7 @@ class NodeBase(ABC):
     @property
     @abstractmethod
     def cgroupfs(self) -> NodeCgroupFS:
-        """Its cgroup file system."""
+        """The node's cgroup file system."""
 
     @property
     @abstractmethod
@@ -49,30 +49,30 @@ class NodeBase(ABC):
 
     @abstractmethod
     def desired(self) -> CgroupTree:
-        """The tree that the kubelet wants, with the reason for every value."""
+        """Return the tree that the kubelet wants, with the reason for every value."""
 
     @abstractmethod
     def _node_info(self) -> dict[str, str]:
-        """What the kind of node adds to `status.nodeInfo`."""
+        """Return the fields that this kind of node adds to `status.nodeInfo`."""
 
     def register(self, now: datetime) -> Node:
-        """The Node object with capacity and allocatable as the kubelet publishes them."""
+        """Return the Node object with capacity and allocatable as the kubelet publishes them."""
         node = node_object(self.plan, self.config, now, self.network)
         node.status.node_info = {**(node.status.node_info or {}), **self._node_info()}
         return node
 
     def registered(self, api: APIServer) -> None:
-        """The Node object exists now: the kubelet records the events of its start."""
+        """Record the events of the kubelet's start; called when the Node object exists."""
         node: Node | None = api.store.find(Node, self.name)
         if node is not None:
             for event in first_events(self.name, self.config.settings, self.cgroupfs.version):
                 record(api, node, event.kind, event.reason, event.message, "kubelet")
 
     def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
-        """Restart the kubelet, with other settings where they are given: on simulated nodes only.
+        """Restart the kubelet of a simulated node, with new settings if given.
 
         Raises:
-            KitError: always, on a node in a container.
+            KitError: the node runs in a container.
         """
         raise KitError(
             f"node {self.name}: its kubelet cannot be restarted while its container runs; make the node anew with the "
@@ -80,24 +80,24 @@ class NodeBase(ABC):
         )
 
     def tree(self) -> CgroupTree:
-        """The tree read back from the files, with the desired tree's titles and reasons."""
+        """Return the tree read back from the files, with the desired tree's titles and reasons."""
         wanted = self.desired()
         return with_reasons(described(self.cgroupfs.tree(wanted.driver, like=wanted), wanted), wanted, self.origin)
 
     def differences(self) -> list[Difference]:
-        """Where the files show something else than the kubelet wants."""
+        """Return the differences between the files and the tree that the kubelet wants."""
         return self.desired().diff(self.tree())
 
     def read(self, path: str, file: str) -> str:
-        """The content of a cgroup file."""
+        """Return the content of a cgroup file."""
         return str(self.cgroupfs.read(path, file))
 
     @abstractmethod
     def timeline(self) -> list[TimelineEntry]:
-        """What the kubelet did, when and why, oldest first."""
+        """Return the kubelet's actions with times and reasons, oldest first."""
 
     def cgroup_changes(self) -> list[tuple[float, str, str]]:
-        """When which file of which cgroup was written, as the kubelet has noted it; "" = made or removed."""
+        """Return (seconds, cgroup, file) of each write that the kubelet recorded; "" as file = made or removed."""
         return [
             (step.time, step.about, file)
             for step in self.timeline()
@@ -109,19 +109,19 @@ class NodeBase(ABC):
         """Write a cgroup file by hand.
 
         Raises:
-            KitError: where the kernel refuses it.
+            KitError: the kernel rejects the write.
         """
         owner = self._owner_of(path)
         self.cgroupfs.write(path, file, str(value))
         self._record("write", node=self.name, path=path, file=file, value=str(value), **owner)
 
     def _owner_of(self, path: str) -> dict[str, str]:
-        """What the journal says of a cgroup beside its path."""
+        """Return the fields that identify a cgroup in the journal besides its path."""
         return {}
 
 
 def described(observed: CgroupTree, desired: CgroupTree) -> CgroupTree:
-    """An observed tree whose cgroups know what they are, and whose files know why they are so, from the desired one."""
+    """Return an observed tree with the titles of cgroups and the reasons of files from the desired one."""
 
     def known(cgroup: Cgroup) -> Cgroup:
         twin = desired.get(cgroup.path)

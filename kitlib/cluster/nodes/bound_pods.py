@@ -1,7 +1,7 @@
-"""The pods that are bound to one node, with those that have changed since the node last looked.
+"""The pods that are bound to one node, with the changes since the node's last sync.
 
-A node may have held tens of thousands of pods that have ended. The cost of a round must depend on the number of
-changes, not on the number of all pods: kubelets receive additions, updates and removals, too.
+A node may have tens of thousands of terminated pods. So the cost of a sync must depend on the number of changes, not on
+the number of pods. The kubelet receives additions, updates and removals, too.
 
 Source: kubelet config PodConfig (ADD, UPDATE, REMOVE).
 """
@@ -44,13 +44,13 @@ class BoundPods(Collection[Pod]):
             self._removed[uid] = None
 
     def take(self) -> PodChanges:
-        """Return what has changed since the last call."""
+        """Return the changes since the last call."""
         found = PodChanges(list(self._changed.values()), list(self._removed))
         self._changed, self._removed = {}, {}
         return found
 
     def repeat(self) -> None:
-        """Count every pod as changed: it is not known how far the last change was carried out."""
+        """Mark every pod as changed, because it is unknown how much of the last change was applied."""
         self._changed = dict(self._pods)
 
     def __iter__(self) -> Iterator[Pod]:

@@ -1,4 +1,4 @@
-"""What the kubelet of a planned node works with."""
+"""The kubelet configuration of a planned node."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 
 
 def node_config(plan: NodePlan, release: Release) -> NodeConfig:
-    """The configuration of a node's kubelet.
+    """Return the configuration of a node's kubelet.
 
     Raises:
-        SettingsError: for settings with which a kubelet would not start; with its messages.
+        SettingsError: a kubelet would not start with these settings; the error has its messages.
     """
     return NodeConfig(
         machine=plan.machine,

@@ -1,7 +1,7 @@
-"""A node in a container, from its owner's side: the kubelet runs there on a real kernel; used as a `SimulatedNode` is.
+"""The owner's side of a node in a container, with a kubelet on a real kernel and the interface of `SimulatedNode`.
 
-The node works by itself: it restarts containers, evicts, writes its QoS cgroups again every minute. What it reports
-waits until the cluster takes it, and is then written into the object store.
+The node works by itself: it restarts containers, evicts pods, and rewrites its QoS cgroups every minute. Its reports
+are queued until the cluster processes them, and are then written into the object store.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ whether it is ready is decided by its Lease."""
 
 
 def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
-    """What the kubelet of a node in a container works with: it has a limit of process ids.
+    """Return the kubelet configuration of a node in a container, which has a limit of process ids.
 
     Raises:
-        KitError: for settings that a kubelet would not start with, or that a node in a container cannot follow.
+        KitError: a kubelet would not start with these settings, or a node in a container does not support them.
     """
     if plan.runtime != NodePlan.runtime:
         raise KitError(f"node {plan.name}: runtime: only simulated nodes take another one, got {plan.runtime!r}")
@@ -68,15 +68,16 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     """One node of `Cluster.docker`.
 
     Args:
-        plan, config: what was asked for.
-        container: that runs.
-        record: for the journal.
-        notes: what is different from the machine that was asked for.
-        facts: what the node said when its kubelet was started elsewhere; None = it is started here.
+        plan: the node's plan.
+        config: the kubelet's configuration.
+        container: the running container.
+        record: records an action in the journal.
+        notes: sentences about differences from the planned machine.
+        facts: the facts that the node sent when another process started its kubelet; None = start it here.
 
     Attributes:
-        fidelity: sentences: where this node cannot be what it should.
-        facts: what the node said of itself.
+        fidelity: sentences about differences between this node and the planned one.
+        facts: the facts that the node sent about itself.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
 
     @property
     def cgroupfs(self) -> RemoteCgroupFS:
-        """Its cgroup files, read and written over the connection."""
+        """The node's cgroup files, read and written over the connection."""
         return self._cgroupfs
 
     @cached_property
@@ -138,7 +139,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     # What the cluster does with it.
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
-        """Send the node the pods that are bound to it, where that has changed, and take what it reports."""
+        """Send the node the changes of its pods, and process its reports."""
         if self._is_waited_for():
             return
         bound = list(pods)
@@ -167,7 +168,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         return False
 
     def take_reports(self, api: APIServer) -> bool:
-        """Write what the node has reported into the store; whether there was anything."""
+        """Write the node's reports into the store; return whether there were any."""
         changed = self._lost_at is not None and not self._is_waited_for()
         while self.link.reports:
             changed = True
@@ -181,7 +182,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         return changed
 
     def _post_status(self, api: APIServer) -> bool:
-        """Post the node's status where the stored one is another; return whether it was.
+        """Post the node's status if it differs from the stored one; return whether it did.
 
         The kubelet compares them every ten seconds. Source: tryUpdateNodeStatus.
         """
@@ -193,22 +194,22 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         return True
 
     def advance(self, seconds: float) -> None:
-        """Time passes by itself."""
+        """Do nothing: time advances by itself on a real node."""
 
     def close(self) -> None:
-        """End the node; nothing of it is left."""
+        """End and remove the node."""
         self.container.close()
 
     # Cgroups.
 
     def desired(self) -> CgroupTree:
-        """The tree that the kubelet wants, with the reason for every value; the root is what the engine gave."""
+        """Return the tree that the kubelet wants, with reasons; values of the root are those that the engine set."""
         tree = protocol.tree_from_data(self.link.ask("desired"))
         given = self._root_as_given(tree)
         return CgroupTree(tree.version, tree.driver, (_as_given(c, given) for c in tree.values()))
 
     def _root_as_given(self, wanted: CgroupTree) -> Mapping[str, str]:
-        """The root's files as the engine gave them: read once, before the first write."""
+        """Return the root's values as the engine set them; they are read once, before the first write."""
         if self._root_files is None:
             self._root_files = {}
             for name in wanted["/"]:
@@ -217,13 +218,13 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         return self._root_files
 
     def unit(self, name: str) -> dict[str, object]:
-        """The properties of a slice or scope, as `systemctl show` prints them; "no limit" is 2**64 - 1.
+        """Return the properties of a slice or scope as `systemctl show` prints them; "no limit" is 2**64 - 1.
 
         Args:
-            name: of the unit, or the path of its cgroup.
+            name: the unit's name, or the path of its cgroup.
 
         Raises:
-            KitError: where there is no such unit, or no systemd in this node (the cgroupfs driver).
+            KitError: the unit does not exist, or the node has no systemd (the cgroupfs driver).
         """
         if not self.facts.get("systemd"):
             raise KitError(f"node {self.name}: no systemd runs here: its kubelet has --cgroup-driver=cgroupfs")
@@ -233,14 +234,14 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         """Write a cgroup file by hand.
 
         Raises:
-            KitError: where the kernel refuses it.
+            KitError: the kernel rejects the write.
         """
         if path == "/" and self._root_files is None:
             self.desired()
         super().write(path, file, value)
 
     def _owner_of(self, path: str) -> dict[str, str]:
-        """The pod of a cgroup by name: UIDs are others where the journal is replayed."""
+        """Return the pod of a cgroup by name, since UIDs differ in a replay of the journal."""
         of_pod = any(uid in path or uid.replace("-", "_") in path for uid in self._pod_sync.uids)
         return owner(self.desired(), path) if of_pod else {}
 
@@ -248,34 +249,34 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         """Sample files up to 50 times a second; see `FileWatch`.
 
         Args:
-            files: (path of the cgroup, file) of each.
-            hz: samples a second.
+            files: the files, each as (path of the cgroup, name).
+            hz: the number of samples per second.
         """
         return FileWatch(self.link, files, hz)
 
     # The kubelet and the kernel.
 
     def timeline(self) -> list[TimelineEntry]:
-        """What the kubelet did, when and why, oldest first."""
+        """Return the kubelet's actions with times and reasons, oldest first."""
         return [TimelineEntry(*one) for one in self.link.ask("timeline")]
 
     def uptime(self) -> float:
-        """Seconds on the node's own clock, that of its timeline."""
+        """Return the seconds of the node's own clock, which its timeline uses."""
         return float(self.link.ask("alive"))
 
     def checkpoint(self) -> str:
-        """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
+        """Return the kubelet's file `cpu_manager_state` with the assigned CPUs; "" without a static CPU policy."""
         return str(self.link.ask("checkpoint"))
 
     def signals(self) -> dict[str, Observation]:
-        """The eviction signal of memory: what the whole node uses."""
+        """Return the eviction signal of memory, from the usage of the whole node."""
         capacity = self.config.machine.memory
         return {MEMORY: Observation(capacity - self.usage("/"), capacity)}
 
     def kernel_log(self) -> list[str]:
-        """What the kernel wrote about the OOM killer in this node; where it may not be read, the line says so.
+        """Return the kernel's log lines about the OOM killer in this node; a single line if the log cannot be read.
 
-        The node keeps a record of its own, since the kernel overwrites what is old; a line says where some was lost.
+        The node keeps its own record, since the kernel overwrites old lines; a line marks a gap.
         """
         found = self.link.ask("kernel_log")
         if found["why"]:
@@ -284,7 +285,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
 
 
 def _as_given(cgroup: Cgroup, given: Mapping[str, str]) -> Cgroup:
-    """The node's own root: the engine sets its files, not the kubelet."""
+    """Return the node's root with the values that the engine set; other cgroups are returned unchanged."""
     if cgroup.kind != "root" or not given:
         return cgroup
     files = {n: f if f.written else f._replace(value=given.get(n, f.value)) for n, f in cgroup.files.items()}

@@ -10,20 +10,20 @@ class ContainerProcess:
     """A process on a real node, as /proc shows it.
 
     Attributes:
-        pid: in the node's own pid namespace.
-        name: its command.
-        cgroup: its path.
-        memory: resident bytes.
-        page_tables: bytes.
-        oom_score: now, 0 to 2000.
-        oom_score_adj: now, -1000 to 1000.
-        cpus: ids of the processors that it may use, as a list (`0-3`).
-        namespace: of its pod.
-        pod: its name.
-        container: its name; "" = the pause container.
-        first: whether it is the container's first.
-        rate: CPUs that the container gets; only its first process carries it.
-        refused: the oom_score_adj that the kubelet wanted and the host refused; None = it has what was wanted.
+        pid: the process id in the node's pid namespace.
+        name: the command's name.
+        cgroup: the path of its cgroup.
+        memory: the resident memory in bytes.
+        page_tables: the size of the page tables in bytes.
+        oom_score: the current OOM score, 0 to 2000.
+        oom_score_adj: the current adjustment, -1000 to 1000.
+        cpus: the ids of the allowed processors, as a list (`0-3`).
+        namespace: the pod's namespace.
+        pod: the pod's name.
+        container: the container's name; "" = the pause container.
+        first: whether it is the container's first process.
+        rate: the CPUs that the container uses; 0 except for its first process.
+        refused: the oom_score_adj that the kubelet wanted and the host rejected; None = the host accepted it.
     """
 
     pid: int

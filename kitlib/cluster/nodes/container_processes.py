@@ -1,4 +1,4 @@
-"""The processes of a node in a container: what /proc shows of them, and what they use."""
+"""The processes of a node in a container: their /proc values and their usage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGNALS = range(1, 65)
 
 
 class ContainerProcesses(ABC):
-    """The questions about processes that a node's agent answers."""
+    """The requests about processes that a node's agent answers."""
 
     name: str
     _record: Record
@@ -38,7 +38,7 @@ class ContainerProcesses(ABC):
         """The origin of the node's values, and the refusals of its host."""
 
     def processes(self) -> list[ContainerProcess]:
-        """What `ps` shows of the containers, oldest first."""
+        """Return the processes of containers as `ps` shows them, oldest first."""
         rates = {(n, p, c): cpus for n, p, c, cpus, _ in self.link.ask("usages")}
         return [
             ContainerProcess(
@@ -61,15 +61,15 @@ class ContainerProcesses(ABC):
         ]
 
     def owners(self) -> Owners:
-        """Process id -> (namespace, pod, container) of what runs for pods; pause containers are left out."""
+        """Return (namespace, pod, container) by process id for the processes of pods, without pause containers."""
         listed = self.link.ask("processes")
         return {one["pid"]: (one["namespace"], one["pod"], one["container"]) for one in listed if one["container"]}
 
     def process(self, pod: str, container: str = "", namespace: str = "default") -> ContainerProcess:
-        """The first process of a container.
+        """Return the first process of a container.
 
         Raises:
-            NotFound: where it does not run.
+            NotFound: the container does not run.
         """
         for one in self.processes():
             ours = (one.pod, one.namespace) == (pod, namespace) and one.first and one.container
@@ -80,7 +80,7 @@ class ContainerProcesses(ABC):
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
         """Return the /proc/PID values of a container's process: cgroup, oom_score, oom_score_adj, Cpus_allowed_list.
 
-        With `refused` where the host refused the oom_score_adj that the kubelet wanted: that score, and why.
+        If the host rejected the kubelet's oom_score_adj, `refused` has that score and the reason.
         """
         pid = self.process(pod, container, namespace).pid
         for one in self.link.ask("processes"):
@@ -97,21 +97,21 @@ class ContainerProcesses(ABC):
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
     def refused_scores(self) -> dict[tuple[str, str, str], int]:
-        """(namespace, pod, container) -> the oom_score_adj that the kubelet wanted and the host refused."""
+        """Return the oom_score_adj that the kubelet wanted and the host rejected, by (namespace, pod, container)."""
         found = self.link.ask("processes")
         return {(o["namespace"], o["pod"], o["container"]): o["refused"] for o in found if o["refused"] is not None}
 
     def usages(self) -> Usages:
-        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory."""
+        """Return the current CPUs and bytes of memory of each container, by (namespace, pod) and container."""
         found: Usages = {}
         for namespace, pod, container, cpus, memory in self.link.ask("usages"):
             found.setdefault((namespace, pod), {})[container] = (cpus, memory)
         return found
 
     def total_usage(self) -> tuple[float, int]:
-        """CPUs that the node has used since the last call, and bytes of memory that it uses now.
+        """Return the CPUs that the node has used since the last call, and the bytes of memory that it uses now.
 
-        The first call takes half a second; one soon after another returns the same rate.
+        The first call takes half a second. A call soon after another returns the same rate.
         """
         seconds, memory = self.link.ask("total_usage")
         if not self._used[0]:
@@ -129,11 +129,11 @@ class ContainerProcesses(ABC):
         return HostTime(**self.link.ask("host_time"))
 
     def usage(self, path: str) -> int:
-        """Bytes of memory that a cgroup and those below it use, without inactive page cache."""
+        """Return the bytes of memory of a cgroup and its descendants, without inactive page cache."""
         return int(self.link.ask("usage", path=path))
 
     def logs(self, pod: str, container: str = "", namespace: str = "default") -> str:
-        """The last of a container's output."""
+        """Return the last lines of a container's output."""
         return str(self.link.ask("logs", namespace=namespace, pod=pod, container=container))
 
     def signal(self, pod: str, container: str, signal: int = 9, namespace: str = "default") -> None:
@@ -144,5 +144,5 @@ class ContainerProcesses(ABC):
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
 
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
-        """End a container's program; a real one is not told its exit code."""
+        """End a container's program; the exit code of a real program cannot be set."""
         self.signal(pod, container, namespace=namespace)

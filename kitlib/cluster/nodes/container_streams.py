@@ -14,13 +14,13 @@ class AgentStream:
     """One stream of a node's agent.
 
     Args:
-        link: to the node.
-        heard: its user.
-        do: what is opened.
-        about: what the request says.
+        link: the connection to the node.
+        heard: called with each event of the stream.
+        do: the kind of stream to open.
+        about: the arguments of the request.
 
     Raises:
-        KitError: what the node refuses.
+        KitError: the node rejects the request.
     """
 
     def __init__(self, link: Conversation, heard: Heard, do: str, about: Mapping[str, object]) -> None:
@@ -45,20 +45,20 @@ class AgentStream:
         self._link.tell("stream_write", number=self._number, data=b2a_base64(data, newline=False).decode())
 
     def end_input(self) -> None:
-        """No more input comes."""
+        """Close the input: no more of it follows."""
         self._link.tell("stream_write", number=self._number, data="", end=True)
 
     def resize(self, width: int, height: int) -> None:
-        """The user's terminal has another size."""
+        """Send the new size of the user's terminal, in characters."""
         self._link.tell("stream_resize", number=self._number, width=width, height=height)
 
     def more(self, size: int) -> None:
-        """So many bytes of output have been used."""
+        """Allow `size` more bytes of output, because as many have been consumed."""
         if self._open:
             self._link.tell("stream_more", number=self._number, size=size)
 
     def close(self) -> None:
-        """The user has gone."""
+        """Close the stream."""
         if self._open:
             self._open = False
             self._link.close_stream(self._number)
@@ -82,7 +82,7 @@ class ContainerStreams(ABC):
         return AgentStream(self.link, heard, "exec", {**where, "command": list(command), "stdin": stdin, "tty": tty})
 
     def attach(self, namespace: str, pod: str, container: str, heard: Heard, *, stdin: bool, tty: bool) -> AgentStream:
-        """Take part in a container's own input and output."""
+        """Attach to the input and output of a container's main process."""
         where = {"namespace": namespace, "pod": pod, "container": container}
         return AgentStream(self.link, heard, "attach", {**where, "stdin": stdin, "tty": tty})
 

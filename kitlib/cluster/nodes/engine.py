@@ -1,13 +1,13 @@
-"""Whether real nodes can be started on this machine right now, if not, why, and what they can have."""
+"""The container engine of this machine: whether real nodes can start now, why not, and what they can use."""
 
 from __future__ import annotations
 
 
 def engine_answers() -> tuple[bool, str]:
-    """Ask the engine for its version, and whether it has what a node is made from; nothing is built or fetched.
+    """Ask the engine for its version and for the images that nodes need, without building or pulling any.
 
     Returns:
-        Whether real nodes can start at once, and a sentence: on which engine, or why not.
+        Whether real nodes can start at once, and a sentence with the engine or the reason.
     """
     from kitlib.api.errors import KitError
     from kitlib.node.real import engine, host, image
@@ -30,17 +30,17 @@ def engine_answers() -> tuple[bool, str]:
 
 
 def engine_processors() -> int:
-    """How many processors the engine's machine has; 0 where no engine says so."""
+    """Return the number of processors of the engine's machine; 0 without an answer."""
     return _said("NCPU")
 
 
 def engine_cgroup_version() -> int:
-    """Return the cgroup version of the engine's machine; 0 where no engine says so."""
+    """Return the cgroup version of the engine's machine; 0 without an answer."""
     return _said("CgroupVersion")
 
 
 def _said(name: str) -> int:
-    """Return a number of the engine's answer to /info; 0 where there is none."""
+    """Return a number from the engine's answer to /info; 0 without one."""
     from kitlib.api.errors import KitError
     from kitlib.node.real import engine
 
@@ -58,7 +58,7 @@ def _said(name: str) -> int:
 
 
 def engine_has_systemd() -> bool:
-    """Whether a node with the systemd cgroup driver can start at once: its image, or what it is made from, is there."""
+    """Return whether a node with the systemd cgroup driver can start at once: its image or its base image exists."""
     from kitlib.api.errors import KitError
     from kitlib.node.real import engine, image
 

@@ -1,4 +1,4 @@
-"""How near a node is to evicting pods, and which pod would go next; for simulated nodes and nodes in containers.
+"""Eviction thresholds and the eviction order of a node's pods; for simulated nodes and nodes in containers.
 
 Source: kubelet eviction (ParseThresholdConfig, thresholdsMet, makeSignalObservations, rankMemoryPressure).
 """
@@ -23,7 +23,7 @@ from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
 
 class ThresholdRow(TypedDict):
-    """One eviction threshold and what its signal shows: bytes, inodes or process ids."""
+    """One eviction threshold with its signal's values, in bytes, inodes or process ids."""
 
     signal: str
     available: int
@@ -33,7 +33,7 @@ class ThresholdRow(TypedDict):
 
 
 def observations(node: KernelNode) -> dict[str, Observation]:
-    """What the eviction signals show now."""
+    """Return the current values of the eviction signals."""
     seen = without_huge_pages(node.signals(), node.config.machine.huge_page_memory, node.config.gates)
     desired = node.desired()
     for cgroup in desired.of_kind("kubepods"):
@@ -46,7 +46,7 @@ def observations(node: KernelNode) -> dict[str, Observation]:
 
 
 def threshold_rows(node: KernelNode) -> list[ThresholdRow]:
-    """Every threshold of the node's kubelet whose signal can be seen: available, capacity, threshold, met."""
+    """Return available, capacity, threshold and met for every threshold of the kubelet with a known signal."""
     settings, seen = node.config.settings, observations(node)
     thresholds = parse_threshold_config(
         settings.enforce_node_allocatable,
@@ -70,7 +70,7 @@ def threshold_rows(node: KernelNode) -> list[ThresholdRow]:
 
 
 def eviction_order(node: KernelNode, pods: Iterable[Pod]) -> list[Pod]:
-    """The pods of the node in the order in which memory pressure evicts them."""
+    """Return the node's pods in the order in which memory pressure evicts them."""
     stats = _by_name(node)
     running = [pod for pod in pods if (pod.namespace, pod.name) in stats]
     known = {pod.metadata.uid: stats[pod.namespace, pod.name] for pod in running}

@@ -1,4 +1,4 @@
-"""Files of a real node, sampled many times a second, as a growing table."""
+"""Cgroup files of a real node, sampled many times per second."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ KEPT = 100_000
 
 
 class Sample(NamedTuple):
-    """Seconds on the node's clock, and the content of each file; None where there was none."""
+    """The seconds of the node's clock, and the content of each file; None for a missing file."""
 
     at: float
     values: tuple[str | None, ...]
 
 
 class FileWatch(Closeable):
-    """Samples of files from now on; `close` it, or use it in a `with` block.
+    """Samples of files from now on; call `close`, or use it in a `with` block.
 
     Args:
-        link: to the node.
-        files: (path of the cgroup, file) of each.
-        hz: samples a second.
+        link: the connection to the node.
+        files: the files, each as (path of the cgroup, name).
+        hz: the number of samples per second.
     """
 
     def __init__(self, link: Conversation, files: Sequence[tuple[str, str]], hz: float) -> None:
@@ -42,11 +42,11 @@ class FileWatch(Closeable):
 
     @property
     def samples(self) -> list[Sample]:
-        """What has come so far, oldest first."""
+        """The samples received so far, oldest first."""
         return list(self._samples)
 
     def frame(self) -> pd.DataFrame:
-        """The samples as a pandas DataFrame: seconds as index, a column a file; whole numbers become numbers."""
+        """Return the samples as a pandas DataFrame: seconds as index, one column per file, integers converted."""
         import pandas
 
         samples = self.samples
@@ -56,7 +56,7 @@ class FileWatch(Closeable):
         return pandas.DataFrame(rows, columns=columns, index=index)
 
     def close(self) -> None:
-        """No more samples."""
+        """Stop sampling."""
         self._link.unwatch(self._number)
 
 

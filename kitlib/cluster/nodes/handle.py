@@ -1,4 +1,4 @@
-"""The owner's end of a node that runs elsewhere."""
+"""The owner's handle of a node that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NodeHandle(Protocol):
 
     @property
     def id(self) -> str:
-        """The container's id; "" where it is not known here."""
+        """The container's id; "" if it is unknown in this process."""
         ...
 
     @property

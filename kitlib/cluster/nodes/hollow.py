@@ -1,7 +1,7 @@
-"""Hollow nodes: a node without a kernel, for clusters in which only the scheduling matters.
+"""Hollow nodes: nodes without a kernel, for clusters in which only scheduling matters.
 
-A pod that is bound to one runs at once, and ends at once when it is deleted; there are no cgroups. Thousands of such
-nodes cost next to nothing. The name is Kubernetes' own (kubemark's hollow nodes).
+A bound pod runs at once, and terminates at once when it is deleted; there are no cgroups. Thousands of such nodes are
+cheap. The name comes from kubemark's hollow nodes.
 
 Source of the status fields: kubelet_node_status.go, status/generate.go.
 """
@@ -28,7 +28,7 @@ from kitlib.node.simulated.network import PodNetwork, node_network
 
 
 class NeedsKernel:
-    """A member of `KernelNode` that a hollow node has not: asking for it says so."""
+    """A member of `KernelNode` that a hollow node lacks: access raises an error that explains it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -49,13 +49,13 @@ class HollowNode:
     """One node of a cluster made with `kubelets=False`.
 
     Args:
-        plan: what it is made from.
-        number: of the node in its cluster, from which its addresses follow.
+        plan: the node's plan.
+        number: the node's number in its cluster, which determines its addresses.
 
     Attributes:
-        plan: what it was made from.
-        name: of the node.
-        network: its addresses.
+        plan: the node's plan.
+        name: the node's name.
+        network: the node's addresses.
     """
 
     config = NeedsKernel()
@@ -91,7 +91,7 @@ class HollowNode:
         self._pods = PodNetwork(self.network.pods)
 
     def register(self, now: datetime) -> Node:
-        """The Node object: pods may have all of the machine, unless the kubelet's settings reserve some of it."""
+        """Return the Node object; allocatable is the whole machine, unless the kubelet's settings reserve a part."""
         node = self.plan.node()
         settings = self._settings
         reserved = Reservations(settings.kube_reserved, settings.system_reserved, settings.eviction_hard)
@@ -106,10 +106,10 @@ class HollowNode:
         return node
 
     def registered(self, api: APIServer) -> None:
-        """No kubelet starts, so it records no events."""
+        """Do nothing: no kubelet starts, so there are no events."""
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
-        """Start the pods that are bound here, end those that are deleted."""
+        """Start the pods that are bound to this node, and terminate the deleted ones."""
         changed = pods.take().changed
         if any(pod.status.phase == "Pending" for pod in changed):
             self._pods.keep({pod.metadata.uid for pod in pods if pod.status.phase not in TERMINAL_PHASES})
@@ -123,7 +123,7 @@ class HollowNode:
                 api.update_status(started)
 
     def _give_address(self, pod: Pod) -> None:
-        """Pods beyond its range run without an address: a hollow node has no runtime that would refuse them."""
+        """Give a pod an address; pods beyond the range run without one, since no runtime rejects them."""
         own, host = pod.status, self.network.address
         own.host_ip, own.host_ips = host, [{"ip": host}]
         with suppress(KitError):
@@ -131,10 +131,10 @@ class HollowNode:
         own.pod_ips = [{"ip": own.pod_ip}] if own.pod_ip else []
 
     def advance(self, seconds: float) -> None:
-        """Nothing happens on a hollow node."""
+        """Do nothing: nothing changes on a hollow node."""
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: a hollow node has no resources."""
 
 
 def mark_running(pod: Pod, now: datetime) -> None:

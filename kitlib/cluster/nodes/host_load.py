@@ -1,7 +1,7 @@
 """Detects whether the machine under a real node was busy with other work while a value was measured.
 
-A node's processes share the machine's processors with everything else that runs there, and get what the weights promise
-only of what is left. While others take much, a measurement says little about Kubernetes: it is to be made again.
+A node's processes share the machine's processors with all other processes, and the weights divide only the rest. While
+other processes use much CPU time, a measurement says little about Kubernetes and should be repeated.
 
     others = (busy time of the node's processors − CPU time of the nodes themselves) / (elapsed time × processors)
 
@@ -24,10 +24,10 @@ class HostTime:
     """The machine's counters at one moment, as one node reads them.
 
     Attributes:
-        at: seconds on the node's clock.
-        own: seconds of CPU time that the node's cgroups have used.
-        busy: processor of the node -> busy time since boot, in seconds.
-        waited: seconds since boot in which some task waited for a processor (PSI); None where the kernel has none.
+        at: the time of the node's clock, in seconds.
+        own: the CPU time used by the node's cgroups, in seconds.
+        busy: the busy time since boot by processor of the node, in seconds.
+        waited: the seconds since boot in which some task waited for a processor (PSI); None = the kernel lacks PSI.
     """
 
     at: float
@@ -41,9 +41,9 @@ class HostLoad:
     """The CPU time that other processes took on the nodes' processors during an interval.
 
     Attributes:
-        seconds: the duration of the measurement.
-        others: part of the CPU time of these processors that other processes used, 0 to 1.
-        waited: part of the time in which some task waited for a processor, 0 to 1; None where the kernel does not say.
+        seconds: the duration of the measurement in seconds.
+        others: the share of these processors' CPU time that other processes used, 0 to 1.
+        waited: the share of the time in which some task waited for a processor, 0 to 1; None = unknown.
     """
 
     seconds: float
@@ -65,16 +65,16 @@ class HostLoad:
 
 
 class HasHostTime(Protocol):
-    """A node that can say what its machine does; a simulated one has no machine and says None."""
+    """A node with the CPU times of its machine; None for a simulated node, which has no machine."""
 
     def host_time(self) -> HostTime | None: ...
 
 
 class HostMeter:
-    """Reads the load of the machine under some nodes since the last reading.
+    """A meter of the load on the machine under some nodes since the last reading.
 
     Args:
-        nodes: the nodes of one cluster; their own use does not count as that of others.
+        nodes: the nodes of one cluster; their own CPU time does not count as load.
     """
 
     def __init__(self, nodes: Iterable[HasHostTime]) -> None:

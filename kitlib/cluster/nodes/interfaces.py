@@ -1,4 +1,4 @@
-"""What a node is to a cluster: the control plane needs a `ClusterNode`, a `KernelNode` has files and processes.
+"""The interfaces of nodes: the control plane uses a `ClusterNode`; a `KernelNode` has files and processes, too.
 
 Implementations: hollow (no kernel), simulated (a kernel in this process), container (a real kernel behind a stream).
 """
@@ -31,11 +31,11 @@ Owners = dict[int, tuple[str, str, str]]
 
 
 class NotOnThisNode(KitError, AttributeError):
-    """A question that only a node with a kernel can answer; to Python, an attribute that does not exist."""
+    """A request that only a node with a kernel can answer; Python treats it as a missing attribute."""
 
 
 class Record(Protocol):
-    """Writes what a user does to a node into the cluster's journal."""
+    """A function that records a user's action on a node in the cluster's journal."""
 
     def __call__(self, action: str, **fields: object) -> None: ...
 
@@ -44,23 +44,23 @@ class ClusterNode(Protocol):
     """One node, as the control plane uses it.
 
     Attributes:
-        plan: what it was made from.
-        name: of the node.
+        plan: the node's plan.
+        name: the node's name.
     """
 
     plan: NodePlan
     name: str
 
     def register(self, now: datetime) -> NodeObject:
-        """The Node object that its kubelet publishes."""
+        """Return the Node object that the kubelet publishes."""
         ...
 
     def registered(self, api: APIServer) -> None:
-        """The Node object exists now: the kubelet records the events of its start."""
+        """Record the events of the kubelet's start; called when the Node object exists."""
         ...
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
-        """Bring the node in line with the pods that are bound to it; it takes their changes."""
+        """Apply the changes of the pods that are bound to the node, and consume them."""
         ...
 
     def advance(self, seconds: float) -> None:
@@ -110,12 +110,12 @@ class NodeProcess(Protocol):
 
     @property
     def memory(self) -> int:
-        """Resident bytes."""
+        """The resident memory in bytes."""
         ...
 
     @property
     def page_tables(self) -> int:
-        """Bytes of page tables."""
+        """The size of the page tables in bytes."""
         ...
 
     @property
@@ -123,21 +123,21 @@ class NodeProcess(Protocol):
 
     @property
     def rate(self) -> float:
-        """CPUs that it gets now."""
+        """The CPUs that it uses now."""
         ...
 
 
 class KernelNode(ClusterNode, Protocol):
-    """A node with a kernel: what `cluster.node(name)` answers."""
+    """A node with a kernel, as `cluster.node(name)` returns it."""
 
     @property
     def config(self) -> NodeConfig:
-        """What its kubelet works with."""
+        """The kubelet's configuration."""
         ...
 
     @property
     def cgroupfs(self) -> NodeCgroupFS:
-        """Its cgroup files."""
+        """The node's cgroup files."""
         ...
 
     @property
@@ -146,19 +146,19 @@ class KernelNode(ClusterNode, Protocol):
         ...
 
     def desired(self) -> CgroupTree:
-        """The tree that the kubelet wants, with the reason for every value."""
+        """Return the tree that the kubelet wants, with the reason for every value."""
         ...
 
     def tree(self) -> CgroupTree:
-        """The tree read back from the files."""
+        """Return the tree read back from the files."""
         ...
 
     def differences(self) -> list[Difference]:
-        """Where the files show something else than the kubelet wants."""
+        """Return the differences between the files and the tree that the kubelet wants."""
         ...
 
     def read(self, path: str, file: str) -> str:
-        """The content of a cgroup file."""
+        """Return the content of a cgroup file."""
         ...
 
     def write(self, path: str, file: str, value: str) -> None:
@@ -166,39 +166,39 @@ class KernelNode(ClusterNode, Protocol):
         ...
 
     def kernel_log(self) -> list[str]:
-        """What `dmesg` shows about the OOM killer."""
+        """Return the lines of `dmesg` about the OOM killer."""
         ...
 
     def uptime(self) -> float:
-        """Seconds on the node's own clock, that of its timeline."""
+        """Return the seconds of the node's own clock, which its timeline uses."""
         ...
 
     def timeline(self) -> list[TimelineEntry]:
-        """What the kubelet did, when and why, oldest first."""
+        """Return the kubelet's actions with times and reasons, oldest first."""
         ...
 
     def cgroup_changes(self) -> list[tuple[float, str, str]]:
-        """When which file of which cgroup was written; the file "" = the cgroup was made or removed."""
+        """Return (seconds, cgroup, file) of each write; "" as file = the cgroup was made or removed."""
         ...
 
     def checkpoint(self) -> str:
-        """The kubelet's file `cpu_manager_state`; "" without a static CPU policy."""
+        """Return the kubelet's file `cpu_manager_state`; "" without a static CPU policy."""
         ...
 
     def processes(self) -> Sequence[NodeProcess]:
-        """What `ps` shows, oldest first."""
+        """Return the processes as `ps` shows them, oldest first."""
         ...
 
     def process(self, pod: str, container: str = "", namespace: str = "default") -> NodeProcess:
-        """The first process of a container."""
+        """Return the first process of a container."""
         ...
 
     def owners(self) -> Owners:
-        """Whose the processes are; pause containers are left out."""
+        """Return the owner of each process, without pause containers."""
         ...
 
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
-        """What /proc/PID of a container's process says: cgroup, oom_score(_adj), Cpus_allowed_list."""
+        """Return /proc/PID values of a container's process: cgroup, oom_score(_adj), Cpus_allowed_list."""
         ...
 
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
@@ -206,23 +206,23 @@ class KernelNode(ClusterNode, Protocol):
         ...
 
     def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
-        """Restart the kubelet, with other settings where they are given; it is recorded in the journal."""
+        """Restart the kubelet, with new settings if given; it is recorded in the journal."""
         ...
 
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
-        """The program of a container with standard input ends, as far as it can be told with which code."""
+        """End the program of a container with standard input, with this exit code if it can be set."""
         ...
 
     def signals(self) -> dict[str, Observation]:
-        """The eviction signals that the machine itself shows."""
+        """Return the eviction signals of the machine itself."""
         ...
 
     def usages(self) -> Usages:
-        """What each container uses now."""
+        """Return the current usage of each container."""
         ...
 
     def total_usage(self) -> tuple[float, int]:
-        """CPUs and bytes of memory that the whole node uses."""
+        """Return the CPUs and the bytes of memory that the whole node uses."""
         ...
 
     def host_time(self) -> HostTime | None:
@@ -230,23 +230,23 @@ class KernelNode(ClusterNode, Protocol):
         ...
 
     def usage(self, path: str) -> int:
-        """Bytes of memory that a cgroup and those below it use."""
+        """Return the bytes of memory of a cgroup and its descendants."""
         ...
 
 
 class NodeFacts(TypedDict, total=False):
-    """What a node says of itself when its kubelet has started.
+    """The facts that a node reports when its kubelet has started.
 
     Attributes:
-        version: of its cgroups.
-        controllers: that it has.
-        lowest_score: the smallest oom_score_adj that it may set.
-        kernel: its release.
-        systemd: its version; "" without.
-        cpus: ids of the processors that it may use.
-        limits: sentences: what the host does not grant.
-        seconds: on the node's own clock, now.
-        began: what the kernel log's clock showed when the node's clock began.
+        version: the cgroup version.
+        controllers: the available cgroup controllers.
+        lowest_score: the lowest oom_score_adj that the node may set.
+        kernel: the release of the kernel.
+        systemd: the version of systemd; "" without systemd.
+        cpus: the ids of the allowed processors.
+        limits: sentences about features that the host does not grant.
+        seconds: the current time of the node's clock, in seconds.
+        began: the time of the kernel log's clock when the node's clock started, in seconds.
     """
 
     version: Version

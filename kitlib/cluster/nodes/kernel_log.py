@@ -1,4 +1,4 @@
-"""Which lines of a host's kernel log belong to one node."""
+"""Selection of the lines in a host's kernel log that belong to one node."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kitlib.node.common.kernel_log import RECORD
 
 
 def lines_of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
-    """The OOM killer's reports about one node: the log is the host's, and other nodes write into it too.
+    """Return the OOM killer's reports about one node; the host's log has those of other nodes, too.
 
     Args:
-        lines: of the log.
-        marks: the id of the node's container and the UIDs of its pods; the cgroups' paths name them.
+        lines: the lines of the log.
+        marks: the id of the node's container and the UIDs of its pods, which occur in the cgroups' paths.
     """
     reports: list[list[str]] = []
     after_gap = False

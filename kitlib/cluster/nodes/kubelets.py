@@ -1,7 +1,7 @@
-"""The owner of a node's kubelet: the kit for the nodes that it made, another program for every other Node object.
+"""The owner of a node's kubelet: the kit for nodes that it made, another program for all other Node objects.
 
-A Node that comes over the API belongs to its creator (a kubelet, kubemark, kwok), or to no kubelet at all, as in
-Kubernetes. The kit writes neither its status nor its Lease nor its pods. The annotation makes it one of the kit's.
+A Node that is created through the API belongs to its creator (a kubelet, kubemark, kwok), or has no kubelet, as in
+Kubernetes. The kit writes neither its status nor its Lease nor its pods, unless the annotation asks for a kubelet.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a node shows at one moment, as plain rows: processes by badness, usage and its limits.
+"""The state of a node at one moment as plain rows: processes by badness, usage and limits.
 
-Counters such as cpu.stat only grow, so a rate takes two readings: a `Meter` remembers the one before.
+Counters such as cpu.stat only grow, so a rate needs two readings: a `Meter` keeps the previous one.
 
 Source: kernel Documentation/admin-guide/cgroup-v2.rst (cpu.stat, memory.current), cgroup-v1; mm/oom_kill.c.
 """
@@ -39,9 +39,10 @@ class ProcessRow(TypedDict):
 
 
 class OomRow(TypedDict):
-    """A process as the OOM killer ranks it; `refused` where the host refused the oom_score_adj that was wanted.
+    """A process in the OOM killer's ranking.
 
-    Then `wanted_badness` is what its points would be with that, and `why` says why it was refused.
+    If the host rejected the kubelet's oom_score_adj, `refused` is that score, `wanted_badness` the points with it, and
+    `why` the reason.
     """
 
     name: str
@@ -57,7 +58,7 @@ class OomRow(TypedDict):
 
 
 def name_of(cgroup: Cgroup | None, process: str = "") -> str:
-    """`pod/container` of a container's cgroup (with the namespace unless it is the default one), else the process."""
+    """Return `pod/container` of a container's cgroup, with a namespace other than "default"; else `process`."""
     if cgroup is None or not cgroup.pod:
         return process
     pod = cgroup.pod.removeprefix("default/")
@@ -65,15 +66,15 @@ def name_of(cgroup: Cgroup | None, process: str = "") -> str:
 
 
 def lines_after(log: list[str], last: str) -> list[str]:
-    """What has come to a log since `last` was its last line; a real kernel forgets old lines, so they are not counted.
+    """Return the lines of a log behind the line `last`; all lines if the log does not have it.
 
-    Everything, where that line is not there (any more).
+    Lines are compared and not counted, because a real kernel drops old ones.
     """
     return log[len(log) - log[::-1].index(last) :] if last in log else log
 
 
 def name_of_path(path: str, pods: Iterable[Pod], tree: CgroupTree) -> str:
-    """The name of a cgroup that may be gone already: of a container, or at least of the pod whose UID it carries."""
+    """Return the name of a cgroup that may be removed already: its container's, or that of the pod in its path."""
     if path in tree:
         return name_of(tree[path], path)
     for pod in pods:
@@ -86,7 +87,7 @@ def name_of_path(path: str, pods: Iterable[Pod], tree: CgroupTree) -> str:
 
 
 def process_rows(node: KernelNode) -> list[ProcessRow]:
-    """What runs on a node for its pods, oldest first; pause containers are left out.
+    """Return the processes of a node's pods, oldest first, without pause containers.
 
     Returns:
         Rows with node, namespace, pod, container, pid, command.
@@ -113,13 +114,13 @@ def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: boo
     """Return the processes of a node as the OOM killer ranks them, worst first, without those that may not be killed.
 
     Args:
-        node: simulated or real.
-        total_pages: against which the adjustment counts; None = the whole machine.
+        node: a simulated or real node.
+        total_pages: the number of pages that the adjustment is a share of; None = those of the whole machine.
         sandboxes: whether pause containers are listed.
 
     Returns:
         Rows with name, qos, memory_bytes, oom_score_adj, badness, cgroup, pid; and `refused`, `wanted_badness`, `why`
-        where the host has refused the oom_score_adj that the kubelet wanted.
+        where the host has rejected the oom_score_adj that the kubelet wanted.
     """
     total = total_pages if total_pages is not None else node.config.machine.memory // oom.PAGE
     wanted = node.desired()
@@ -141,7 +142,7 @@ def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: boo
 
 
 def oom_row(one: oom.OOMCandidate, name: str, qos: str, points: int) -> OomRow:
-    """One line of the ranking."""
+    """Return one row of the ranking."""
     return {
         "name": name,
         "qos": qos or NODE,
@@ -154,18 +155,18 @@ def oom_row(one: oom.OOMCandidate, name: str, qos: str, points: int) -> OomRow:
 
 
 def mark_refused(row: OomRow, one: oom.OOMCandidate, wanted: int, total_pages: int, why: str) -> None:
-    """Write into a row what the kubelet wanted and the host refused, and the points that it would have with that."""
+    """Add to a row the score that the host rejected, the points with that score, and the reason."""
     row["refused"], row["why"] = wanted, why
     row["wanted_badness"] = oom.badness(one._replace(oom_score_adj=wanted), total_pages) or 0
 
 
 class MetricReading(NamedTuple):
-    """What one cgroup shows of a metric.
+    """A reading of one cgroup's metric.
 
     Attributes:
-        value: in the metric's unit; None where there is nothing to be seen yet.
-        limit: in the same unit; None = no limit.
-        parts: of the time since the last reading, 0 to 1: what ran, and what a quota stopped; None = not known.
+        value: the value in the metric's unit; None = there is no value yet.
+        limit: the limit in the same unit; None = no limit.
+        parts: the running and the throttled share of the time since the last reading, 0 to 1; None = unknown.
     """
 
     value: float | None
@@ -174,14 +175,14 @@ class MetricReading(NamedTuple):
 
 
 class Meter:
-    """Reads one metric of several cgroups again and again.
+    """A meter of one metric of several cgroups.
 
     Args:
-        node: simulated or real.
-        metric: "memory", "cpu" (CPUs got since the last reading) or "throttled" (percent of CFS periods).
+        node: a simulated or real node.
+        metric: "memory", "cpu" (CPUs used since the last reading) or "throttled" (percent of CFS periods).
 
     Raises:
-        KitError: a metric that is none.
+        KitError: the metric is unknown.
     """
 
     def __init__(self, node: KernelNode, metric: str) -> None:
@@ -192,11 +193,11 @@ class Meter:
         self._ran: dict[str, tuple[float, float, float]] = {}
 
     def read(self, cgroups: Sequence[Cgroup], seconds: float) -> dict[str, MetricReading]:
-        """The metric of each cgroup, by name; one that has gone is left out.
+        """Return the metric of each existing cgroup by name.
 
         Args:
-            cgroups: of the node's tree.
-            seconds: the node's own clock.
+            cgroups: the cgroups of the node's tree.
+            seconds: the time of the node's clock, in seconds.
         """
         found = {}
         for cgroup in cgroups:
@@ -221,10 +222,10 @@ class Meter:
         return MetricReading(None if rate is None else 100 * rate, None, self._parts(path, seconds, stat, version))
 
     def _parts(self, path: str, seconds: float, stat: dict[str, str], version: int) -> tuple[float, float] | None:
-        """How much of the time since the last reading a cgroup ran and stood still.
+        """Return the running and the throttled share of the time since the last reading.
 
-        Both counters add up all processors, so that with several threads their sum may exceed the time that has passed;
-        then they share it in proportion.
+        Both counters add up all processors, so with several threads their sum may exceed the elapsed time; then both
+        are scaled to it in proportion.
         """
         used = cpu_seconds(partial(self._read, path), version)
         stopped = float(stat.get("throttled_usec", 0)) / 1e6 + float(stat.get("throttled_time", 0)) / 1e9
@@ -236,7 +237,7 @@ class Meter:
         return ran / whole, stood / whole
 
     def _rate(self, path: str, base: float, count: float, seconds: float) -> float | None:
-        """How much the counter has grown for each unit of `base` since the last reading."""
+        """Return the growth of a counter per unit of `base` since the last reading; None for the first reading."""
         before = self._before.get(path)
         self._before[path] = (base, count, seconds)
         if before is None or count < before[1]:

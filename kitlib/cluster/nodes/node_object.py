@@ -23,7 +23,7 @@ MAX_IMAGES = 50
 
 
 def node_object(plan: NodePlan, config: NodeConfig, now: datetime, network: NodeNetwork | None = None) -> Node:
-    """The Node object with capacity and allocatable as the kubelet publishes them; without a network it has no IP."""
+    """Return the Node object that the kubelet registers; without a network it has no IP address."""
     node = plan.node()
     settings = config.settings
     found = node_status(plan.machine, config.reservations, settings.max_pods, settings.pods_per_core)
@@ -43,7 +43,7 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime, network: Node
 
 
 def put_addresses(node: Node, network: NodeNetwork | None) -> None:
-    """The node's addresses, the range of its pods. Source: nodestatus.NodeAddress, nodeipam updateCIDRsAllocation."""
+    """Set the node's addresses and pod range. Source: nodestatus.NodeAddress, nodeipam updateCIDRsAllocation."""
     node.status.addresses = [{"type": "Hostname", "address": node.name}]
     if network is not None:
         node.status.addresses.insert(0, {"type": "InternalIP", "address": network.address})
@@ -52,6 +52,6 @@ def put_addresses(node: Node, network: NodeNetwork | None) -> None:
 
 
 def image_list(images: Iterable[Image]) -> list[ContainerImage]:
-    """As a node's status shows them, the largest first. Source: nodestatus.Images."""
+    """Return images as a node's status lists them, the largest first. Source: nodestatus.Images."""
     ordered = sorted(images, key=lambda image: -image.size)[:MAX_IMAGES]
     return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]

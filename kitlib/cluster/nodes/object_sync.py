@@ -19,7 +19,7 @@ Known = ConfigMap | Secret | PersistentVolumeClaim | Node
 
 
 class ObjectSync:
-    """The objects of one node as the node knows them.
+    """The objects that one node has received.
 
     Args:
         name: the node's name.
@@ -31,7 +31,7 @@ class ObjectSync:
         self._tokens = ProjectedTokens()
 
     def changes(self, pods: Sequence[Pod], api: APIServer) -> list[dict[str, object]] | None:
-        """The manifests to send; None where nothing has changed. They count as sent."""
+        """Return the manifests to send, and count them as sent; None where nothing has changed."""
         if not pods and not self._sent:
             return None
         wanted = sorted({one for pod in pods for one in (*references(pod), *tokens(pod))})
@@ -46,7 +46,7 @@ class ObjectSync:
 
 
 def _reduced(obj: Known) -> Known:
-    """Return only the part of a node that admission reads: its status changes often, its labels and taints seldom."""
+    """Return the part of a Node that admission reads: its status, which changes often, is left out."""
     if not isinstance(obj, Node):
         return obj
     meta = ObjectMeta(name=obj.name, uid=obj.metadata.uid, labels=obj.metadata.labels)

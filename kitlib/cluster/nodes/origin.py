@@ -1,7 +1,7 @@
-"""The origin of a value: a real kernel, the simulated one, or the rules alone; and the refusals of a real node's host.
+"""The origin of values: a real kernel, the simulated one, or the rules alone; and refusals of a real node's host.
 
-`node.origin` says it of one node, `origin_of` of a cluster, a node, or something that was only computed. Every table,
-chart, widget and lesson that names the origin of its values asks here, so that all of them say the same.
+`node.origin` is the origin of one node's values, `origin_of` that of a cluster, a node, or a computed object. Every
+table, chart, widget and lesson takes the text of the origin from here, so that all of them agree.
 
 Source: kernel fs/proc/base.c __set_oom_adj (CAP_SYS_RESOURCE), admin-guide/cgroup-v1/memory.rst section 2.4
 (memory.memsw.* exist where swap is counted), admin-guide/cgroup-v2.rst "Delegation".
@@ -52,12 +52,12 @@ class Origin:
     Attributes:
         kind: "real", "simulated" or "computed" (without a kernel).
         version: the cgroup version of the files; None = no files are shown.
-        nodes: names of the nodes.
-        kernel: release of a real node's kernel.
+        nodes: the names of the nodes.
+        kernel: the release of a real node's kernel.
         refusals: the features that the host of a real node does not grant.
         lowest_score: the lowest oom_score_adj that the host grants.
-        cpus: processors that a real node can use where they are fewer than declared; None = all.
-        because: why the values are not those of a real node where one could be expected; "" = nothing to say.
+        cpus: the number of usable processors of a real node if it is lower than declared; None = all.
+        because: the reason why the values do not come from a real node, where one could be expected; "" = none.
     """
 
     kind: Kind
@@ -117,8 +117,8 @@ def host_refusals(
     Args:
         config: the declared configuration of the node.
         lowest_score: the lowest oom_score_adj that the node may set.
-        cpus: processors that it may use.
-        controllers: available cgroup controllers.
+        cpus: the number of usable processors.
+        controllers: the available cgroup controllers.
     """
     found = []
     if lowest_score > SANDBOX_OOM_SCORE_ADJ:
@@ -147,10 +147,10 @@ def with_reasons(observed: CgroupTree, desired: CgroupTree, origin: Origin) -> C
 
 
 def origin_of(source: object) -> Origin:
-    """Return the origin of what a cluster, a node, or something computed shows.
+    """Return the origin of the values of a cluster, a node, or a computed object.
 
     Args:
-        source: a cluster, a node of one, or anything else (which was computed).
+        source: a cluster, a node, or a computed object of another type.
     """
     own = getattr(source, "origin", None)
     if isinstance(own, Origin):

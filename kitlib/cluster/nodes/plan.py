@@ -1,4 +1,4 @@
-"""Which nodes a cluster gets: a number, specifications in a few words, or Node manifests.
+"""Plans of a cluster's nodes, from a number, short specifications, or Node manifests.
 
     Cluster.simulated(3)
     Cluster.simulated([{"name": "a", "cpus": 4, "memory": "8Gi", "labels": {"zone": "a"},
@@ -6,7 +6,7 @@
     Cluster.simulated([{"topology": {"sockets": 2, "numa": 2, "cores": 8}, "memory": "64Gi"}])    # 64 processors
     Cluster.simulated(load("nodes.yaml"))
 
-A Node manifest describes a machine by its capacity; where its allocatable is smaller, the difference is reserved.
+A Node manifest describes a machine by its capacity; a smaller allocatable reserves the difference.
 """
 
 from __future__ import annotations
@@ -50,19 +50,20 @@ Nodes: TypeAlias = "int | NodeSpecification | Iterable[NodeSpecification]"
 
 @dataclass(frozen=True)
 class NodePlan:
-    """A node to be made.
+    """The plan of a node.
 
     Attributes:
-        name: of the node.
-        machine: its processors and memory.
-        labels, annotations, taints: of the Node object.
+        name: the node's name.
+        machine: the processors and the memory.
+        labels, annotations, taints: the fields of the Node object.
         kubelet: the kubelet's settings: flags (a list), or a KubeletConfiguration (plain data, text or a path).
-        resources: extended resources that it offers, `{"example.com/gpu": 2}`.
-        devices: extended resources with devices: `{"example.com/gpu": {"gpu-0": 0, "gpu-1": 1}}`, id -> NUMA node.
+        resources: the amounts of extended resources without devices, `{"example.com/gpu": 2}`.
+        devices: the extended resources with devices, `{"example.com/gpu": {"gpu-0": 0, "gpu-1": 1}}`; the value of a
+            device is its NUMA node.
         runtime: the low-level runtime of a simulated node: `runc` (1.3.2 or later), `runc<1.3.2`, `crun` (1.23 or
-            later), `crun<1.23`; weights and, under systemd, quotas follow it.
-        images: that are on the node at first, and can be pulled again: `{"web:1": "600Mi"}`, or with `pinned`.
-        cgroup_version: of its kernel; None = as the cluster says.
+            later), `crun<1.23`; weights and, under systemd, quotas depend on it.
+        images: the images that are on the node at first and can be pulled: `{"web:1": "600Mi"}`, or with `pinned`.
+        cgroup_version: the cgroup version of the kernel; None = the cluster's.
     """
 
     name: str
@@ -79,16 +80,16 @@ class NodePlan:
 
     @property
     def offered(self) -> dict[str, int]:
-        """Extended resources -> how many."""
+        """The amounts of extended resources by name."""
         return {**self.resources, **{name: len(devices) for name, devices in self.devices.items()}}
 
     @property
     def plugins(self) -> tuple[DevicePlugin, ...]:
-        """The devices, as the kubelet's device manager takes them."""
+        """The devices as plugins of the kubelet's device manager."""
         return tuple(DevicePlugin(name, dict(devices)) for name, devices in self.devices.items())
 
     def node(self) -> Node:
-        """The Node object as the kubelet registers it, without a status. Source: initialNode."""
+        """Return the Node object as the kubelet registers it, without a status. Source: initialNode."""
         labels = {
             "kubernetes.io/hostname": self.name,
             "kubernetes.io/os": "linux",
@@ -106,11 +107,11 @@ def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[Node
 
     Args:
         nodes: a number of equal nodes, one specification, or several; a specification is a mapping, a Node, or a plan.
-        taken: names of existing nodes, which unnamed nodes do not get.
-        common: defaults for all nodes: cpus, memory, kubelet, labels, taints, ….
+        taken: the names of existing nodes, which unnamed nodes do not get.
+        common: the defaults of all nodes: cpus, memory, kubelet, labels, taints, ….
 
     Raises:
-        KitError: for a word that is none, a name used twice, or a machine that cannot be.
+        KitError: an option is unknown, a name is used twice, or the machine is impossible.
     """
     _check_words(common, "nodes")
     if isinstance(nodes, bool) or (isinstance(nodes, int) and nodes < 0):
@@ -138,7 +139,7 @@ def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[Node
 
 
 def _repeated(spec: NodeSpecification) -> Sequence[NodeSpecification]:
-    """`{"count": 3}` stands for three equal nodes."""
+    """Return the specification repeated `count` times: `{"count": 3}` describes three equal nodes."""
     if not isinstance(spec, Mapping) or "count" not in spec:
         return [spec]
     count = spec["count"]
@@ -187,7 +188,7 @@ def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any], name: 
 
 
 def _images(given: Mapping[str, object], where: str) -> tuple[Image, ...]:
-    """`{"web:1": "600Mi", "pause:3.10": {"size": "300Ki", "pinned": True}}`."""
+    """Parse images: `{"web:1": "600Mi", "pause:3.10": {"size": "300Ki", "pinned": True}}`."""
     made = []
     for name, value in given.items():
         words: Mapping[str, Any] = value if isinstance(value, Mapping) else {"size": value}
@@ -212,7 +213,7 @@ def _check_words(spec: Mapping[str, object], where: str) -> None:
 
 
 def parse_taint(text: str | Mapping[str, str] | Taint, where: str = "taint") -> Taint:
-    """`gpu=yes:NoSchedule`, as `kubectl taint` writes it."""
+    """Parse a taint in the form of `kubectl taint`: `gpu=yes:NoSchedule`."""
     if isinstance(text, Taint):
         return text
     if isinstance(text, Mapping):
@@ -225,10 +226,10 @@ def parse_taint(text: str | Mapping[str, str] | Taint, where: str = "taint") -> 
 
 
 def from_node(node: Node, kubelet: KubeletSource = ()) -> NodePlan:
-    """The machine that a Node manifest describes.
+    """Return the plan of the machine that a Node manifest describes.
 
     Raises:
-        KitError: where it has no capacity of CPU and memory.
+        KitError: the manifest has no capacity of CPU or memory.
     """
     capacity = node.status.capacity or node.status.allocatable
     if "cpu" not in capacity or "memory" not in capacity:
@@ -259,7 +260,7 @@ def from_node(node: Node, kubelet: KubeletSource = ()) -> NodePlan:
 
 
 def _reservations(capacity: ResourceList, allocatable: ResourceList) -> Sequence[str]:
-    """The flags that make `allocatable` of `capacity`; none where the manifest names only one of them."""
+    """Return the flags that reduce `capacity` to `allocatable`; none where the manifest has only one of them."""
     if not capacity or not allocatable:
         return ()
     reserved = [

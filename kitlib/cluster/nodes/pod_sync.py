@@ -1,4 +1,4 @@
-"""Which pods a node must be sent: a change once, in full; a pod that stands as it stood only by its UID."""
+"""Selection of the pods to send to a node: a changed pod once and in full, an unchanged pod by its UID alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kitlib.node.real import protocol
 
 
 class SyncRequest(TypedDict, total=False):
-    """What one `sync` request carries.
+    """The content of one `sync` request.
 
     Attributes:
-        pods: manifests of the pods that are new or have changed.
-        same: UIDs of the others.
+        pods: the manifests of new and changed pods.
+        same: the UIDs of the other pods.
     """
 
     pods: list[dict[str, object]]
@@ -23,7 +23,7 @@ class SyncRequest(TypedDict, total=False):
 
 
 class PodSync:
-    """The pods of one node as the node knows them."""
+    """The pods that one node has received."""
 
     def __init__(self) -> None:
         self._sent: dict[str, bytes] = {}
@@ -32,11 +32,11 @@ class PodSync:
 
     @property
     def uids(self) -> Iterable[str]:
-        """Of the pods that the node knows."""
+        """The UIDs of the pods that the node knows."""
         return self._sent.keys()
 
     def changes(self, pods: Sequence[Pod]) -> SyncRequest:
-        """What to send to a node that these pods are bound to; it counts as sent. Empty where nothing has changed."""
+        """Return the request for a node with these pods, and count it as sent; {} where nothing has changed."""
         now = {pod.metadata.uid: self._signature(pod) for pod in pods}
         if now == self._sent:
             return {}
@@ -46,19 +46,19 @@ class PodSync:
         return {"pods": [to_dict(pod) for pod in pods if pod.metadata.uid not in same], "same": list(same)}
 
     def acknowledge(self) -> None:
-        """The node has taken what was sent; without this, the next change is sent with all pods in full."""
+        """Confirm the last request; otherwise the next change is sent with all pods in full."""
         self._acknowledged = True
 
     def knows(self, pod: Pod) -> bool:
-        """Whether the node knows a pod as it stands."""
+        """Return whether the node knows the current version of a pod."""
         return self._sent.get(pod.metadata.uid) == self._signature(pod)
 
     def record_reported(self, pod: Pod) -> None:
-        """The node itself has reported how a pod stands, so it need not be sent."""
+        """Count a pod's state as known to the node, because the node itself has reported it."""
         self._sent[pod.metadata.uid] = self._signature(pod)
 
     def _signature(self, pod: Pod) -> bytes:
-        """Everything but the resource version; an unchanged version makes encoding the rest unnecessary."""
+        """Return a pod's encoding without its resource version, from the cache if the version is unchanged."""
         uid, version = pod.metadata.uid, pod.metadata.resource_version
         found = self._signatures.get(uid)
         if found is None or found[0] != version:

@@ -1,6 +1,6 @@
-"""Tokens of service accounts for the volumes of pods, renewed when four fifths of their life have passed.
+"""Tokens of service accounts for the volumes of pods, renewed after four fifths of their lifetime.
 
-A token reaches a node as a Secret whose name no Secret can have.
+A token is sent to a node as a Secret with a name that is invalid for real Secrets.
 
 Source: kubelet token.Manager (GetServiceAccountToken, requiresRefresh); registry/core/serviceaccount/storage token.go.
 """
@@ -26,13 +26,13 @@ class _Issued(NamedTuple):
 
 
 class ProjectedTokens:
-    """Those of one node's pods."""
+    """The projected tokens of one node's pods."""
 
     def __init__(self) -> None:
         self._issued: dict[Reference, _Issued] = {}
 
     def find(self, api: APIServer, reference: Reference) -> Secret | None:
-        """The token behind a reference; None where the cluster issues none, or pod or account have gone."""
+        """Return the token for a reference; None if the cluster issues no tokens, or pod or account are deleted."""
         asked = TokenReference.parse(reference)
         key = api.token_key
         if asked is None or not key:
@@ -51,7 +51,7 @@ class ProjectedTokens:
         return self._issued[reference].secret
 
     def finder(self, api: APIServer) -> Callable[[Reference], object | None]:
-        """What a kubelet asks for the objects that its pods refer to: tokens here, all others in the store."""
+        """Return a function that finds the objects that pods refer to: tokens here, all others in the store."""
 
         def find(one: Reference) -> object | None:
             if TokenReference.parse(one) is not None:

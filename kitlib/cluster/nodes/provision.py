@@ -1,6 +1,6 @@
-"""The engine's side of real nodes: the image, the containers, and what of the machine asked for the engine can give.
+"""The engine's side of real nodes: images, containers, and the limits of the engine's machine.
 
-Nothing here knows what a pod is: the control plane, in this process or in a container of its own, gets its nodes here.
+This module knows nothing of pods. The control plane, in this process or in a container of its own, gets its nodes here.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _PRIVILEGES = ("least", "full")
 
 @dataclass(frozen=True, kw_only=True)
 class ProvisionOptions:
-    """How the containers of nodes are made.
+    """The options of nodes' containers.
 
     Attributes:
         privilege: "least" (the smallest set that can own cgroups) or "full" (`--privileged`).
-        image: to run; "" = the kit's own, built where it does not exist.
-        progress: called with the number of nodes that are up and of those that were asked for; None = a bar where
-            standard error is a terminal.
+        image: the image to run; "" = the kit's own, which is built if it does not exist.
+        progress: called with the numbers of started and of requested nodes; None = a progress bar if standard error is
+            a terminal.
 
     Raises:
-        KitError: naming the argument.
+        KitError: an argument is invalid; the error names it.
     """
 
     privilege: Privilege = "least"
@@ -49,22 +49,22 @@ class ProvisionOptions:
             raise KitError(f"privilege: must be one of {', '.join(_PRIVILEGES)}, got {self.privilege!r}")
 
     def provisioner(self) -> EngineProvisioner:
-        """What starts the containers.
+        """Return the provisioner with these options.
 
         Raises:
-            KitError: where no engine answers.
+            KitError: no engine answers.
         """
         return EngineProvisioner(self)
 
 
 class EngineProvisioner:
-    """Starts containers on the engine, and ends them all when it is closed or no longer referenced.
+    """A provisioner of containers on the engine, which end when it is closed or no longer referenced.
 
     Args:
-        options: how the containers are made.
+        options: the options of the containers.
 
     Raises:
-        KitError: where no engine answers.
+        KitError: no engine answers.
     """
 
     def __init__(self, options: ProvisionOptions) -> None:
@@ -78,7 +78,7 @@ class EngineProvisioner:
         self._held: Held[NodeContainer] = Held(self)
 
     def prepare(self) -> None:
-        """Ask the engine what it is, remove what others left behind, make sure of the image."""
+        """Read the engine's properties, remove leftovers of other processes, and build the image if necessary."""
         standing = self._held.threads.submit(lambda: self._image or images.standing(self._client))
         with engine.asking("real nodes"):
             self._info = self._client.info()
@@ -89,7 +89,7 @@ class EngineProvisioner:
         self._image = standing.result() or images.build(self._client)
 
     def _image_for(self, config: NodeConfig) -> str:
-        """The image of a node; the one with systemd is built when the first node wants it."""
+        """Return the image of a node; the one with systemd is built for the first node that needs it."""
         if config.settings.cgroup_driver != "systemd":
             return self._image
         with self._built:
@@ -102,12 +102,13 @@ class EngineProvisioner:
         """Start one node's container.
 
         Args:
-            one, config: what is asked for.
-            number: how many nodes there are already.
-            link: as for `container.start`.
+            one: the node's plan.
+            config: the kubelet's configuration.
+            number: the number of nodes before this one.
+            link: the type of connection, as for `container.start`.
 
         Returns:
-            The container, and sentences: what of it is different from what was asked for.
+            The container, and sentences about its differences from the plan.
         """
         machine, notes = config.machine, []
         have = int(self._info.get("NCPU") or 0)
@@ -159,11 +160,11 @@ class EngineProvisioner:
         return self._held.begin(partial(container.start_control, self._client, self._image, link))
 
     def let_go(self) -> None:
-        """Let go of all containers: they end by themselves."""
+        """Release all containers: they end by themselves."""
         self._held.let_go()
 
     def close(self) -> None:
-        """End all containers; nothing of them is left."""
+        """End and remove all containers."""
         self._held.stop()
         for one in self._held.all:
             one.close()

@@ -1,7 +1,7 @@
-"""The Kubernetes side of real nodes: their pods, and what of the machine asked for a pod can have.
+"""The Kubernetes side of real nodes: their pods, and the limits of pods as machines.
 
-A pod cannot ask for a set of processors or a limit of processes; its agent gives itself both, one cgroup above the
-node's root (`kitlib.node.real.bounds`).
+A pod cannot request a set of processors or a limit of processes. Its agent sets both, in a cgroup above the node's root
+(`kitlib.node.real.bounds`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from kitlib.node.real.link import Link
 
 @dataclass(frozen=True, kw_only=True)
 class PodProvisionOptions:
-    """How the pods of nodes are made; see `Cluster.kubernetes`.
+    """The options of nodes' pods; see `Cluster.kubernetes`.
 
     Raises:
-        KitError: naming the argument.
+        KitError: an argument is invalid; the error names it.
     """
 
     deadline: int
@@ -50,7 +50,7 @@ class PodProvisionOptions:
         self.pods(systemd=False)
 
     def pods(self, *, systemd: bool) -> PodOptions:
-        """What node pods have in common; with `systemd`, of those that have it."""
+        """Return the common options of node pods, with or without systemd."""
         return PodOptions(
             image=self.image or images.tag(systemd=systemd),
             privilege=self.privilege,
@@ -61,22 +61,22 @@ class PodProvisionOptions:
         )
 
     def provisioner(self) -> PodProvisioner:
-        """What starts the pods.
+        """Return the provisioner with these options.
 
         Raises:
-            KitError: no client, or no configuration of one.
+            KitError: the client library or its configuration is missing.
         """
         return PodProvisioner(self)
 
 
 class PodProvisioner:
-    """Starts pods, and ends them all when it is closed or no longer referenced.
+    """A provisioner of pods, which end when it is closed or no longer referenced.
 
     Args:
-        options: how the pods are made.
+        options: the options of the pods.
 
     Raises:
-        KitError: no client, or no configuration of one.
+        KitError: the client library or its configuration is missing.
     """
 
     def __init__(self, options: PodProvisionOptions) -> None:
@@ -89,7 +89,7 @@ class PodProvisioner:
         weakref.finalize(self, self._ended.set)
 
     def prepare(self) -> None:
-        """Check the required rights, and delete what other processes left behind.
+        """Check the required rights, and delete leftovers of other processes.
 
         Raises:
             KitError: rights are missing, or the cluster does not answer.
@@ -133,7 +133,7 @@ class PodProvisioner:
         )
 
     def let_go(self) -> None:
-        """Let go of all pods: their containers end by themselves, `close` or the reaper deletes them."""
+        """Release all pods: their containers end by themselves, and `close` or the reaper deletes the pods."""
         self._held.let_go()
 
     def close(self) -> None:

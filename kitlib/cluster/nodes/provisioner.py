@@ -1,7 +1,7 @@
-"""Where real nodes come from, as a control plane sees it; and what every such engine shares.
+"""The interface that provides real nodes to a control plane, and the common code of its implementations.
 
-`Provisioner` is the seam: containers of a container engine (`provision`) and pods of a Kubernetes cluster
-(`provision_pods`) stand behind it. Nothing here knows what a pod of the kit's own cluster is.
+`Provisioner` is implemented by containers of a container engine (`provision`) and by pods of a Kubernetes cluster
+(`provision_pods`). This module knows nothing of pods of the kit's own cluster.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 class LinkedHandle(NodeHandle, Protocol):
-    """A node whose stream this process holds."""
+    """A handle of a node whose stream belongs to this process."""
 
     @property
     def link(self) -> Link:
-        """The stream."""
+        """The stream to the node."""
         ...
 
 
@@ -39,13 +39,13 @@ Handle = TypeVar("Handle", bound=LinkedHandle)
 
 
 class Provisioner(Protocol):
-    """Starts nodes, and ends them all when it is closed or no longer referenced."""
+    """A source of nodes, which end when it is closed or no longer referenced."""
 
     def prepare(self) -> None:
-        """Make sure that nodes can be started; remove what others left behind.
+        """Check that nodes can be started, and remove leftovers of other processes.
 
         Raises:
-            KitError: they cannot.
+            KitError: nodes cannot be started.
         """
         ...
 
@@ -55,12 +55,13 @@ class Provisioner(Protocol):
         """Start one node.
 
         Args:
-            one, config: what is asked for.
-            number: how many nodes there are already.
-            link: makes the connection.
+            one: the node's plan.
+            config: the kubelet's configuration.
+            number: the number of nodes before this one.
+            link: the type of connection.
 
         Returns:
-            The node, and sentences: what of it is different from what was asked for.
+            The node, and sentences about its differences from the plan.
         """
         ...
 
@@ -69,36 +70,36 @@ class Provisioner(Protocol):
         ...
 
     def let_go(self) -> None:
-        """Let go of all of them: they end by themselves."""
+        """Release all nodes: they end by themselves."""
         ...
 
     def close(self) -> None:
-        """End all of them; nothing of them is left."""
+        """End and remove all nodes."""
         ...
 
 
 class Provision(Protocol):
-    """How nodes are made: the options of one engine."""
+    """The options of one engine."""
 
     @property
     def progress(self) -> Show | None:
-        """Called with the number of nodes that are up and of those that were asked for."""
+        """The function that is called with the numbers of started and of requested nodes; None = a progress bar."""
         ...
 
     def provisioner(self) -> Provisioner:
-        """What starts them.
+        """Return the provisioner with these options.
 
         Raises:
-            KitError: where the engine does not answer.
+            KitError: the engine does not answer.
         """
         ...
 
 
 class Held(Generic[Handle]):
-    """The nodes that a provisioner has started; those that nobody holds any more end.
+    """The nodes that a provisioner has started; they end with the object that owns them.
 
     Args:
-        holder: for whose life they are held.
+        holder: the owner; the nodes are released when it is no longer referenced.
     """
 
     def __init__(self, holder: object) -> None:
@@ -108,11 +109,11 @@ class Held(Generic[Handle]):
 
     @property
     def threads(self) -> ThreadPoolExecutor:
-        """On which nodes start."""
+        """The threads on which nodes start."""
         return self._threads
 
     def begin(self, start: Callable[[], Handle]) -> Handle:
-        """Start one where no interrupt can come between the engine and us: `close` ends it in any case."""
+        """Start a node on a thread that a KeyboardInterrupt cannot reach, so that `close` ends it in any case."""
 
         def started() -> Handle:
             made = start()
@@ -122,26 +123,26 @@ class Held(Generic[Handle]):
         return self._threads.submit(started).result()
 
     def let_go(self) -> None:
-        """Let go of all: they end by themselves."""
+        """Release all nodes: they end by themselves."""
         _let_go(self.all)
 
     def stop(self) -> None:
-        """Wait for those that are starting, then let go of all."""
+        """Wait for the nodes that are starting, then release all."""
         self._end.detach()
         self._threads.shutdown()
         _let_go(self.all)
 
 
 def start_all(plans: Sequence[NodePlan], begin: Callable[[NodePlan, int], T], progress: Show | None) -> list[T]:
-    """The first node finds out what the engine grants, the others start together.
+    """Start nodes: the first one alone, to find out what the engine grants, the others concurrently.
 
     Args:
-        plans: of the nodes.
-        begin: starts one, told its number.
-        progress: told how far it has come.
+        plans: the plans of the nodes.
+        begin: starts the node of a plan, given its number.
+        progress: called with the numbers of started and of requested nodes.
 
     Returns:
-        What `begin` returned, in the order of the plans.
+        The results of `begin`, in the order of the plans.
     """
     if not plans:
         return []
@@ -161,7 +162,7 @@ def start_all(plans: Sequence[NodePlan], begin: Callable[[NodePlan, int], T], pr
 
 @contextmanager
 def _shown(progress: Show | None, wanted: int) -> Iterator[Show]:
-    """Who is told how far the start has come: the caller's own function, or a bar in a terminal."""
+    """Yield the function that reports progress: the caller's own, or a progress bar in a terminal."""
     if progress is not None or wanted < 2 or not sys.stderr.isatty():
         yield progress or (lambda done, wanted: None)
         return
@@ -174,6 +175,6 @@ def _shown(progress: Show | None, wanted: int) -> Iterator[Show]:
 
 
 def _let_go(nodes: list[Handle]) -> None:
-    """A cluster that nobody holds any more ends its nodes."""
+    """Close the streams of all nodes, which then end by themselves."""
     for one in nodes:
         one.link.close()

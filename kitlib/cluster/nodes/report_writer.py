@@ -1,4 +1,4 @@
-"""What a node's agent reports over its connection, written into the object store."""
+"""Writes the reports of a node's agent into the object store."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Report(TypedDict, total=False):
     """A message of the agent, as `kitlib.node.real.protocol` describes it.
 
     Attributes:
-        report: event, condition, status or gone.
-        pod: namespace, name and UID; empty for the node itself.
-        kind, reason, message, field: of an event.
-        condition: of the node.
-        status: of the pod.
+        report: the kind of report: event, condition, status or gone.
+        pod: the namespace, name and UID of the pod; empty for the node itself.
+        kind, reason, message, field: the fields of an event.
+        condition: the condition of the node.
+        status: the status of the pod.
     """
 
     report: str
@@ -39,10 +39,10 @@ class Report(TypedDict, total=False):
 
 
 class ReportWriter:
-    """Writes the reports of one node.
+    """A writer of one node's reports.
 
     Args:
-        node: its name.
+        node: the node's name.
         start: the date before the first report.
 
     Attributes:
@@ -58,12 +58,12 @@ class ReportWriter:
         return list(self._conditions.values())
 
     def write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:
-        """Write one report; one that no kubelet makes becomes an event of the node, and the others count.
+        """Write one report; an invalid one becomes an event of the node and does not affect the others.
 
         Args:
-            api: of the cluster.
-            report: as it came.
-            pod_sync: what the node knows; a status that it reports itself need not be sent to it.
+            api: the cluster's API server.
+            report: the report as received.
+            pod_sync: the pods that the node knows; a status that it reports itself is not sent back to it.
         """
         self._reports.api = api
         try:
@@ -92,7 +92,7 @@ class ReportWriter:
             self._write_status(api, pod, report["status"], pod_sync)
 
     def _write_status(self, api: APIServer, pod: Pod, status: Mapping[str, object], pod_sync: PodSync) -> None:
-        """A pod's status, beside the conditions that others own (PodScheduled); those of resizes are the kubelet's.
+        """Write a pod's status, keeping conditions of other owners (PodScheduled); the kubelet owns those of resizes.
 
         Source: kubelet mergePodStatus.
         """
@@ -117,6 +117,6 @@ def _pod_of(key: Sequence[str]) -> Pod:
 
 
 def _standing(api: APIServer, pod: Pod) -> Pod | None:
-    """The stored pod, unless another one has its name by now."""
+    """Return the stored pod; None if it is deleted, or replaced by another of the same name."""
     found: Pod | None = api.store.find(Pod, pod.name, pod.namespace)
     return found if found is not None and found.metadata.uid == pod.metadata.uid else None

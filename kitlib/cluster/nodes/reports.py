@@ -1,4 +1,4 @@
-"""What a kubelet reports, written into the object store: statuses, events, conditions, pods that have ended."""
+"""Writes a kubelet's reports into the object store: statuses, events, conditions, terminated pods."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kitlib.kubelet.images.image_gc import Image
 
 
 class StoreReports:
-    """Implements `kitlib.kubelet.loop.interfaces.Reports` for the node of that name.
+    """An implementation of `kitlib.kubelet.loop.interfaces.Reports` for one node.
 
-    Before the node is registered there is nobody to hear anything: `api` is set with the first pods.
+    Before the node is registered, reports have no destination: `api` is set with the first pods.
     """
 
     def __init__(self, node: str, now: datetime) -> None:
@@ -26,7 +26,7 @@ class StoreReports:
         self.api: APIServer | None = None
 
     def now(self) -> datetime:
-        """The cluster's date."""
+        """Return the cluster's date."""
         return self.api.store.now() if self.api is not None else self._start
 
     def event(
@@ -44,7 +44,7 @@ class StoreReports:
             record(self.api, whom, kind, reason, message, "kubelet", field, annotations)
 
     def status(self, pod: Pod, status: PodStatus) -> None:
-        """Write a pod's status, unless another pod has its name by now."""
+        """Write a pod's status, unless another pod has its name now."""
         standing = self._standing(pod)
         if standing is not None and self.api is not None:
             changed = copy(standing)
@@ -52,7 +52,7 @@ class StoreReports:
             self.api.update_status(changed)
 
     def gone(self, pod: Pod) -> None:
-        """The object goes."""
+        """Delete the object of a terminated pod."""
         if self._standing(pod) is not None and self.api is not None:
             self.api.delete(Pod, pod.name, pod.namespace, grace=0)
 
@@ -62,7 +62,7 @@ class StoreReports:
             put_condition(self.api, self._node(self.api), condition)
 
     def images(self, images: Sequence[Image]) -> None:
-        """Write what is on the node now."""
+        """Write the images that are on the node now."""
         if self.api is not None:
             node = self._node(self.api)
             node.status.images = image_list(images)

@@ -15,7 +15,7 @@ _MIB = 2**20
 
 
 def shortage(node: Node) -> str:
-    """Return a sentence where a node has little memory for pods because most of it is reserved; else ""."""
+    """Return a sentence if a node has little memory for pods because most of it is reserved; else ""."""
     status = node.status
     if "memory" not in status.capacity or "memory" not in status.allocatable:
         return ""

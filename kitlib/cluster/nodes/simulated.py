@@ -1,4 +1,4 @@
-"""A node on the simulated kernel: its kubelet starts processes, which use CPU and memory, are throttled and killed."""
+"""A node on the simulated kernel: its kubelet starts processes that use CPU and memory, are throttled and killed."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     """One node of a simulated cluster.
 
     Args:
-        plan: its machine and settings.
-        release: whose rules hold.
-        version: of its cgroups.
-        record_action: called with every write by hand, for the journal.
-        number: of the node in its cluster, from which its addresses follow.
+        plan: the node's machine and settings.
+        release: the Kubernetes release of the kubelet.
+        version: the cgroup version.
+        record_action: records a write by hand in the journal.
+        number: the node's number in its cluster, which determines its addresses.
 
     Raises:
-        SettingsError: where the kubelet would not start on this machine; with its messages.
+        SettingsError: the kubelet would not start on this machine; the error has its messages.
 
     Attributes:
         kernel: the simulated kernel, with its processes and log.
         runtime: the container runtime on it.
         system: the processes of the machine itself.
-        kubelet: what runs on it.
+        kubelet: the kubelet of the node.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return made
 
     def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
-        """Restart the kubelet, with other settings where they are given; containers run on.
+        """Restart the kubelet, with new settings if given; containers continue to run.
 
-        The assignments of the CPU, memory and device managers are kept in their checkpoints. Each pod is admitted anew.
+        The assignments of the CPU, memory and device managers remain in their checkpoints. Each pod is admitted again.
 
         Args:
-            kubelet: flags, a KubeletConfiguration or settings; None = as before.
-            delete_checkpoints: remove `cpu_manager_state` and `memory_manager_state` first.
+            kubelet: flags, a KubeletConfiguration or settings; None = the present ones.
+            delete_checkpoints: whether to remove `cpu_manager_state` and `memory_manager_state` first.
 
         Raises:
-            KitError: the kubelet would not start, with its words; the one that runs goes on then.
+            KitError: the new kubelet would not start; the error has its messages, and the present one continues.
         """
         plan = self.plan if kubelet is None else replace(self.plan, kubelet=kubelet)
         config, old = node_config(plan, self.config.release), self.kubelet
@@ -133,7 +133,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             self.registered(api)
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
-        """Bring processes, cgroups and statuses in line with the pods that are bound here."""
+        """Update processes, cgroups and statuses to the pods that are bound to this node."""
         self._reports.api = api
         self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
         self.kubelet.objects.find = self._tokens.finder(api)
@@ -142,7 +142,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.end_streams()
 
     def _note_program(self, pod: Pod, container: Container, text: str) -> None:
-        """Say once that a container's program is not known; of an image without a command only the timeline tells."""
+        """Report once that a container's program is unknown; for an image without a command, only in the timeline."""
         if (pod.metadata.uid, container.name) in self._noted:
             return
         self._noted.add((pod.metadata.uid, container.name))
@@ -173,7 +173,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         }
 
     def advance(self, seconds: float) -> None:
-        """Let the kernel run, then let the kubelet look at what has happened."""
+        """Run the kernel for these seconds, then let the kubelet react."""
         self.kernel.advance(seconds)
         self.kubelet.tick()
         self._report_system_ooms()
@@ -184,41 +184,41 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             self.kubelet.system_out_of_memory(process, pid)
 
     def desired(self) -> CgroupTree:
-        """The tree that the kubelet wants, with the reason for every value."""
+        """Return the tree that the kubelet wants, with the reason for every value."""
         return self.kubelet.wanted
 
     # What runs on the machine.
 
     def kernel_log(self) -> list[str]:
-        """What `dmesg` shows."""
+        """Return the lines of `dmesg`."""
         return self.kernel.log.shown()
 
     def uptime(self) -> float:
-        """Seconds since the node's kernel started."""
+        """Return the seconds since the node's kernel started."""
         return self.kernel.now
 
     def signals(self) -> dict[str, Observation]:
-        """The eviction signals that the machine itself shows."""
+        """Return the eviction signals of the machine itself."""
         return dict(self.runtime.signals())
 
     def timeline(self) -> list[TimelineEntry]:
-        """What the kubelet did, when and why, oldest first."""
+        """Return the kubelet's actions with times and reasons, oldest first."""
         return list(self.kubelet.timeline)
 
     def cgroup_changes(self) -> list[tuple[float, str, str]]:
-        """When which file of which cgroup was written, by any hand; "" = the cgroup was made or removed."""
+        """Return (seconds, cgroup, file) of each write by any process; "" as file = made or removed."""
         return list(self.kernel.changes)
 
     def checkpoint(self) -> str:
-        """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
+        """Return the kubelet's file `cpu_manager_state` with the assigned CPUs; "" without a static CPU policy."""
         return self.kubelet.managers.checkpoint()
 
     def processes(self) -> list[Process]:
-        """What `ps` shows, oldest first."""
+        """Return the processes as `ps` shows them, oldest first."""
         return list(self.kernel.processes.values())
 
     def owners(self) -> Owners:
-        """Process id -> (namespace, pod, container) of what runs for pods, pause containers left out."""
+        """Return (namespace, pod, container) by process id for the processes of pods, without pause containers."""
         return {
             pid: (worker.pod.namespace, worker.pod.name, state.container.name)
             for worker in self.kubelet.workers
@@ -227,10 +227,10 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         }
 
     def process(self, pod: str, container: str = "", namespace: str = "default") -> Process:
-        """The process of a container.
+        """Return the process of a container.
 
         Raises:
-            NotFound: where it does not run.
+            NotFound: the container does not run.
         """
         return self.kernel.processes[self.runtime.pid(self._running(pod, container, namespace).id)]
 
@@ -243,14 +243,14 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
     def pid(self, namespace: str, pod: str, container: str) -> int:
-        """The process of a container; 0 = it does not run."""
+        """Return the process id of a container; 0 = it does not run."""
         try:
             return self.runtime.pid(self._running(pod, container, namespace).id)
         except NotFound:
             return 0
 
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
-        """The program of a container with standard input ends; in others nothing happens."""
+        """End the program of a container with standard input; other containers are not changed."""
         try:
             state = self._running(pod, container, namespace)
         except NotFound:
@@ -263,7 +263,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             self.kubelet.tick()
 
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
-        """What /proc/PID of a container's process says: cgroup, oom_score(_adj), Cpus_allowed_list, environ."""
+        """Return /proc/PID values of a container's process: cgroup, oom_score(_adj), Cpus_allowed_list, environ."""
         state = self._running(pod, container, namespace)
         process = self.kernel.processes[self.runtime.pid(state.id)]
         if self.cgroupfs.version == 2:
@@ -280,28 +280,28 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         }
 
     def as_exec_node(self) -> SimulatedNode:
-        """What a shell in a container needs."""
+        """Return the node as the interface that a container's shell uses."""
         return self
 
     def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files:
-        """Path in a container -> the file of a ConfigMap, a Secret or the downward API that is mounted there."""
+        """Return the mounted files of ConfigMaps, Secrets and the downward API by their path in a container."""
         state = self._running(pod, container, namespace)
         of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
         env = self.runtime.environment(state.id)
         return mounted(state.container, lambda name: self.runtime.volume(of_pod, name), env)
 
     def made_files(self, pod: str, container: str = "", namespace: str = "default") -> Mapping[str, Data | None]:
-        """Return path -> content of the files that a container's own command has made so far; None = removed."""
+        """Return the content, by path, of files that a container's own command has made; None = removed."""
         state = self._running(pod, container, namespace)
         of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
         return self.runtime.made_files(of_pod, state.container, state.id, self.kernel.now - state.since)
 
     def written_files(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, Data | None]:
-        """Return path -> content of the files that commands in a container have written."""
+        """Return the content, by path, of files that commands in a container have written; None = removed."""
         return self.runtime.written_files(self._running(pod, container, namespace).id)
 
     def log(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> Callable[[], Log]:
-        """Return a function that returns the output of a container's present run so far, or of the one before."""
+        """Return a function that returns the output so far of a container's current run, or of the previous one."""
         from kitlib.node.common.log import Log as NoLog
         from kitlib.node.simulated.output import log_of
 
@@ -319,10 +319,10 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return lambda: log_of(run, self.kernel.now, epoch)
 
     def pressure(self, resource: str) -> str:
-        """What /proc/pressure/RESOURCE shows of the whole machine: cpu, memory or io; there on v1 too.
+        """Return /proc/pressure/RESOURCE (cpu, memory or io) of the whole machine, which exists with cgroup v1 too.
 
         Raises:
-            NotFound: for another resource.
+            NotFound: the resource is unknown.
         """
         if resource not in ("cpu", "memory", "io"):
             raise NotFound("pressure", resource)
@@ -330,7 +330,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return found.show(self.kernel.now) if found is not None else NOTHING
 
     def usages(self) -> Usages:
-        """Return (namespace, pod) -> container -> current CPUs, and bytes of memory without inactive page cache."""
+        """Return each container's CPUs and bytes of memory without inactive page cache, by (namespace, pod)."""
         found: Usages = {}
         for worker in self.kubelet.workers:
             running = {s.container.name: self.runtime.usage(s.id) for s in worker.states if self.runtime.pid(s.id)}
@@ -345,7 +345,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return sum(p.average() for p in processes), self.kernel.memory.working_set("/")
 
     def usage(self, path: str) -> int:
-        """Bytes of memory that a cgroup and those below it use."""
+        """Return the bytes of memory of a cgroup and its descendants."""
         return self.kernel.usage(path)
 
     def close(self) -> None:
@@ -355,9 +355,10 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.followed.clear()
 
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
-        """Send a signal to a container's process, as `kill` inside the node does; only those that can end it.
+        """Send a terminating signal to a container's process, as `kill` inside the node does.
 
-        As process 1 of its PID namespace it ends at SIGTERM and SIGINT by a handler only; see pid_namespaces(7).
+        The process is number 1 of its PID namespace, so SIGTERM and SIGINT end it only if it has a handler; see
+        pid_namespaces(7).
         """
         if signal not in SIGNALS:
             raise KitError(f"signal: must be one of {', '.join(map(str, SIGNALS))}, got {signal}")

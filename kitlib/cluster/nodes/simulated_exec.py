@@ -35,7 +35,7 @@ class CgroupReader(Protocol):
 
 
 class ExecNode(Protocol):
-    """What the shell needs of a node."""
+    """The interface of a node that the shell uses."""
 
     @property
     def cgroupfs(self) -> CgroupReader: ...
@@ -49,7 +49,7 @@ class ExecNode(Protocol):
 
 
 class ExecResult(NamedTuple):
-    """What a command wrote and its exit code."""
+    """The output of a command and its exit code."""
 
     stdout: str
     stderr: str
@@ -57,20 +57,20 @@ class ExecResult(NamedTuple):
 
 
 class ContainerFiles:
-    """Implements `kitlib.node.simulated.container_machine.View`: a container's files as the node shows them.
+    """A container's files as the node shows them; implements `kitlib.node.simulated.container_machine.View`.
 
     Args:
         node: the container's node.
-        namespace: of its pod.
-        pod: its pod's name, which is its host name.
-        container: its name; "" = the only one.
+        namespace: the pod's namespace.
+        pod: the pod's name, which is its host name.
+        container: the container's name; "" = the only one.
     """
 
     def __init__(self, node: ExecNode, namespace: str, pod: str, container: str) -> None:
         self._node, self._namespace, self._pod, self._container = node, namespace, pod, container
 
     def proc(self) -> dict[str, str]:
-        """Return what /proc/1 says of the container's process."""
+        """Return the /proc/1 values of the container's process."""
         return self._node.proc(self._pod, self._container, self._namespace)
 
     def _cgroup(self) -> str:
@@ -138,7 +138,7 @@ class ContainerFiles:
 
 
 class ContainerShell:
-    """A container as a shell in it sees it; its variables last from one line to the next.
+    """A shell in a container; its variables persist between lines.
 
     Args:
         node: the container's node.
@@ -201,7 +201,7 @@ class ContainerShell:
 
 
 def _find(name: str) -> Program | None:
-    """Return the program of a name; None for clients, too: an answer that nothing sent would mislead a reader."""
+    """Return a program by name; None for network clients too, because a fake answer would mislead a reader."""
     return None if name.rpartition("/")[2] in CLIENTS else catalogue.find(name)
 
 

@@ -1,4 +1,4 @@
-"""The two streams of a simulated container: its shell, and its log."""
+"""The two kinds of streams of a simulated container: its shell and its log."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ShellStream:
     """A command in a simulated container, or its shell.
 
     Args:
-        shell: of the container.
+        shell: the shell of the container.
         command: one command, which ends at once; None = the shell reads lines until its input ends.
-        heard: the user.
+        heard: called with each event of the stream.
         tty: whether there is a terminal, see `kitlib.cluster.nodes.terminal`; lines end in CR LF.
-        exited: called with the exit code when the shell reads no more.
+        exited: called with the exit code when the shell exits.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ShellStream:
             self._say(STDOUT, self._prompt)
 
     def write(self, data: bytes) -> None:
-        """Take what is typed."""
+        """Process input: keys on a terminal, else lines of commands."""
         self._heard(StreamEvent(taken=len(data)))
         if not self._open:
             return
@@ -82,7 +82,7 @@ class ShellStream:
             self._say(STDOUT, self._prompt)
 
     def end_input(self) -> None:
-        """The shell has read everything."""
+        """Run the last line, if it has no line break, and end the shell with exit code 0."""
         if self._open:
             if self._input:
                 self._line(self._input.decode("utf-8", "replace"))
@@ -90,14 +90,14 @@ class ShellStream:
                 self._end(0)
 
     def resize(self, width: int, height: int) -> None:
-        """Keep the size for `stty size`; nothing else here is as wide as the terminal."""
+        """Store the size for `stty size`; no other output depends on it."""
         self._size = width, height
 
     def more(self, size: int) -> None:
-        """Output is small."""
+        """Do nothing: the output is small and never waits."""
 
     def close(self) -> None:
-        """The user has gone."""
+        """Close the stream."""
         self._open = False
 
     def _say(self, channel: int, text: str) -> None:
@@ -117,25 +117,25 @@ class ShellStream:
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has ended it."""
+        """Whether the stream is open."""
         return self._open
 
     def tell(self) -> None:
-        """Do nothing: a shell answers when it is asked."""
+        """Do nothing: a shell writes output only in response to input."""
 
     def container_ended(self, code: int) -> None:
-        """The container has ended, and what ran in it."""
+        """End the stream, because the container has ended."""
         if self._open:
             self._end(code)
 
 
 class LogStream:
-    """The output of a container: what there is, then what comes until it ends.
+    """The output of a container: existing lines, then new ones until the container ends.
 
     Args:
-        heard: the user.
+        heard: called with each event of the stream.
         log: returns the container's output so far.
-        options: which lines.
+        options: the selection of lines.
     """
 
     def __init__(self, heard: Heard, log: Callable[[], Log], options: LogOptions) -> None:
@@ -156,35 +156,35 @@ class LogStream:
             self._heard(StreamEvent(STDOUT, text))
 
     def tell(self) -> None:
-        """Pass on the lines that have come."""
+        """Send the new lines to the user."""
         log = self._log()
         if self._open and log.count > self._next:
             self._say(log.lines(self._next), log)
 
     def write(self, data: bytes) -> None:
-        """The program reads nothing: what is typed is gone."""
+        """Discard the input, because the program reads none."""
         self._heard(StreamEvent(taken=len(data)))
 
     def end_input(self) -> None:
-        """The program reads nothing."""
+        """Do nothing: the program reads no input."""
 
     def resize(self, width: int, height: int) -> None:
-        """There is no terminal."""
+        """Do nothing: there is no terminal."""
 
     def more(self, size: int) -> None:
-        """Nothing comes."""
+        """Do nothing: the output is small and never waits."""
 
     def close(self) -> None:
-        """The user has gone."""
+        """Close the stream."""
         self._open = False
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has ended it."""
+        """Whether the stream is open."""
         return self._open
 
     def container_ended(self, code: int) -> None:
-        """The program has ended."""
+        """Send the remaining lines and end the stream, because the program has ended."""
         if self._open:
             self.tell()
             self._open = False

@@ -1,6 +1,6 @@
-"""Streams into containers of a simulated node: a small shell reads commands, and logs show what the program writes.
+"""Streams into containers of a simulated node: a small shell reads commands, and logs have the program's output.
 
-A stream that follows a container stays open while its process runs and ends with it, as on a real node.
+A stream that follows a container is open while the container's process runs and ends with it, as on a real node.
 Source: CRI Attach, ContainerStatus; kubelet logs.ReadLogs (follow until the container has ended).
 """
 
@@ -28,9 +28,9 @@ class FollowedProcess(NamedTuple):
     """A stream that ends with a process.
 
     Attributes:
-        stream: which.
-        pid: of the process, as long as it runs; compared with `current`.
-        current: the process that its container has now; 0 = none.
+        stream: the stream.
+        pid: the process id at the stream's start; the stream ends when `current` returns another one.
+        current: returns the container's current process id; 0 = none.
     """
 
     stream: ShellStream | LogStream
@@ -39,10 +39,10 @@ class FollowedProcess(NamedTuple):
 
 
 class SimulatedStreams(ABC):
-    """Implements `kitlib.api.streams.StreamNode` on a simulated node.
+    """An implementation of `kitlib.api.streams.StreamNode` on a simulated node.
 
     Attributes:
-        followed: streams that end with their container's process.
+        followed: the streams that end with their container's process.
     """
 
     no_ports = "a simulated container runs no programs and listens on no port; nodes of --kind docker can be reached"
@@ -50,19 +50,19 @@ class SimulatedStreams(ABC):
 
     @abstractmethod
     def as_exec_node(self) -> ExecNode:
-        """The node as the shell sees it."""
+        """Return the node as the interface that a container's shell uses."""
 
     @abstractmethod
     def log(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> Callable[[], Log]:
-        """Return a function that returns the output of a container's present run so far, or of the one before."""
+        """Return a function that returns the output so far of a container's current run, or of the previous one."""
 
     @abstractmethod
     def pid(self, namespace: str, pod: str, container: str) -> int:
-        """The process of a container; 0 = it does not run."""
+        """Return the process id of a container; 0 = it does not run."""
 
     @abstractmethod
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
-        """The program of a container with standard input ends; in others nothing happens."""
+        """End the program of a container with standard input; other containers are not changed."""
 
     def end_streams(self) -> None:
         """End the streams whose container's process has ended; called after every step of time."""
@@ -75,10 +75,10 @@ class SimulatedStreams(ABC):
     def exec(
         self, namespace: str, pod: str, container: str, command: Sequence[str], heard: Heard, *, stdin: bool, tty: bool
     ) -> ShellStream:
-        """Run a command in a container; a shell that is alone reads lines.
+        """Run a command in a container; a shell without arguments reads lines.
 
         Raises:
-            KitError: where the container does not run.
+            KitError: the container does not run.
         """
         interactive = stdin and len(command) == 1 and command[0].rpartition("/")[2] in SHELLS
         return self._shell(namespace, pod, container, None if interactive else command, heard, tty)
@@ -86,12 +86,12 @@ class SimulatedStreams(ABC):
     def attach(
         self, namespace: str, pod: str, container: str, heard: Heard, *, stdin: bool, tty: bool
     ) -> ShellStream | LogStream:
-        """With input a shell, whatever the program is; without, what the program writes from now on.
+        """Attach to a container: a shell if the user sends input, else the program's new output.
 
-        Where the container has standard input, the shell is its program: when it exits, the container ends.
+        In a container with standard input the shell is the program: when it exits, the container ends.
 
         Raises:
-            KitError: where the container does not run.
+            KitError: the container does not run.
         """
         if stdin:
             exited = partial(self.program_exits, namespace, pod, container)
@@ -100,7 +100,7 @@ class SimulatedStreams(ABC):
         return self._told(namespace, pod, container, heard, LogOptions(follow=True, tail=0))
 
     def follow(self, namespace: str, pod: str, container: str, heard: Heard, options: LogOptions) -> LogStream:
-        """What the container's command has written; with `follow` what comes until it ends."""
+        """Return a stream of the container's output; with `follow` it continues until the container ends."""
         if options.follow and not options.previous and self.pid(namespace, pod, container):
             return self._told(namespace, pod, container, heard, options)
         from kitlib.cluster.nodes.simulated_stream_kinds import LogStream
@@ -117,7 +117,7 @@ class SimulatedStreams(ABC):
         return stream
 
     def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> LogStream:
-        """A simulated program listens on no port.
+        """Refuse to connect, because a simulated program listens on no port.
 
         Raises:
             KitError: always.

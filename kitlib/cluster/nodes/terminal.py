@@ -1,7 +1,7 @@
-"""What a terminal does with keys before a program reads them: echo, line editing, Ctrl-C, Ctrl-D.
+"""The line discipline of a terminal: echo, line editing, Ctrl-C, Ctrl-D.
 
-A shell without an editor of its own reads whole lines. Source: Linux drivers/tty/n_tty.c with the settings that a new
-terminal has (ICANON, ECHO, ECHOE, ECHOK, ECHOCTL, IEXTEN, ICRNL, IUTF8, ISIG, ONLCR).
+A shell without its own line editor reads whole lines. Source: Linux drivers/tty/n_tty.c with the default settings of a
+terminal (ICANON, ECHO, ECHOE, ECHOK, ECHOCTL, IEXTEN, ICRNL, IUTF8, ISIG, ONLCR).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _RUB = b"\b \b"
 
 
 class Typed(NamedTuple):
-    """What comes of keys.
+    """An effect of typed keys.
 
     Attributes:
-        kind: "echo" (shown to the user), "line" (read by the program, without its end), "interrupt" (Ctrl-C, Ctrl-\\)
-            or "end" (Ctrl-D where nothing stands on the line).
-        data: of the echo or the line.
+        kind: "echo" (shown to the user), "line" (read by the program, without its line break), "interrupt" (Ctrl-C,
+            Ctrl-\\) or "end" (Ctrl-D on an empty line).
+        data: the bytes of the echo or the line.
     """
 
     kind: Literal["echo", "line", "interrupt", "end"]
@@ -30,13 +30,13 @@ class Typed(NamedTuple):
 
 
 class LineDiscipline:
-    """One terminal's line; keys may come in any pieces."""
+    """The current line of one terminal; keys may arrive in pieces of any size."""
 
     def __init__(self) -> None:
         self._line = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Typed]:
-        """What these keys lead to, in order; what is not asked for has not happened."""
+        """Yield the effects of keys in order; keys take effect only as the iterator is consumed."""
         shown = bytearray()
         for key in data:
             if key in (0x0D, 0x0A):
@@ -71,7 +71,7 @@ class LineDiscipline:
             yield Typed("echo", bytes(shown))
 
     def _erase(self) -> bytes:
-        """Take the last character away; what rubs it out on the screen."""
+        """Remove the last character; return the bytes that erase it on the screen."""
         if not self._line:
             return b""
         while len(self._line) > 1 and self._line[-1] & 0xC0 == 0x80:  # the rest of a character of several bytes
@@ -80,5 +80,5 @@ class LineDiscipline:
 
 
 def _shown(key: int) -> bytes:
-    """How a key is echoed: control characters as `^X`, but the tabulator."""
+    """Return the echo of a key: control characters except the tab as `^X`."""
     return b"^" + bytes([key ^ 0x40]) if (key < 0x20 and key != 0x09) else bytes([key])

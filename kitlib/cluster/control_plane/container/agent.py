@@ -1,8 +1,7 @@
-"""What runs in the control plane's container: store, admission, controllers and scheduler, served over one stream.
+"""The program in the control plane's container: store, admission, controllers and scheduler behind one stream.
 
-One thread reads all the time and only sorts: lines of nodes go to their channels, requests into a queue. The other
-does everything else: it answers requests one by one and, in between, lets controllers and scheduler act on what nodes
-report.
+One thread only reads and sorts: lines of nodes go to their channels, requests into a queue. The other thread does
+everything else: it answers requests one by one and, in between, runs controllers and scheduler on the nodes' reports.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ _API = ("create", "update", "update_status", "resize", "update_ephemeral_contain
 
 
 class ControlledCluster(RealTimeCluster):
-    """The cluster of a control plane whose nodes the owner's process holds; it begins without any.
+    """The cluster of a control plane whose nodes belong to the owner's process; it begins without nodes.
 
     Args:
-        plane: where nodes come from.
-        clock: of the control plane.
+        plane: the control plane, which requests nodes from the owner.
+        clock: the control plane's clock.
         settings: the arguments of `ClusterOptions.of` without nodes.
     """
 
@@ -65,8 +64,8 @@ class ControlledCluster(RealTimeCluster):
         """Add nodes.
 
         Args:
-            plans: of the nodes.
-            facts: what those said whose kubelets run already; the others are started.
+            plans: the plans of the nodes.
+            facts: the facts, by name, of nodes whose kubelets run already; the other nodes are started.
         """
         self._facts = dict(facts)
         self.add_nodes(plans)
@@ -79,15 +78,15 @@ class ControlledCluster(RealTimeCluster):
         )
 
     def facts(self, known: set[str]) -> dict[str, NodeFacts]:
-        """What nodes said when they were started; only those that are not known."""
+        """Return, by name, the facts that nodes sent at their start, without the known nodes."""
         return {name: node.facts for name, node in self._nodes.items() if name not in known}
 
 
 class ChangeReader:
-    """Who reads the changes on the other side of the stream.
+    """The reader of the changes at the other end of the stream.
 
     Attributes:
-        seen: the version that it has.
+        seen: the version of the store that the reader has.
     """
 
     def __init__(self) -> None:
@@ -95,10 +94,11 @@ class ChangeReader:
 
 
 class ControlPlane:
-    """Serves one cluster.
+    """A control plane that serves one cluster.
 
     Args:
-        reads, writes: descriptors of the owner's lines and of the answers.
+        reads: the file descriptor of the owner's lines.
+        writes: the file descriptor for the answers.
     """
 
     def __init__(self, reads: int, writes: int) -> None:
@@ -134,7 +134,7 @@ class ControlPlane:
             protocol.write(self._writes, line)
 
     def _read(self) -> None:
-        """The reader's thread: until the owner has gone."""
+        """Read lines on the reader's thread until the owner closes the stream."""
         lines = Lines(wire.MAX_LINE)
         try:
             while piece := os.read(self._reads, _CHUNK):
@@ -171,20 +171,20 @@ class ControlPlane:
     # Nodes.
 
     def channel(self, name: str) -> Channel:
-        """The conversation with a node."""
+        """Return the connection to a node."""
         found = self._channels.get(name)
         if found is None:
             found = self._channels.setdefault(name, Channel(name, self.write))
         return found
 
     def start(self, one: NodePlan) -> NodeFacts:
-        """Have the owner start a node.
+        """Make the owner start a node.
 
         Returns:
-            What the node said.
+            The facts that the node sent.
 
         Raises:
-            KitError: where it does not start.
+            KitError: the node does not start.
         """
         number = next(self._numbers)
         self._starts[number] = queue.SimpleQueue()
@@ -201,13 +201,13 @@ class ControlPlane:
         return cast(NodeFacts, msgspec.structs.asdict(answer.facts))
 
     def end(self, name: str) -> None:
-        """Have the owner end a node."""
+        """Make the owner end a node."""
         self.write(protocol.encode({"end": name}))
 
     # Serving.
 
     def run(self) -> int:
-        """Serve until the owner has gone."""
+        """Serve until the owner closes the stream."""
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         next_look = 0.0
         while not self._ended:
@@ -225,13 +225,13 @@ class ControlPlane:
         return 0
 
     def _load(self) -> None:
-        """While the owner has its answer and types: what the first pod will need."""
+        """Load what the first pod will need, while the owner handles its answer."""
         self._loads = False
         self._standing.load()
         gc.freeze()  # what was loaded stays; a full collection need not walk it while a request waits
 
     def _look(self) -> None:
-        """Let controllers and scheduler act; what goes wrong is told, and the next look tries again."""
+        """Run controllers and scheduler; an error is logged, and the next call tries again."""
         self._reported.clear()
         if self._cluster is not None and not self._ended:
             try:
@@ -261,7 +261,13 @@ class ControlPlane:
         self.write(line)
 
     def _news(self, since: int, known: set[str], seen: int) -> dict[str, Any]:
-        """What has happened since the owner asked last."""
+        """Return the changes since the owner's last request.
+
+        Args:
+            since: the version of the owner's copy of the store.
+            known: the nodes with facts that the owner has.
+            seen: the number of journal entries that the owner has.
+        """
         cluster = self._standing
         store = cluster.api.store
         store.bring_up_to_date()
@@ -333,7 +339,7 @@ class ControlPlane:
 
 
 def log_error(error: Exception) -> None:
-    """Write what went wrong to the log; of a defect of the kit's where, too."""
+    """Log an error, with a traceback for a defect of the kit."""
     if isinstance(error, KitError | OSError):
         text = f"{type(error).__name__}: {error}\n"[:500]
     else:
@@ -343,7 +349,7 @@ def log_error(error: Exception) -> None:
 
 
 def main() -> int:
-    """Take standard input and output for the owner; prints go to standard error."""
+    """Serve the owner over standard input and output; prints go to standard error."""
     writes = os.dup(1)
     os.dup2(2, 1)
     return ControlPlane(0, writes).run()

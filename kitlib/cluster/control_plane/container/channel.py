@@ -1,4 +1,4 @@
-"""A node as the control plane sees it: the same conversation as over a stream, its lines carried by the owner."""
+"""A node's connection in the control plane; the owner passes its lines on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Write = Callable[[bytes], None]
 
 
 class Channel(Conversation):
-    """Lines to and from one node, over the control plane's own stream.
+    """The lines to and from one node, over the control plane's own stream.
 
     Args:
-        name: of the node.
+        name: the name of the node.
         write: sends a line to the owner.
     """
 
@@ -23,11 +23,11 @@ class Channel(Conversation):
         self._write = write
 
     def write(self, line: bytes) -> None:
-        """Have the owner pass a line on; a node that has gone is told by `over`."""
+        """Send a line to the node through the owner; `over` reports a node that has ended."""
         self._write(wire.envelope("to", self.name, line.rstrip(b"\n")))
 
     def take(self, line: bytes) -> bool:
-        """Take a line of the node's; whether it was a report."""
+        """Process a line from the node; return whether it was a report."""
         before = len(self.reports)
         if not self.alive:
             return False
@@ -39,18 +39,22 @@ class Channel(Conversation):
         return len(self.reports) > before or not self.alive
 
     def over(self, said: Sequence[str]) -> None:
-        """The node has ended."""
+        """Process the end of the node.
+
+        Args:
+            said: the last lines of its error output.
+        """
         for text in said:
             self.say(text)
         self._over()
 
 
 class RemoteHandle:
-    """The handle of a node whose container another process holds (`kitlib.cluster.nodes.handle.NodeHandle`).
+    """The handle of a node whose container belongs to another process (`kitlib.cluster.nodes.handle.NodeHandle`).
 
     Args:
-        link: to the node.
-        end: tells the owner to end it.
+        link: the connection to the node.
+        end: makes the owner end the node.
     """
 
     id = ""
@@ -59,5 +63,5 @@ class RemoteHandle:
         self.link, self._end = link, end
 
     def close(self) -> None:
-        """Have the owner end the node."""
+        """Make the owner end the node."""
         self._end(self.link.name)

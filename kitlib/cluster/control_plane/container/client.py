@@ -1,8 +1,8 @@
-"""A cluster of real nodes whose control plane runs in a container of its own, as the user's process sees it.
+"""The user's side of a cluster of real nodes whose control plane runs in a container of its own.
 
-Whatever changes something is a request; with every answer come the changes since the last one, and a copy of the object
-store follows them, so that reading is reading. Looking into a node (files, watches, processes, logs) goes to the node
-itself. Nothing of the scheduler is loaded here before one of its decisions is asked for.
+Every write is a request. Each answer has the changes since the last one, which a local copy of the object store
+applies, so that reads are local. Requests about a node (files, watches, processes, logs) go to the node itself. The
+scheduler's modules are loaded only when one of its decisions is requested.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TIMEOUT = 600.0
 
 
 def why_in_process(options: ClusterOptions) -> str:
-    """What of a cluster's options only the user's own process can do; "" = nothing."""
+    """Return the reason why these options need the control plane in the user's process; "" = they do not."""
     scheduler, autoscaler, gate_manager = options.scheduler, options.autoscaler, options.gate_manager
     if options.plugins:
         return "plugins of your own run in this process, so the control plane does too"
@@ -58,11 +58,11 @@ def why_in_process(options: ClusterOptions) -> str:
 
 
 class RemoteAPIServer:
-    """The API server (`kitlib.apiserver.admission.apiserver.APIServer`) from outside: a copy, and requests to write.
+    """A client of the API server (`kitlib.apiserver.admission.apiserver.APIServer`): local reads, requests for writes.
 
     Attributes:
-        store: the copy.
-        warnings: what admission warned of in the last write.
+        store: the local copy of the object store.
+        warnings: the warnings of admission in the last write.
     """
 
     def __init__(self, cluster: ContainerControlPlaneClient) -> None:
@@ -73,7 +73,7 @@ class RemoteAPIServer:
 
     @contextmanager
     def dry_run(self) -> Iterator[None]:
-        """What is written inside is admitted, checked and answered as ever, and does not stand."""
+        """Run the writes inside as a dry run: admission and validation apply, nothing is stored."""
         self._dry = True
         try:
             yield
@@ -85,7 +85,7 @@ class RemoteAPIServer:
         return self._write("create", obj)
 
     def update(self, obj: KubeObject, subresource: str = "") -> Any:
-        """Replace an object; `scale` where only the number of replicas is meant."""
+        """Replace an object; the subresource `scale` replaces only its number of replicas."""
         return self._write("update", obj, subresource)
 
     def update_status(self, obj: KubeObject, *, metadata: bool = False) -> Any:
@@ -97,7 +97,7 @@ class RemoteAPIServer:
         return self._write("resize", obj)
 
     def enable_service_accounts(self, key: str, authority: str) -> None:
-        """Have pods run as service accounts, with tokens signed by this key."""
+        """Make pods run as service accounts, with tokens signed by this key."""
         self._cluster._ask("enable_service_accounts", key=key, authority=authority)
 
     def update_ephemeral_containers(self, obj: Pod) -> Any:
@@ -113,7 +113,7 @@ class RemoteAPIServer:
         grace: int | None = None,
         propagation: str = "Background",
     ) -> None:
-        """Delete an object; its kind by name, type or as the store names it."""
+        """Delete an object; the kind is a name, a type, or the store's name of it."""
         named = kind if isinstance(kind, str) else resource(kind).qualified
         if self._dry:
             self._cluster._ask("dry_delete", kind=named, name=name, namespace=namespace)
@@ -128,18 +128,17 @@ class RemoteAPIServer:
 
 
 class ContainerControlPlaneClient(PollingCluster):
-    """Made by `Cluster.docker`.
+    """A cluster made by `Cluster.docker` with its control plane in a container.
 
     Args:
-        options: of any cluster.
-        provision: how the containers are made.
+        options: the options of the cluster.
+        provision: the options of the containers.
 
     Attributes:
-        clock: seconds since the cluster began.
+        clock: the clock, with seconds since the start of the cluster.
 
     Raises:
-        KitError: where no engine answers, the image cannot be built, or a container does not start; then nothing is
-            left.
+        KitError: no engine answers, the image cannot be built, or a container does not start. Nothing is left behind.
     """
 
     def __init__(self, options: ClusterOptions, provision: Provision) -> None:
@@ -177,11 +176,11 @@ class ContainerControlPlaneClient(PollingCluster):
             raise
 
     def _with_settings_read(self, one: NodePlan) -> NodePlan:
-        """The plan with its kubelet's settings read: a container has no files of this machine."""
+        """Return the plan with its kubelet's settings read in, because the container lacks this machine's files."""
         return replace(one, kubelet=container_node_config(one, self.release).settings)
 
     def _autoscaler_settings(self) -> object:
-        """The autoscaler's arguments, with the settings of its nodes' kubelets read here."""
+        """Return the autoscaler's arguments, with the settings of its nodes' kubelets read in."""
         autoscaler = self._options.autoscaler
         if not isinstance(autoscaler, Mapping) or not isinstance(autoscaler.get("node"), Mapping):
             return autoscaler
@@ -189,14 +188,14 @@ class ContainerControlPlaneClient(PollingCluster):
         return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._with_settings_read(one).kubelet}}
 
     def _open(self, settings: str) -> None:
-        """Start the control plane's container, and the control plane in it, while the nodes are starting."""
+        """Start the control plane's container and the control plane in it, while the nodes are starting."""
         self._relay.open()
         self._ask("begin", version=wire.VERSION, settings=settings)
 
     # Requests.
 
     def _ask(self, do: str, **about: Any) -> Any:
-        """Send a request, take what has happened, raise what was refused."""
+        """Send a request, apply the changes in the answer, and return the result or raise its error."""
         with self.lock:
             if self._closed:
                 raise KitError("this cluster has been closed")
@@ -223,7 +222,7 @@ class ContainerControlPlaneClient(PollingCluster):
         return store
 
     def _take(self, message: Mapping[str, Any]) -> None:
-        """Follow what has happened since the last answer."""
+        """Apply the changes since the last answer."""
         if "version" not in message:
             return
         for change, data in message.get("changes", ()):
@@ -245,16 +244,16 @@ class ContainerControlPlaneClient(PollingCluster):
             self.journal.extend(message["journal"])
 
     def let_time_pass(self, seconds: float) -> None:
-        """Time passes by itself in the container: take what has happened."""
+        """Fetch the changes; time advances by itself in the container."""
         self.refresh()
 
     def refresh(self) -> None:
-        """Take what has happened since the last time."""
+        """Fetch the changes since the last request."""
         if not self._closed:
             self._ask("changes")
 
     def _refresh_to_read(self) -> None:
-        """Take what has happened; a control plane that has ended is an error once, then its last copy is read."""
+        """Fetch the changes; a control plane that has ended raises an error once, afterwards its last copy is read."""
         if self._ended:
             return
         try:
@@ -266,7 +265,7 @@ class ContainerControlPlaneClient(PollingCluster):
             raise ControlPlaneGone(text) from None
 
     def settle(self) -> None:
-        """Have controllers and scheduler do what they can do now."""
+        """Run controllers and scheduler until they have nothing left to do now."""
         if not self._closed:
             self._call("settle")
 
@@ -275,7 +274,7 @@ class ContainerControlPlaneClient(PollingCluster):
         return None if found is None else from_dict(found)
 
     def step(self) -> None:
-        """The shortest wait."""
+        """Wait for the shortest interval."""
         self.advance(TICK)
 
     # What changes something.
@@ -310,7 +309,7 @@ class ContainerControlPlaneClient(PollingCluster):
         return found
 
     def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
-        """Ask for a pod's eviction; see `BaseCluster.evict`."""
+        """Evict a pod; see `BaseCluster.evict`."""
         self._call("evict", name, namespace, grace=grace)
 
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
@@ -318,10 +317,10 @@ class ContainerControlPlaneClient(PollingCluster):
         self._ask("record_event", about=to_dict(about), reason=reason, message=message, warning=warning)
 
     def add_nodes(self, nodes: Nodes, **common: object) -> list[Node]:
-        """More nodes, as for `Cluster.docker(nodes=…)`; the Node objects that they register.
+        """Add nodes, as for `Cluster.docker(nodes=…)`; return the Node objects that they register.
 
         Raises:
-            KitError: also where a name is taken.
+            KitError: an argument is invalid, or a name is already in use.
         """
         self._refresh_to_read()
         taken = [node.name for node in self._copy.list(Node, copy=False)]
@@ -331,42 +330,42 @@ class ContainerControlPlaneClient(PollingCluster):
         return [self.get("Node", one.name) for one in plans]
 
     def _add(self, plans: Sequence[NodePlan], facts: Mapping[str, NodeFacts]) -> None:
-        """Have nodes registered; those without facts the control plane has started first."""
+        """Register nodes; the control plane starts the nodes without facts first."""
         self._ask("add_nodes", plans=wire.pack(plans), facts=facts)
 
     # What is read.
 
     @property
     def scheduler(self) -> NoReturn:
-        """It is not here."""
+        """The scheduler is not in this process: reading this property raises an error."""
         raise KitError(
             "the scheduler runs in the control plane's container: decision() and explain() ask it; "
             "Cluster.docker(control_plane='process') has it in this process"
         )
 
     def decision(self, name: str, namespace: str = "default") -> Decision:
-        """What the scheduler thought about a pod when it last tried it.
+        """Return the scheduler's last decision about a pod.
 
         Raises:
-            NotFound: where there is no such pod.
-            KitError: where it was never tried.
+            NotFound: the pod does not exist.
+            KitError: the scheduler has not tried the pod.
         """
         found: Decision = wire.unpack(self._ask("decision", name=name, namespace=namespace))
         return found
 
     def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
-        """What the scheduler would decide for a pod now, the pod's own place left out; nothing is changed."""
+        """Return the decision that the scheduler would make for a pod now, as if it had no node; nothing is changed."""
         asked = pod if isinstance(pod, str) else to_dict(pod)
         found: Decision = wire.unpack(self._ask("explain", pod=asked, namespace=namespace))
         return found
 
     def snapshot(self) -> dict[str, Any]:
-        """Every object as plain data; see `BaseCluster.snapshot`."""
+        """Return every object as plain data; see `BaseCluster.snapshot`."""
         self._refresh_to_read()
         return super().snapshot()
 
     def node(self, name: str = "") -> ContainerNode:
-        """The machine behind a Node object; the name may be left out where there is only one."""
+        """Return the machine behind a Node object; the name is optional if there is only one."""
         if name and name not in self._nodes:
             self._refresh_to_read()
         stored = bool(name) and self._copy.find(Node, name, copy=False) is not None
@@ -378,11 +377,11 @@ class ContainerControlPlaneClient(PollingCluster):
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:
-        """Node -> where it cannot be what it should."""
+        """The differences of each node from the declared machine, as sentences by name."""
         return {name: machine.fidelity for name, machine in self._nodes.items()}
 
     def close(self) -> None:
-        """End control plane and nodes; nothing of them is left. The objects can still be read."""
+        """End and remove control plane and nodes. The objects can still be read."""
         if self._closed:
             return
         self._stop_serving()

@@ -1,8 +1,8 @@
-"""Values of the kit's own types as JSON and back, as data alone: reading one calls no constructor and no hook.
+"""JSON encoding of the kit's value types as pure data: decoding calls no constructor and no hook.
 
-What may travel is closed: plain containers, numbers and texts, dates, arrays of numbers, and the kit's value types
-(API objects, dataclasses and enumerations of the packages that only compute). A type is looked up by its name among
-these; its fields must be the declared ones and fit their annotations. Anything else is refused.
+The set of types is closed: plain containers, numbers and texts, dates, arrays of numbers, and the kit's value types
+(API objects, dataclasses and enumerations of packages without side effects). A type is looked up by its name among
+these. Its fields must be the declared ones and fit their annotations. Everything else is rejected.
 
     text, int, float, bool, null     themselves
     [tag, …]                         everything else; ["ref", 3] is the third composite value once more
@@ -65,10 +65,10 @@ _MAPPING_OF: dict[type, str] = {
 
 
 def encode(value: Any) -> str:
-    """A value as text.
+    """Encode a value as JSON text.
 
     Raises:
-        NotData: something in it is not data of the kit's own types.
+        NotData: a part of the value has a type outside of the closed set.
     """
     try:
         return msgspec.json.encode(_Encoder().plain(value, 0)).decode()
@@ -77,10 +77,10 @@ def encode(value: Any) -> str:
 
 
 def decode(text: str) -> Any:
-    """The value back.
+    """Decode a value from JSON text.
 
     Raises:
-        NotData: for anything that `encode` does not write.
+        NotData: the text is not a result of `encode`.
     """
     if not isinstance(text, str) or len(text) > MAX_BYTES:
         raise NotData("what was sent cannot be read: not a text, or too long")
@@ -93,14 +93,14 @@ def decode(text: str) -> Any:
 
 
 class _Encoder:
-    """Writes one value; what stands in it several times is written once."""
+    """An encoder of one value; a part that occurs several times is written once."""
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no identity is used twice
 
     def plain(self, value: Any, depth: int) -> Any:
-        """What JSON can hold."""
+        """Return the JSON form of a value, as plain data."""
         kind = type(value)
         if kind is str or kind is bool or value is None:
             return value
@@ -150,13 +150,13 @@ class _Encoder:
 
 
 class _Decoder:
-    """Reads one value."""
+    """A decoder of one value."""
 
     def __init__(self) -> None:
         self._made: list[Any] = []
 
     def value(self, data: Any, depth: int) -> Any:
-        """The value that a part of the message stands for."""
+        """Return the value of a part of the JSON form."""
         if not isinstance(data, list):
             if isinstance(data, dict):
                 raise NotData("an object without a tag")

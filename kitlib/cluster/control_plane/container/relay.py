@@ -1,7 +1,7 @@
-"""The owner's side of a control plane's stream: lines between nodes and control plane are passed on, nothing else.
+"""The owner's side of a control plane's stream, which passes lines between nodes and control plane.
 
-A node's link answers this process's own questions (files, watches, processes, logs); reports, and answers to what the
-control plane asked, go on to it unread. Where the control plane wants a node, it is started on a thread of its own.
+A node's link takes the answers to this process's own requests (files, watches, processes, logs). Reports and answers to
+the control plane's requests are passed on unread. A node that the control plane requests is started on its own thread.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from kitlib.node.real.link import BEGINS, Link, NodeGone
 
 
 class ControlPlaneGone(NodeGone):
-    """The control plane's container has ended, or does not answer any more."""
+    """An error because the control plane's container has ended or no longer answers."""
 
 
 class NodeLink(Link):
-    """A link whose node has a second owner.
+    """A link to a node that the control plane uses too.
 
     Args:
-        name, stream: as for `Link`.
-        pass_on: takes the node's name and lines.
-        gone: called when it has ended.
+        name: the node's name.
+        stream: the stream, as for `Link`.
+        pass_on: called with the node's name and the lines for the control plane.
+        gone: called when the node has ended.
     """
 
     def __init__(
@@ -61,11 +62,12 @@ class NodeLink(Link):
 
 
 class ControlLink(Link):
-    """The stream to the control plane.
+    """The link to the control plane.
 
     Args:
-        name, stream: as for `Link`.
-        relay: takes what is not an answer.
+        name: the control plane's name.
+        stream: the stream, as for `Link`.
+        relay: called with each line that is not an answer.
     """
 
     ended = ControlPlaneGone
@@ -77,13 +79,13 @@ class ControlLink(Link):
         self.whom = "the control plane"
 
     def request(self, do: str, timeout: float, **about: Any) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for something.
+        """Send a request and wait for its answer.
 
         Returns:
-            The answer, or the error to raise; and the whole message, which carries what else has happened.
+            The answer, or the error to raise; and the whole message, which has the changes since the last answer.
 
         Raises:
-            ControlPlaneGone: where nobody answers.
+            ControlPlaneGone: the control plane does not answer in time.
         """
         message = self.message(self.send(do, **about), timeout)
         failed = message.get("error")
@@ -108,15 +110,15 @@ class ControlLink(Link):
 
 
 class Relay:
-    """Holds the streams.
+    """The owner of the streams.
 
     Args:
         starter: starts containers.
-        release: whose kubelet settings hold.
+        release: the release of the kubelets.
 
     Attributes:
-        begun: node -> its plan, configuration, container, and what is different from what was asked for.
-        facts: node -> what it said when its kubelet was started.
+        begun: plan, configuration, container and notes on differences from the plan, by node.
+        facts: the facts that a node sent when its kubelet was started, by node.
         control: the control plane's container; None before `open`.
     """
 
@@ -136,7 +138,7 @@ class Relay:
         return self.link
 
     def begin(self, one: NodePlan, number: int) -> None:
-        """Start a node's container and its kubelet, which does not wait for a control plane to be there."""
+        """Start a node's container and its kubelet, which needs no control plane yet."""
         config = container_node_config(one, self._release)
         made, notes = self._provisioner.begin(one, config, number, self._link)
         wanted = protocol.config_to_data(config)
@@ -164,14 +166,14 @@ class Relay:
                 self.link.write(line)
 
     def to_node(self, name: str, line: bytes) -> None:
-        """Pass a line on; a node that has gone is told of by its own link."""
+        """Pass a line on to a node; the node's own link reports its end."""
         begun = self.begun.get(name)
         if begun is not None:
             with suppress(OSError):
                 begun[2].link.write(line + b"\n")
 
     def start(self, number: int, plan: str) -> None:
-        """Start a node that the control plane wants."""
+        """Start a node that the control plane requests."""
         threading.Thread(target=self._start, args=(number, plan), name="kitlib-start", daemon=True).start()
 
     def _start(self, number: int, plan: str) -> None:
@@ -187,7 +189,7 @@ class Relay:
         self._tell(protocol.encode(answer))
 
     def end(self, name: str) -> None:
-        """End a node that the control plane does not want any more."""
+        """End a node that the control plane no longer needs."""
         begun = self.begun.pop(name, None)
         if begun is not None:
             threading.Thread(target=begun[2].close, name="kitlib-end", daemon=True).start()

@@ -1,6 +1,6 @@
-"""A copy of the control plane's object store, kept by its changes, as a controller's informer keeps one.
+"""A local copy of the control plane's object store, updated by its changes like an informer's cache.
 
-Reading needs no conversion and no second language: everything that reads a store reads this one. Nobody writes to it.
+It is a `Store`, so that all code that reads a store can read it. Only its changes are written to it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kitlib.apiserver.store.store import Store, WatchEvent
 
 
 class Replica(Store):
-    """The objects as they stood at the last change that was taken."""
+    """The objects as of the last applied change."""
 
     def absorb(self, changes: Sequence[Sequence[Any]], version: int) -> None:
-        """Follow the original.
+        """Apply the changes of the original.
 
         Args:
-            changes: kind of the change, and the object's plain data; oldest first.
-            version: of the store after them.
+            changes: the kind of each change and the object's plain data, oldest first.
+            version: the version of the store after them.
         """
         for change, data in changes:
             made = from_dict(data)
@@ -40,7 +40,7 @@ class Replica(Store):
         self.compact()
 
     def restart(self, objects: Sequence[dict[str, Any]], version: int) -> None:
-        """Begin anew with all objects: the changes since the last time are no longer remembered."""
+        """Replace all objects, because the original no longer has the changes since the last version."""
         self._objects = {}
         self.kinds.invalidate()
         parsed = [from_dict(data) for data in objects]

@@ -1,7 +1,7 @@
-"""Which types of the kit may travel as data: found by name, filled without running anything.
+"""The types that may be sent as data: looked up by name, filled without running any code.
 
-A value type holds nothing but its fields: API objects, dataclasses, named tuples and enumerations of the packages that
-only compute. Its fields must be the declared ones and fit their annotations.
+A value type consists of its fields alone: API objects, dataclasses, named tuples and enumerations of packages without
+side effects. Its fields must be the declared ones and fit their annotations.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 
 
 class NotData(KitError):
-    """A value that cannot travel, or a text that is no such value."""
+    """A value that cannot be sent as data, or a text that does not encode one."""
 
 
 def name_of(kind: type) -> str:
-    """Module and name of a value type.
+    """Return module and name of a value type.
 
     Raises:
-        NotData: it may not travel.
+        NotData: the type may not be sent.
     """
     name = f"{kind.__module__}:{kind.__qualname__}"
     if type_named(name) is not kind:
@@ -54,10 +54,10 @@ def name_of(kind: type) -> str:
 
 @cache
 def type_named(name: str) -> type:
-    """A value type by module and name; modules of other packages are not even loaded.
+    """Return a value type by module and name, without loading modules of other packages.
 
     Raises:
-        NotData: there is none that may travel.
+        NotData: no type of this name may be sent.
     """
     module, _, member = str(name).partition(":")
     if not (_MODULE.fullmatch(module) and f"{module}.".startswith(_PACKAGES)):
@@ -73,7 +73,7 @@ def type_named(name: str) -> type:
 
 
 def _is_value_type(kind: type) -> bool:
-    """Whether an instance is nothing but its fields: making one and letting it go runs nothing."""
+    """Return whether instances consist of their fields alone, so that creating and freeing them runs no code."""
     if hasattr(kind, "__del__"):
         return False
     if issubclass(kind, msgspec.Struct):
@@ -87,14 +87,14 @@ def _is_value_type(kind: type) -> bool:
 
 @cache
 def fields_of(kind: type) -> tuple[str, ...]:
-    """The declared fields; none for an ordinary class."""
+    """Return the declared fields; () for an ordinary class."""
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     return tuple(getattr(kind, "__struct_fields__", getattr(kind, "_fields", ())))
 
 
 def attributes(value: Any) -> list[str]:
-    """What a value of an ordinary class holds."""
+    """Return the names of the attributes of an ordinary class's instance."""
     slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
     return [name for name in (*slots, *getattr(value, "__dict__", ())) if hasattr(value, name)]
 
@@ -107,7 +107,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    """Annotations of a type's fields; none where some stand for the type checker only."""
+    """Return the annotations of a type's fields; {} where some names exist for the type checker only."""
     try:
         return typing.get_type_hints(kind)
     except NameError:
@@ -115,7 +115,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def filled(kind: type, fields: Mapping[str, Any], *, struct: bool) -> Any:
-    """An instance with these fields and nothing run: neither constructor nor `__post_init__`."""
+    """Create an instance with these fields without running its constructor or `__post_init__`."""
     declared, wanted = fields_of(kind), set(fields)
     known = wanted == set(declared) if declared or struct else all(map(_ATTRIBUTE.fullmatch, wanted))
     if struct is not issubclass(kind, msgspec.Struct) or not known:
@@ -135,7 +135,7 @@ def filled(kind: type, fields: Mapping[str, Any], *, struct: bool) -> Any:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type; what cannot be told is let pass."""
+    """Return whether a value fits an annotation; undecidable annotations accept every value."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or isinstance(hint, typing.TypeVar):
         return True

@@ -1,7 +1,7 @@
-"""What the control plane and its owner say to each other, on top of the lines that nodes use (`node.real.protocol`).
+"""Messages between the control plane and its owner, on top of the lines that nodes use (`node.real.protocol`).
 
-Objects travel as plain data. Plans of nodes, settings, decisions of the scheduler and errors travel as `codec` writes
-them: data of a closed set of types, so a message can say what something is, never run anything.
+Objects are sent as plain data. Plans of nodes, settings, decisions of the scheduler and errors are encoded by `codec`
+as data of a closed set of types, so that no message can run code.
 
     owner -> control   {"id": 7, "do": "call", …}          a request
                        {"from": "node-1", "line": …}       a node's line, as the node wrote it
@@ -41,15 +41,15 @@ MAX_LINE = 256 << 20
 
 
 class ControlPlaneRequest(msgspec.Struct, frozen=True):
-    """What every request carries: its number and kind, and as far as the owner has followed.
+    """The common part of all requests: number, kind, and the state of the owner's copy.
 
     Attributes:
-        id, do: number and kind.
-        at: seconds on the owner's clock.
-        since: version of the owner's copy of the store.
-        known: nodes whose facts it has.
-        journal: entries that it has.
-        requester: who asks.
+        id, do: the number and the kind of the request.
+        at: the time of the owner's clock, in seconds.
+        since: the version of the owner's copy of the store.
+        known: the nodes with facts that the owner has.
+        journal: the number of journal entries that the owner has.
+        requester: the user of the request.
     """
 
     id: int = 0
@@ -62,14 +62,14 @@ class ControlPlaneRequest(msgspec.Struct, frozen=True):
 
 
 class NodeStarted(msgspec.Struct):
-    """The owner's answer to a wish for a node: what the node said, or why there is none."""
+    """The owner's answer to a request for a node: the node's facts, or an error."""
 
     facts: protocol.AgentFacts | None = None
     error: dict[str, Any] | None = None
 
 
 class ControlPlaneResponse(msgspec.Struct, frozen=True):
-    """What the control plane answers to a request, and what has happened since the last one."""
+    """The control plane's answer to a request, with the changes since the last one."""
 
     id: int
     ok: Any = None
@@ -82,7 +82,7 @@ class ControlPlaneResponse(msgspec.Struct, frozen=True):
 
 
 class Passed(msgspec.Struct):
-    """The few fields that say where a line belongs; the line itself is not looked into."""
+    """The fields that route a line; the line itself is not decoded."""
 
     to: str = ""
     sender: str = msgspec.field(name="from", default="")
@@ -101,20 +101,20 @@ _said = msgspec.json.Decoder(list[str])
 
 
 def passed(line: bytes) -> Passed:
-    """Where a line belongs.
+    """Decode the routing fields of a line.
 
     Raises:
-        KitError: where it is no message.
+        KitError: the line is not a message.
     """
     protocol.check_bounds(line, MAX_LINE)
     return _decoded(_passed, line)
 
 
 def request(asked: dict[str, Any]) -> ControlPlaneRequest:
-    """What a request carries, taken out of it: what is left are the arguments of its kind.
+    """Remove the common part from a request and return it; the arguments of its kind remain.
 
     Raises:
-        KitError: where it does not fit.
+        KitError: the request does not fit the schema.
     """
     head = {name: asked.pop(name) for name in ControlPlaneRequest.__struct_fields__ if name in asked}
     try:
@@ -124,10 +124,10 @@ def request(asked: dict[str, Any]) -> ControlPlaneRequest:
 
 
 def check_answer(message: Mapping[str, Any]) -> None:
-    """Whether an answer of the control plane's fits its schema.
+    """Check an answer of the control plane against its schema.
 
     Raises:
-        KitError: where it does not.
+        KitError: the answer does not fit.
     """
     try:
         convert(message, ControlPlaneResponse)
@@ -136,12 +136,12 @@ def check_answer(message: Mapping[str, Any]) -> None:
 
 
 def started(line: bytes) -> NodeStarted:
-    """What became of a node that was wanted. Raises: KitError, where the line does not fit."""
+    """Decode the answer to a request for a node; raises KitError for a line that does not fit."""
     return _decoded(_started, line)
 
 
 def said(head: Passed) -> list[str]:
-    """The last words of a node that has gone. Raises: KitError, where they do not fit."""
+    """Decode the last error output of a node that has ended; raises KitError where it does not fit."""
     return _decoded(_said, head.said)
 
 
@@ -153,12 +153,12 @@ def _decoded(decoder: msgspec.json.Decoder[T], line: bytes | msgspec.Raw) -> T:
 
 
 def envelope(key: str, name: str, line: bytes) -> bytes:
-    """A node's line with the node's name: `key` is "to" or "from"."""
+    """Return a node's line in an envelope with the node's name; `key` is "to" or "from"."""
     return msgspec.json.encode({key: name, "line": msgspec.Raw(line)}) + b"\n"
 
 
 def error_to_data(error: BaseException) -> dict[str, Any]:
-    """An error so that it can be raised again on the other side, as the same kind."""
+    """Encode an error so that the other side can raise one of the same type."""
     kind = type(error)
     data = {"kind": kind.__name__, "module": kind.__module__, "message": str(error), "args": pack(())}
     try:
@@ -169,9 +169,9 @@ def error_to_data(error: BaseException) -> dict[str, Any]:
 
 
 def error_from_data(data: Mapping[str, Any]) -> Exception:
-    """The error back; what neither the kit nor Python itself raises becomes a KitError.
+    """Decode an error; types that belong neither to the kit nor to Python become a KitError.
 
-    Types are looked up among the modules that are loaded here: none is loaded because a message names it.
+    Types are looked up only in modules that are loaded already, so that no message can load a module.
     """
     module, name, message = (str(data.get(key, "")) for key in ("module", "kind", "message"))
     kind: Any = None
