@@ -1,7 +1,7 @@
-"""A node's cgroup tree, desired beside observed; what changes flashes, and any file can be written by hand.
+"""A node's cgroup tree, desired beside observed; changes flash, and any file can be written directly.
 
-It reads the files anew when asked, or by itself while "live" is on. Writing a file shows what the kernel makes of the
-value, and for how long the kubelet lets it stand.
+It reads the files on request, or continuously while "live" is on. Writing a file shows how the kernel interprets the
+value, and when the kubelet overwrites it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ EVERYTHING = "everything"
 
 
 class CgroupTreeExplorer(KitWidget):
-    """The tree of one node.
+    """The tree of a node.
 
     Args:
-        source: a node of a cluster, a cluster, or a tree (which then stands alone).
-        node: its name, where the cluster has several.
+        source: a node of a cluster, a cluster, or a tree (without a comparison).
+        node: the node's name; "" = the cluster's only or first node.
         controller: "cpu", "memory", "pids" or "" for all files.
-        observed: False leaves out what the node shows.
+        observed: whether to read the node's files too.
     """
 
     title = "Cgroup tree"
@@ -138,7 +138,7 @@ class CgroupTreeExplorer(KitWidget):
         self._picture.bring(self._rows, self._observed)
 
     def _offer(self, tree: CgroupTree) -> None:
-        """Keep the lists of pods and cgroups up to date, without changing what is chosen."""
+        """Update the lists of pods and cgroups without changing the selection."""
         pods = sorted({cgroup.pod for cgroup in tree.values() if cgroup.pod})
         _choices(self.pod, [(EVERYTHING, ""), *[(pod, pod) for pod in pods]])
         if self._node is not None:
@@ -161,7 +161,7 @@ def _choices(control: ipw.Dropdown, options: list[tuple[str, str]]) -> None:
 
 
 def _of_pod(tree: CgroupTree, pod: str) -> CgroupTree:
-    """The cgroups of one pod, and those above them."""
+    """Return the cgroups of a pod and their ancestors."""
     mine = [path for path, cgroup in tree.items() if cgroup.pod == pod]
     kept = [
         c for path, c in tree.items() if path in mine or any(own.startswith(path.rstrip("/") + "/") for own in mine)
@@ -174,7 +174,7 @@ def _like(tree: CgroupTree, other: CgroupTree) -> CgroupTree:
 
 
 def _with_those_above(rows: list[CgroupRow]) -> list[CgroupRow]:
-    """The lines that differ, and the directories in which they stand."""
+    """Return the lines that differ, and the directories that contain them."""
     wanted = {row.path for row in rows if row.differs}
     return [
         row

@@ -1,8 +1,8 @@
 """Usage of cgroups against their limits, live: memory, CPU, throttling, up to ten times a second.
 
-On a real node the files are read as time goes by; on a simulated one each reading first lets time pass, so that the
-speed can be chosen, and the widget opens with half a minute that has already run. Pause stops reading; plus and minus
-zoom. The table and the sentence are renewed once a second, so that a screen reader can follow.
+On a real node the files are read in real time. On a simulated one each reading first advances the clock, so the speed
+can be chosen, and the widget opens with the readings of half a minute. Pause stops reading; plus and minus zoom. The
+table and the sentence are updated once a second, so that a screen reader can follow.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _TITLES = {"memory": "Memory", "cpu": "CPU", "throttled": "What its quota does: 
 
 
 class CgroupWatch(KitWidget):
-    """A live lane for each of a node's cgroups.
+    """A lane for each of a node's cgroups.
 
     Args:
         source: a cluster, or a node of one.
-        node: its name, where the cluster has several.
+        node: the node's name; "" = the cluster's only or first node.
         metric: "memory", "cpu" or "throttled".
         level: "container", "pod", "qos" or "kubepods".
-        rate: readings a second, up to 10.
-        start: whether it begins at once (in a notebook).
-        ran: seconds that pass before the widget is shown, where the clock is simulated; 0 = it opens empty.
+        rate: readings per second, at most 10.
+        start: whether to start reading at once (in a notebook).
+        ran: seconds of readings before the widget is shown, on a simulated clock; 0 = none.
     """
 
     title = "Cgroup watch"
@@ -123,7 +123,7 @@ class CgroupWatch(KitWidget):
     # ---- what is measured and shown
 
     def _run_before(self, seconds: float) -> None:
-        """Let the simulated clock run before anything is shown, so that there is something to see at once."""
+        """Advance the simulated clock before the first display, so that there are readings to show."""
         self._silent = True
         step = 0.1 if self.metric.value == "throttled" else 0.5
         self.sample()
@@ -134,7 +134,7 @@ class CgroupWatch(KitWidget):
         self.refresh()
 
     def sample(self, passing: bool = True) -> None:
-        """One reading: lets time pass where it must be moved, reads the files, sends the values to the page."""
+        """Take a reading: advance a simulated clock, read the files, send the values to the page."""
         if passing and self._beat_is_on():
             self._passing.on(self.speed.value / self.rate)
         now = self._passing.seconds
@@ -160,7 +160,7 @@ class CgroupWatch(KitWidget):
             self.refresh()
 
     def _requests(self) -> dict[str, float]:
-        """What the containers that are shown request of the metric's resource, in its unit."""
+        """Return the requests of the displayed containers for the metric's resource, in its unit."""
         if self.level.value != "container" or self.metric.value == "throttled":
             return {}
         found = {}
@@ -177,7 +177,7 @@ class CgroupWatch(KitWidget):
         return log[-1] if log else ""
 
     def _notice_kills(self, now: float) -> None:
-        """Mark the series of which the kernel killed a process since the last reading."""
+        """Mark the series in which the kernel killed a process since the last reading."""
         log = self._node.kernel_log()
         new = kills_in(lines_after(log, self._log))
         self._log = log[-1] if log else ""
@@ -192,7 +192,7 @@ class CgroupWatch(KitWidget):
         return list(self._source.pods()) if hasattr(self._source, "pods") else []
 
     def _notice_host(self) -> None:
-        """Check about once a second whether other processes took the CPU time that the lines show to be missing."""
+        """Check about once a second whether other processes of the host reduced the CPU time of the cgroups."""
         if self._passing.virtual or self.metric.value == "memory":
             self._disturbed = ""
         elif not self._beat_is_on() or self._beat.beats % max(1, round(self.rate)) == 0:
@@ -232,8 +232,8 @@ class CgroupWatch(KitWidget):
         )
 
     def paint(self, chart: Chart) -> None:
-        """The lines were sent as they were read."""
+        """Do nothing: the lines were sent when they were read."""
 
     def table(self, chart: Chart) -> str:
-        """The last readings only: the whole is in `frame()`."""
+        """Return the last readings; `frame()` has all of them."""
         return self._chart_of(list(self.live.samples)[-10:]).table_html()

@@ -1,6 +1,6 @@
-"""Which processor belongs to whom: sockets, NUMA nodes, cores and threads, under the static CPU manager policy.
+"""The allocation of processors (sockets, NUMA nodes, cores, threads) under the static CPU manager policy.
 
-Add Guaranteed pods with whole CPUs and see which processors they get for themselves; other amounts share the rest.
+Guaranteed pods with whole CPUs get exclusive processors; all other pods share the rest.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ FLAGS = ("--cpu-manager-policy=static", "--kube-reserved=cpu=1")
 
 
 class CpuMap(KitWidget):
-    """The processors of one node.
+    """The processors of a node.
 
     Args:
-        cluster: None = a simulated node of 2 sockets, 4 cores each, 2 threads a core; static policy, 1 CPU reserved.
-        node: its name, where there are several.
-        image: of the pods that are added.
+        cluster: the cluster; None = a simulated node of 2 sockets with 4 cores each and 2 threads per core; static
+            policy, 1 CPU reserved.
+        node: the node's name; "" = the cluster's only or first node.
+        image: image of the added pods.
     """
 
     title = "CPU map"

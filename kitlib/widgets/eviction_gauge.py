@@ -1,7 +1,7 @@
-"""How near a node is to evicting pods: every threshold with what is available, who would go next, and who went.
+"""The eviction thresholds of a node: available amounts, the next pods to be evicted, and the evicted pods.
 
-Add pods that take memory, let time pass (the kubelet looks every ten seconds), and watch the order of eviction, which
-is not the order of the OOM killer.
+Pods that use memory can be added, and time can be advanced (the kubelet checks every ten seconds). The order of
+eviction differs from that of the OOM killer.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from kitlib.widgets._parts.story import Story
 
 
 class EvictionGauge(KitWidget):
-    """Thresholds of one node.
+    """The thresholds of a node.
 
     Args:
-        cluster: None = a simulated one with a node of 1Gi that evicts below 200Mi.
-        node: its name, where there are several.
-        image: of the pods that are added.
+        cluster: the cluster; None = a simulated one with a node of 1Gi that evicts below 200Mi.
+        node: the node's name; "" = the cluster's only or first node.
+        image: image of the added pods.
     """
 
     title = "Eviction gauge"
@@ -106,7 +106,7 @@ class EvictionGauge(KitWidget):
             raise KitError(f"{made.name}: {made.status.message or made.status.reason}")
 
     def _priority_class(self) -> str:
-        """The name of the priority class of that value, made where there is none: a pod cannot carry a bare number."""
+        """Return a priority class with the selected value, created if missing, since pods cannot set a number."""
         value = self.priority.value
         name = f"priority-{value}" if value >= 0 else f"priority-minus-{-value}"
         data = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
@@ -125,7 +125,7 @@ class EvictionGauge(KitWidget):
         self.refresh()
 
     def _tell(self, always: str = "") -> None:
-        """One more moment of the story, where something has happened to a pod or to the node."""
+        """Add a moment to the story if a pod or the node has changed."""
         pods = [p for p in self.cluster.pods() if p.spec.node_name == self.node.name]
         there = {p.name for p in pods if p.status.phase != "Failed"}
         evicted = {p.name for p in pods if p.status.reason == "Evicted"}
@@ -139,7 +139,7 @@ class EvictionGauge(KitWidget):
             self.story.tell(self._scene(rows), " ".join(said) or always, round(self._passing.seconds, 1))
 
     def wrong(self, error: Exception) -> None:
-        """Beside the amount that the error is about, else beside the controls."""
+        """Show an error beside the amount in question, else beside the controls."""
         text = str(error)
         places = {"requests": self.request, "uses": self.uses}
         words = {"requests": "resources.requests", "uses": "kitlib.dev/workload"}
@@ -154,7 +154,7 @@ class EvictionGauge(KitWidget):
         return conditions.get("MemoryPressure") == "True"
 
     def _look(self) -> tuple[list[Pod], list[Row]]:
-        """The pods that run here; the thresholds. Keeps who would go next, and who went."""
+        """Return the node's pods in eviction order and its thresholds, and store the order and the evicted pods."""
         pods = [p for p in self.cluster.pods() if p.spec.node_name == self.node.name]
         order = eviction_order(self.node, pods)
         self._next = [pod.name for pod in order]

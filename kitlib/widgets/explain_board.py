@@ -1,8 +1,6 @@
-"""Your own cluster: paste or load what kubectl printed, or ask the cluster itself (it is only read); pick a pending
-pod, see why it waits and what would help.
+"""Explains why a pod of the user's own cluster waits, and what would help.
 
-ExplainBoard()
-ExplainBoard("cluster.yaml")
+The cluster's objects are pasted or loaded as kubectl printed them, or read from the cluster.
 """
 
 from __future__ import annotations
@@ -34,12 +32,12 @@ from kitlib.widgets._parts.grid import Grid
 
 
 class ExplainBoard(KitWidget):
-    """A dump, a pod, the stage that holds it, the board of its cycle, and the smallest changes that let it in.
+    """A pod of a dump, the stage that blocks it, the board of its cycle, and the smallest changes that help.
 
     Args:
-        source: what kubectl printed: a Dump, a path, the text; None = to be pasted or loaded.
-        pod: `name` or `namespace/name`; "" = the first that waits.
-        release: whose scheduler is asked.
+        source: the output of kubectl: a Dump, a path, or the text; None = to be pasted or loaded.
+        pod: `name` or `namespace/name`; "" = the first waiting pod.
+        release: release of the scheduler.
     """
 
     title = "Explain board"
@@ -103,7 +101,7 @@ class ExplainBoard(KitWidget):
         self._take(Dump.read(self.text.value))
 
     def _load_example(self) -> None:
-        """A story of the kit's, as kubectl would print it."""
+        """Load a story of the kit as kubectl would print it."""
         told = story("affinity-side-effect")
         self.text.value = to_yaml([*told.nodes, *told.pods])
         self._read_text()
@@ -144,10 +142,10 @@ class ExplainBoard(KitWidget):
 
     @property
     def dump(self) -> Dump:
-        """What was read.
+        """The loaded dump.
 
         Raises:
-            KitError: nothing yet.
+            KitError: nothing is loaded yet.
         """
         if self._dump is None:
             raise KitError("nothing was read yet: paste or load what kubectl printed")
@@ -158,7 +156,7 @@ class ExplainBoard(KitWidget):
 
     @property
     def decision(self) -> Decision | None:
-        """What the scheduler decides about the pod."""
+        """The scheduler's decision about the pod."""
         return self._decision
 
     def _find_remedies(self) -> None:
@@ -217,11 +215,11 @@ class ExplainBoard(KitWidget):
         return replace(chart, sentence=hide(f"{headline(found)} {words}{event}"))
 
     def paint(self, chart: Chart) -> None:
-        """The board is the picture; a plotly figure is made where `figure()` asks for one."""
+        """Do nothing: the board is the picture; `figure()` makes a plotly figure on request."""
 
 
 def _table(found: Explanation, hide: Callable[[str], str]) -> str:
-    """Return the stages between the pod and its start, the one that holds it in bold; "" = none says anything."""
+    """Return the stages between the pod and its start, with the blocking one in bold; "" = no stage has a result."""
     rows = []
     for one in found.results:
         cells = [one.stage, one.state, hide(str(one)), one.owner]

@@ -1,8 +1,8 @@
-"""A full node, four pods, one guess: whom does the kernel kill when one of them takes more memory, and why?
+"""A full node with four pods: the learner guesses which one the kernel kills when one needs more memory.
 
     FirstKill()
 
-The scene of the start page as a widget: both show what `kitlib.advisor.first_kill` computes.
+This is the start page's scene as a widget: both show the result of `kitlib.advisor.first_kill`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from kitlib.widgets._parts.board_picture import BoardPicture
 
 
 class FirstKill(KitWidget):
-    """One guess, one click, the kill and why.
+    """A guess, a run, the kill and its reason.
 
     Attributes:
-        guess: the pod that the learner has picked; "" = none yet.
-        outcome: what the kernel did; None = not yet.
+        guess: the pod that the learner has selected; "" = none yet.
+        outcome: the kernel's action; None = none yet.
     """
 
     title = "Whom does the kernel kill?"
@@ -58,7 +58,7 @@ class FirstKill(KitWidget):
 
     @property
     def killed(self) -> str:
-        """The pod that the kernel killed; "" = not yet."""
+        """The pod that the kernel killed; "" = none yet."""
         return self.outcome.killed if self.outcome is not None else ""
 
     # ---- what the learner does

@@ -1,6 +1,6 @@
-"""From capacity to what is free: what a node keeps for itself, what pods may ask for, what they have asked for.
+"""From capacity to free resources: the node's reservations, allocatable, and the pods' requests.
 
-Change the machine, the reservations or the eviction threshold and see allocatable, and the cgroup of all pods, follow.
+Allocatable and the cgroup of all pods follow changes of the machine, the reservations and the eviction threshold.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class NodeBar(KitWidget):
 
     Args:
         source: a cluster or a node of one, whose machine, settings and pods are shown first; None = 8 CPUs, 16Gi, and
-            the amounts requested are typed.
-        node: its name, where the cluster has several.
+            requested amounts as input.
+        node: the node's name; "" = the cluster's only or first node.
     """
 
     title = "Node bar"
@@ -93,7 +93,7 @@ class NodeBar(KitWidget):
 
     @staticmethod
     def _requested(source: Any, node: Any) -> dict[str, Quantity]:
-        """What the pods on the node request together."""
+        """Return the sum of the requests of the pods on the node."""
         if source is None or not hasattr(source, "pods"):
             return {}
         total: dict[str, Quantity] = {}
@@ -194,7 +194,7 @@ class NodeBar(KitWidget):
             raise
 
     def wrong(self, error: Exception) -> None:
-        """Reservations that exceed the machine are said beside those of the resource that is short."""
+        """Show an error about excessive reservations beside those of the exhausted resource."""
         for resource in _AMOUNTS:
             if f'Resource "{resource}"' in str(error):
                 self.fields["capacity", resource].say(str(error))

@@ -1,6 +1,6 @@
-"""Fill a node's memory pod by pod: the ranking moves, the predicted victim is marked, then the kernel really kills.
+"""Fills a node's memory pod by pod: the ranking changes, the predicted victim is marked, then the kernel kills.
 
-The prediction is made before the pod starts (`kitlib.advisor.forecast`); what happened is read from the kernel's log.
+The prediction is made before the pod starts (`kitlib.advisor.forecast`); the result is read from the kernel's log.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class OomArena(KitWidget):
     """Pods compete for a node's memory.
 
     Args:
-        cluster: None = a simulated one with a single node of 1Gi.
-        node: its name; may be left out where there is only one.
-        image: of the pods; on real nodes one that has stress-ng.
+        cluster: the cluster; None = a simulated one with a single node of 1Gi.
+        node: the node's name; "" = the cluster's only or first node.
+        image: image of the pods; on real nodes one with stress-ng.
 
     Attributes:
         history: (predicted victims, killed) of every pod that was added.
@@ -120,9 +120,11 @@ class OomArena(KitWidget):
         return used >= TAKEN * Quantity.parse(self.uses.amount).value()
 
     def _look(self, expected: Forecast, before: tuple[str, dict[str, Any]], pod: Pod) -> None:
-        """Read whom the kernel killed: from its log, or where that may not be read, from the pods' statuses."""
+        """Read which pods the kernel killed: from its log, or if that is not readable, from the pods' statuses."""
         killed = self._killed(*before)
         left = 0.0 if self._passing.virtual else AT_MOST
+        # On real nodes a process needs time to allocate its memory. A predicted kill is waited for until the timeout;
+        # without a prediction it is enough that the pod has all its memory.
         while not killed and left > 0 and (expected.victims or not self._has_its_memory(pod)):
             self.cluster.advance(LOOK)
             left -= LOOK
@@ -133,7 +135,7 @@ class OomArena(KitWidget):
             self._tell(f"The kernel kills {killed[0]}.", expected.rows, killed[0])
 
     def _end_of_kill(self) -> None:
-        """What is left after a kill is the next moment."""
+        """Add the state after a kill as the next moment."""
         if self._after_kill is not None:
             killed = self._after_kill[1]
             self._after_kill = None
@@ -146,7 +148,7 @@ class OomArena(KitWidget):
         self.story.tell(self._scene(rows, dead=dead), caption, round(self._passing.seconds, 1))
 
     def _killed(self, last: str, ended: dict[str, Any]) -> tuple[str, ...]:
-        """Names of those killed after the line `last` of the log; a real log has other machines' kills too."""
+        """Return the victims in the log after the line `last`; a real log has kills of other machines too."""
         tree, pods, log = self.node.desired(), self.cluster.pods(), self.node.kernel_log()
         new = kills_in(lines_after(log, last))
         kills = [(path, name_of_path(path, pods, tree)) for _, path in new]
@@ -159,7 +161,7 @@ class OomArena(KitWidget):
         return log[-1] if log else ""
 
     def _ended(self) -> dict[str, Any]:
-        """Container -> the end of it that its status calls OOMKilled."""
+        """Return container -> its termination with the reason OOMKilled."""
         found = {}
         for pod in self.cluster.pods():
             for status in pod.status.container_statuses:
@@ -183,7 +185,7 @@ class OomArena(KitWidget):
     # ---- what is shown
 
     def _pod(self) -> Pod:
-        """The pod that the controls describe."""
+        """Return the pod that the controls describe."""
         qos, uses = self.qos.value, self.uses.amount
         if not uses:
             raise KitError("uses: say how much memory the pod's process takes, 100Mi")
@@ -251,7 +253,7 @@ class OomArena(KitWidget):
         return replace(chart, sentence=words)
 
     def _hints(self) -> None:
-        """What is allowed here and means little."""
+        """Show hints on values that are allowed here but have no effect."""
         qos = self.qos.value
         ignored = qos == "BestEffort" and self.request.amount
         self.request.hint("a BestEffort pod requests nothing: this amount is left out" if ignored else "")
@@ -282,7 +284,7 @@ class OomArena(KitWidget):
         self._forecast.value = told if text else ""
 
     def wrong(self, error: Exception) -> None:
-        """Beside the amount that the error names, else beside the controls."""
+        """Show an error beside the amount that it names, else beside the controls."""
         text = str(error)
         for name, field in (("requests", self.request), ("uses", self.uses)):
             mine = text.startswith(f"{name}:") or _PLACES[name] in text

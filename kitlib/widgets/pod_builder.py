@@ -1,8 +1,8 @@
-"""Build a pod in a form or in YAML, and see as you type its QoS class and every cgroup file that it will get.
+"""Builds a pod in a form or in YAML, and shows its QoS class and every cgroup file that it will get.
 
-What is shown is the kubelet's own arithmetic (`kubelet.cm.desired`) on a node of your choice: its release, driver
-and cgroup version can be switched. Boxes (requests) and lids (limits) of the picture are dragged. The last line of each
-container is its oom_score_adj, which stands in /proc.
+The values follow from the kubelet's own formulas (`kubelet.cm.desired`) for a node whose release, driver and cgroup
+version can be selected. Boxes (requests) and lids (limits) of the picture can be dragged. The last line of each
+container is its oom_score_adj, a file in /proc.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ HELP = (
 
 
 class PodBuilder(KitWidget):
-    """A pod in form and YAML, its class and its cgroup files.
+    """A pod in form and YAML, its QoS class and its cgroup files.
 
     Args:
-        manifest: the pod to begin with: YAML, a path, or a Pod; or a cluster, and then the kit's example.
-        node: a cluster, a node of one, or a `NodeConfig`; None = 4 CPUs and 8Gi. With a cluster a button puts the pod
-            there, and prediction and files are shown beside each other.
+        manifest: the initial pod: YAML, a path, or a Pod; or a cluster, with the kit's example as the pod.
+        node: a cluster, a node of one, or a `NodeConfig`; None = 4 CPUs and 8Gi. With a cluster, a button applies the
+            pod there, and shows prediction and files beside each other.
         release: "1.37"; None = the node's.
 
     Attributes:
@@ -103,12 +103,12 @@ class PodBuilder(KitWidget):
 
     @property
     def pod(self) -> Pod:
-        """The last good pod."""
+        """The last valid pod."""
         return self.form.pod
 
     @property
     def qos(self) -> str:
-        """The pod's class."""
+        """The pod's QoS class."""
         return get_pod_qos(self.pod, self._node.gates)
 
     @property
@@ -116,7 +116,7 @@ class PodBuilder(KitWidget):
         return replace(self._config, release=Release(self.release.value))
 
     def _typed(self) -> Pod:
-        """Return the pod as it was typed, without the API server's defaults."""
+        """Return the pod as it was entered, without the API server's defaults."""
         if self.form.problems:
             raise KitError(f"this pod would be refused: {self.form.problems[0][1]}")
         pod = load(self.form.yaml)[0]
@@ -142,7 +142,7 @@ class PodBuilder(KitWidget):
         self.drawing.show(chart)
 
     def table(self, chart: Chart) -> str:
-        """The files, those that the last change has changed tinted for a moment."""
+        """Return the files as a table; those that the last change affected are tinted for a moment."""
         names = ("cgroup", "file", "value", "why")
         rows = list(zip(*(chart.columns[name] for name in names), strict=True))
         before, self._lines = self._lines, {(row[0], row[1]): row[2] for row in rows}
@@ -184,7 +184,7 @@ class PodBuilder(KitWidget):
 
 
 def _step(resource: str, end: int) -> int:
-    """How far a key moves a lid: a fortieth of the scale in CPU, a 32nd in memory, at least 5m and 1Mi."""
+    """Return the step of a key on a lid: a fortieth of the scale in CPU, a 32nd in memory, at least 5m and 1Mi."""
     return max(5, end // 200 * 5) if resource == "cpu" else max(2**20, end // 32)
 
 
@@ -230,7 +230,7 @@ def pod_files_chart(
 
 
 def _levels_above(node: NodeConfig, pod: Pod, qos: str) -> list[dict[str, Any]]:
-    """The cgroups that the pod's containers stand in, each with what its weight comes from and what limits it.
+    """Return the ancestors of the pod's containers, each with the source of its weight and of its limit.
 
     Source: kubelet cm.podContainerManagerImpl.EnsureExists, ResourceConfigForPod; cm.qosContainerManagerImpl.
     """

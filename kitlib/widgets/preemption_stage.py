@@ -1,4 +1,4 @@
-"""A more important pod comes to a full cluster: who must leave where, and how it gets its node two cycles later.
+"""A pod with a higher priority comes to a full cluster: the victims on each node, and the nominated node's use.
 
 PreemptionStage()
 PreemptionStage("preemption-never")
@@ -43,13 +43,13 @@ LEGEND = (
 
 
 class PreemptionStage(KitWidget):
-    """Nodes with their pods, the pod that wants in, and what each candidate node would lose.
+    """Nodes with their pods, the incoming pod, and the victims on each candidate node.
 
     Args:
-        scenario: a story's name, a YAML file, a Scenario, or a cluster as it is now; its pod in question is the one
-            that comes.
-        release: whose scheduler decides.
-        exit_after_s: how long a victim takes to end.
+        scenario: a story's name, a YAML file, a Scenario, or a cluster as it is now; its pod in question is the
+            incoming pod.
+        release: release of the scheduler.
+        exit_after_s: seconds that a victim takes to terminate.
     """
 
     title = "Preemption stage"
@@ -124,7 +124,7 @@ class PreemptionStage(KitWidget):
             self.act(self.step)
 
     def step(self) -> None:
-        """The next thing that happens."""
+        """Play the next event."""
         assert self.play is not None
         before = len(self.play.frames)
         self.play.step()
@@ -143,7 +143,7 @@ class PreemptionStage(KitWidget):
             self.play.forward()
 
     def _begin(self) -> None:
-        """Play the scenario with the pod as the controls have it; the first step is the first cycle."""
+        """Play the scenario with the controls' pod; the first step is the first cycle."""
         pod = deepcopy(self._scenario.question)
         pod.spec.priority, pod.spec.preemption_policy = self.priority.value, self.policy.value
         try:

@@ -1,4 +1,4 @@
-"""The scheduling queue on a clock: pods in activeQ, backoffQ, unschedulable and gated, and what moves them.
+"""The scheduling queue with a clock: pods in activeQ, backoffQ, unschedulable and gated, and their moves.
 
 QueueTheatre()
 QueueTheatre("gates", release="1.26")
@@ -53,12 +53,12 @@ _LANES = {
 
 
 class QueueTheatre(KitWidget):
-    """Four queues and the nodes, a clock that is stepped, and pods and nodes that come and go.
+    """Four queues and the nodes, a clock that advances in steps, and pods and nodes that come and go.
 
     Args:
         scenario: a story's name, a YAML file, a Scenario, a cluster as it is now, or None for two small nodes and four
             pods.
-        release: whose queue.
+        release: release of the scheduler.
     """
 
     title = "Queue theatre"
@@ -119,7 +119,7 @@ class QueueTheatre(KitWidget):
             self.act(lambda: self._stand_at(change["new"]))
 
     def _stand_at(self, place: int) -> None:
-        """Go where the player stands; what happened later can be played again."""
+        """Go to the player's position; later events can be played again."""
         while len(self.play.frames) - 1 > place:
             self.play.back()
         while len(self.play.frames) - 1 < place and self.play.can_go_on:
@@ -135,7 +135,7 @@ class QueueTheatre(KitWidget):
         return action
 
     def _note(self) -> None:
-        """Keep all frames, so that the player can go back and on."""
+        """Store all frames, so that the player can go back and forth."""
         self._all = list(self.play.frames)
         self.board.more = True
 

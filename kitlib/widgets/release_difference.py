@@ -1,4 +1,4 @@
-"""One scenario under two releases side by side: what differs, and which gate or change makes it.
+"""A scenario under two releases side by side: the differences, and the gate or change that causes them.
 
 ReleaseDifference("min-domains", "1.23", "1.24")
 """
@@ -23,11 +23,12 @@ from kitlib.widgets._parts.scenarios import ScenarioPicker
 
 
 class ReleaseDifference(KitWidget):
-    """Two releases, the verdict of each on every node, both messages, and the cause.
+    """Two releases, the verdict of each on every node, both messages, and the cause of the difference.
 
     Args:
         scenario: a Scenario, a cluster as it is now, a YAML file, a story's name, or None to pick a story.
-        before, after: the releases.
+        before: the earlier release.
+        after: the later release.
     """
 
     title = "Two releases"
@@ -54,7 +55,7 @@ class ReleaseDifference(KitWidget):
 
     @property
     def difference(self) -> ReleaseComparison:
-        """What was found."""
+        """The result of the comparison."""
         if self._found is None:
             self._found = compare(self._picker.scenario, self.before.value, self.after.value)
         return self._found

@@ -1,4 +1,4 @@
-"""One scenario under every release: a slider, what each release decides, and what changed from the one before.
+"""A scenario under every release: a slider, the decision of each release, and the change since the previous one.
 
 ReleaseSwitch("affinity-and-skew")
 """
@@ -25,11 +25,11 @@ from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 
 
 class ReleaseSwitch(KitWidget):
-    """Nodes down, releases across; the release that one stands at is framed and told in words.
+    """A row per node, a column per release; the selected release is framed and described in text.
 
     Args:
         scenario: a Scenario, a cluster as it is now, a YAML file, a story's name, or None to pick a story.
-        release: that one stands at first.
+        release: the release that is selected first.
     """
 
     title = "Release switch"
@@ -58,19 +58,19 @@ class ReleaseSwitch(KitWidget):
 
     @property
     def scenario(self) -> Scenario:
-        """What is decided."""
+        """The scenario that is decided."""
         return self._picker.scenario
 
     @property
     def decision(self) -> Decision:
-        """The decision of the release that one stands at."""
+        """The decision of the selected release."""
         return self._decide(self.release.value)
 
     def _decided(self, release: str) -> Decision:
         return self.scenario.decide(release)
 
     def _differing(self, way: int) -> str:
-        """The nearest release before (-1) or after (1) this one that decides otherwise; "" = none."""
+        """Return the nearest release before (-1) or after (1) this one with another outcome; "" = none."""
         place = RELEASES.index(self.release.value)
         rest = RELEASES[place + 1 :] if way > 0 else RELEASES[:place][::-1]
         now = self._outcomes(self.release.value)
@@ -108,7 +108,7 @@ class ReleaseSwitch(KitWidget):
 
 
 def _gates_html(place: int) -> str:
-    """The feature gates of the kit whose value is another than in the release before."""
+    """Return the kit's feature gates whose default differs from the previous release as HTML."""
     if not place:
         return "<p>The oldest release that the kit follows.</p>"
     before, now = Release(RELEASES[place - 1]), Release(RELEASES[place])

@@ -1,9 +1,9 @@
-"""A rolling update, pod by pod: how maxSurge, maxUnavailable and minReadySeconds pace it, and what a bad version does.
+"""A rolling update, pod by pod: the effects of maxSurge, maxUnavailable and minReadySeconds, and a bad version.
 
     RolloutStage()
 
-The Deployment controller of the kit's cluster decides; the player shows what it did.
-Source: kube-controller-manager pkg/controller/deployment (rolling.go, recreate.go, sync.go).
+The Deployment controller of the kit's cluster makes the decisions; the player shows its actions. Source:
+kube-controller-manager pkg/controller/deployment (rolling.go, recreate.go, sync.go).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEGEND = (
 
 
 class RolloutStage(KitWidget):
-    """A Deployment that is given another version.
+    """A Deployment that is updated to another version.
 
     Attributes:
         story: the moments of the rollout.
@@ -91,7 +91,7 @@ class RolloutStage(KitWidget):
             self.cluster = None
 
     def _begin(self) -> None:
-        """Version 1 stands; nothing is rolled out yet."""
+        """Set the initial state, in which version 1 is complete and no rollout has started."""
         rolling = self.strategy.value == "RollingUpdate"
         self.surge.disabled = self.unavailable.disabled = not rolling
         self._end()
@@ -146,7 +146,7 @@ class RolloutStage(KitWidget):
     # ---- what is shown
 
     def _pods(self) -> dict[int, list[Pod]]:
-        """Version -> its pods, the oldest first."""
+        """Return version -> its pods, the oldest first."""
         found: dict[int, list[Pod]] = {1: [], 2: []}
         for pod in self.cluster.pods(selector={"app": _NAME}):
             found[int(pod.spec.containers[0].image.rpartition(":")[2])].append(pod)
@@ -162,7 +162,7 @@ class RolloutStage(KitWidget):
         return counts
 
     def _complete(self) -> bool:
-        """As `kubectl rollout status` says it. Source: polymorphichelpers DeploymentStatusViewer.Status."""
+        """Return whether `kubectl rollout status` is done. Source: polymorphichelpers DeploymentStatusViewer.Status."""
         status = self.cluster.get("Deployment", _NAME).status
         counts = {status.get(name, 0) for name in ("updatedReplicas", "replicas", "availableReplicas")}
         return counts == {self.replicas.value} and not self._pods()[1]
@@ -185,12 +185,13 @@ class RolloutStage(KitWidget):
         return Scene([Area("deployment", f"Deployment {_NAME}, {self.replicas.value} replicas", boxes, wide="100%")])
 
     def bounds(self) -> tuple[int, int]:
-        """How many pods must be ready, and how many may be there. Source: deployment util.ResolveFenceposts."""
+        """Return the minimum of ready pods and the maximum of all pods. Source: deployment util.ResolveFenceposts."""
         wanted = int(self.replicas.value)
         if self.strategy.value == "Recreate":
             return 0, wanted
         surge = _resolved(self.surge.value, wanted, up=True)
         unavailable = _resolved(self.unavailable.value, wanted, up=False)
+        # Percentages can both resolve to 0, which would stop the rollout; upstream then sets maxUnavailable to 1.
         return wanted - min(max(unavailable, 0 if surge else 1), wanted), wanted + surge
 
     def origin(self) -> Origin:
@@ -218,7 +219,7 @@ def _ready(pod: Pod) -> bool:
 
 
 def _what(before: dict[str, int], now: dict[str, int]) -> str:
-    """One sentence on what has changed."""
+    """Return the difference in one sentence."""
     said = []
     for name, text in (("new, ready", "of version 2 ready"), ("old, ready", "of version 1 ready")):
         if now[name] != before[name]:
@@ -234,7 +235,7 @@ def _int_or_percent(text: str) -> int | str:
 
 
 def _resolved(text: str, whole: int, *, up: bool) -> int:
-    """Source: apimachinery intstr.GetScaledValueFromIntOrPercent: maxSurge is rounded up, maxUnavailable down."""
+    """Resolve a percentage, maxSurge up, maxUnavailable down. Source: intstr.GetScaledValueFromIntOrPercent."""
     return scaled_value(_int_or_percent(text), whole, round_up=up)
 
 

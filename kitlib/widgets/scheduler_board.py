@@ -1,4 +1,4 @@
-"""A board of one scheduling cycle: nodes down, plugins across; walk it step by step, forwards and back.
+"""A board of one scheduling cycle, a row per node, a column per plugin, that is stepped forwards and back.
 
 SchedulerBoard("affinity-and-skew", release="1.23")
 SchedulerBoard(cluster.explain(pod))
@@ -37,8 +37,8 @@ class SchedulerBoard(KitWidget):
     """The verdict of each plugin on each node, then the scores as bars.
 
     Args:
-        shown: a Decision, a Scenario, a cluster (its waiting pods, else all), a YAML file, a story's name, or None to
-            pick a story.
+        shown: a Decision, a Scenario, a cluster (its waiting pods, else all), a YAML file, a story's name, or None for
+            a choice of stories.
         release: the release of a scenario; a Decision has its own; None = a cluster's own, else the latest.
     """
 
@@ -103,7 +103,7 @@ class SchedulerBoard(KitWidget):
         self._told.value = told
 
     def _names_of(self, cluster: Cluster) -> list[str]:
-        """Return the pods of a cluster that wait for a node; all that have not ended where none waits."""
+        """Return the pods of a cluster that wait for a node; if there are none, all that have not ended."""
         pods = [pod for pod in cluster.pods() if pod.status.phase not in TERMINAL_PHASES]
         return [pod.key for pod in pods if not pod.spec.node_name] or [pod.key for pod in pods]
 
@@ -116,7 +116,7 @@ class SchedulerBoard(KitWidget):
         self._begin()
 
     def _begin(self, _change: Any = None) -> None:
-        """Decide, and stand at the end of the cycle."""
+        """Make the decision, and show the end of the cycle."""
         if self._setting:
             return
         self.act(self._decide)
@@ -165,7 +165,7 @@ class SchedulerBoard(KitWidget):
 
     @property
     def reason(self) -> str:
-        """The words behind the cell that one stands on."""
+        """The text of the current cell."""
         row, column = self.grid.selected
         return self.grid.hint(row, column)
 
@@ -193,7 +193,7 @@ class SchedulerBoard(KitWidget):
         return replace(chart, sentence=" ".join(words))
 
     def _picture_of(self, decision: Decision, steps: Stepper) -> Chart:
-        """Bars while there are scores, candidates where preemption was tried, otherwise the filters."""
+        """Return bars of scores, candidates if preemption was tried, or the filters."""
         known = {(step.point, step.plugin) for step in steps.steps[: steps.position + 1]}
         nodes = shown_nodes(decision)
         scored = decision.scores
@@ -215,7 +215,7 @@ class SchedulerBoard(KitWidget):
         return filter_board(nodes, plugins, {(r["node"], r["plugin"]): (r["code"], r["reasons"]) for r in rows})
 
     def paint(self, chart: Chart) -> None:
-        """The board itself is the picture of the filters; bars come below it."""
+        """Show the bars of scores or candidates below the board; the board itself shows the filters."""
         self._picture.layout.display = "none" if self._bare else ""
         if not self._bare:
             self._bars.show(chart)

@@ -1,8 +1,9 @@
-"""A widget as the text of a link: which one, what it was made with, and what was done to it in the page.
+"""A widget as the text of a link: its name, its arguments, and the learner's actions in the page.
 
-Only what a page sends is kept (values of controls, presses, acts on a board), in order; opening a link makes the widget
-anew and does the same again. A link may come from any source: it can name the kit's widgets alone, set what their
-controls allow, and press what `unshared` does not name; files, clusters of the reader's and code are out of its reach.
+Only messages of the page are recorded (values of controls, presses, actions on a board), in order; opening a link
+creates the widget and repeats them. Links are untrusted: a link can only name the kit's widgets, set values that their
+controls allow, and press controls that are not in `unshared`. It has no access to files, the reader's clusters, or
+code.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ Plain = None | bool | int | float | Annotated[str, Meta(max_length=16_384)]
 
 
 class SharedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that was done.
+    """A recorded action.
 
     Attributes:
-        name, number: of the control: its label, and which one of that label.
+        name: label of the control.
+        number: index of the control among those with this label.
         values: traits that were set; {} = none.
-        message: what it was sent; {} = nothing.
+        message: message that was sent to the control; {} = none.
     """
 
     name: Word
@@ -51,7 +53,7 @@ class SharedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class SharedScene(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a link of a widget holds."""
+    """The content of a widget's link."""
 
     version: Literal[1]
     widget: Word
@@ -61,13 +63,13 @@ class SharedScene(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class Recorder:
-    """Hears what the page sends to the controls of one widget.
+    """Records the messages that the page sends to the controls of a widget.
 
     Args:
-        widget: whose controls.
+        widget: the recorded widget.
 
     Attributes:
-        steps: what was done, in order; a control that is moved on and on is one step.
+        steps: the actions, in order; repeated moves of one control are one step.
     """
 
     def __init__(self, widget: Any) -> None:
@@ -77,7 +79,7 @@ class Recorder:
         self.unplain = ""
 
     def listen(self) -> None:
-        """Hear all controls that are there by now."""
+        """Record all controls that exist by now."""
         widget = self._widget()
         for control in parts_of(widget) if widget is not None else ():
             if control not in self._heard:
@@ -85,6 +87,7 @@ class Recorder:
                 self._hear(control)
 
     def _hear(self, control: ipw.Widget) -> None:
+        # ipywidgets calls these two for messages of the page only; changes by the program do not pass through them.
         set_state, handle = control.set_state, control._handle_custom_msg
 
         def state(sync_data: dict[str, Any]) -> None:
@@ -110,20 +113,22 @@ class Recorder:
             return
         try:
             step = convert({"name": name, "number": number, **done}, SharedStep)
+        # Without this step the replay would lead to another state, so the widget gets no link at all.
         except msgspec.ValidationError:
             self.unplain = name
             return
         last = self.steps[-1] if self.steps else None
+        # A slider sends every value on its way; only the last one matters for the replay.
         if last and step.values and (last.name, last.number, [*last.values]) == (name, number, [*step.values]):
             self.steps.pop()
         self.steps.append(step)
 
 
 def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
-    """The widget as a link holds it.
+    """Return the widget as the content of a link.
 
     Raises:
-        KitError: it shows something that cannot be told in a link, or too much was done.
+        KitError: the widget shows data that cannot be put into a link, or has too many steps.
     """
     if len(recorder.steps) > MAX_STEPS:
         raise KitError(f"share: {len(recorder.steps)} steps are too many for a link: at most {MAX_STEPS}")
@@ -153,10 +158,10 @@ def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
 
 
 def opened_scene(scene: SharedScene) -> Any:
-    """The widget that a link describes.
+    """Return the widget that a link describes.
 
     Raises:
-        KitError: there is no such widget, or the link holds what one cannot be made with.
+        KitError: the widget does not exist, or the link has invalid arguments or steps.
     """
     if scene.widget not in WIDGETS:
         raise KitError(f"share: widget: Unsupported value: {scene.widget!r}: supported values: {', '.join(WIDGETS)}")
@@ -199,14 +204,14 @@ def _do(widget: Any, step: SharedStep, number: int) -> None:
 
 
 def parts_of(widget: ipw.Widget) -> Iterator[ipw.Widget]:
-    """All widgets inside a widget, in the order of the page."""
+    """Yield all widgets inside a widget, in the order of the page."""
     for child in getattr(widget, "children", ()):
         yield child
         yield from parts_of(child)
 
 
 def place_of(widget: ipw.Widget, control: ipw.Widget) -> tuple[str, int]:
-    """A control's label, and which one of that label it is."""
+    """Return a control's label, and its index among the controls with this label."""
     name, number = _label(control), 0
     for one in parts_of(widget):
         if one is control:
@@ -221,7 +226,7 @@ def _label(control: ipw.Widget) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a link may give a widget this: a number, words that name no file, a manifest of several lines."""
+    """Return whether a link may pass this value: a number, text that names no file, a manifest of several lines."""
     if isinstance(value, str):
         return "\n" in value or (bool(_PLAIN.fullmatch(value)) and not value.lower().endswith(_FILES))
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""Busy pods race for a node's CPUs: move a request or a limit, see what the weights promise, then run and measure.
+"""Busy pods compete for a node's CPUs: the shares that the weights promise, and the measured usage.
 
-A change is an in-place resize of the running pod, so the kubelet writes cpu.weight (or cpu.shares) as it would in a
-cluster; the promise comes from those files, the measurement from cpu.stat.
+A change of a request or a limit is an in-place resize of the running pod, so the kubelet writes cpu.weight (or
+cpu.shares) as in a cluster. The promise is computed from those files, the measurement is read from cpu.stat.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class SharesRace(KitWidget):
     """Pods that are always busy.
 
     Args:
-        cluster: None = a simulated one with a node of 2 CPUs.
-        node: its name, where there are several.
-        requests: of the pods, one each; they are made for this widget.
-        image: of the pods.
+        cluster: the cluster; None = a simulated one with a node of 2 CPUs.
+        node: the node's name; "" = the cluster's only or first node.
+        requests: the CPU request of each pod; the pods are created for this widget.
+        image: image of the pods.
     """
 
     title = "Shares race"
@@ -114,7 +114,7 @@ class SharesRace(KitWidget):
         self.refresh()
 
     def measure(self, seconds: float) -> None:
-        """Let the pods work for a while and read what each has got."""
+        """Let the pods work for some seconds and read their usage."""
         meter, host = Meter(self.node, "cpu"), HostMeter([self.node])
         meter.read(self._cgroups(), self._passing.seconds)
         self.cluster.advance(seconds)

@@ -1,4 +1,4 @@
-"""Two pods beside each other, each as form and YAML: which of their cgroup values differ, and which are the same."""
+"""Two pods beside each other, each as form and YAML, with the differences between their cgroup values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class SideBySide(KitWidget):
     """Two pods on the same node.
 
     Args:
-        left, right: YAML, a path, or a Pod; None = a Burstable and a Guaranteed example.
+        left: YAML, a path, or a Pod; None = a Burstable example.
+        right: YAML, a path, or a Pod; None = a Guaranteed example.
         node: a node of a cluster, or a `NodeConfig`; None = 4 CPUs and 8Gi.
         version: the cgroup version; None = the node's, else 2.
     """
@@ -66,7 +67,7 @@ class SideBySide(KitWidget):
         return comparison_chart(rows, (pods[0].name, pods[1].name), what="Value by value", about=about)
 
     def _values(self, form: PodForm) -> dict[str, str]:
-        """Every value of a pod under a label that both can have."""
+        """Return every value of a pod under a label that does not depend on the pod."""
         pod = form.pod
         shown = pod_files_chart(self._config, pod, self.version.value, self._config.settings.cgroup_driver)
         single = len(pod.spec.containers) == 1 and not pod.spec.init_containers

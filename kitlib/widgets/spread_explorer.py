@@ -1,4 +1,4 @@
-"""Zones and nodes on which pods spread: move pods about, change the constraint and the release, see skew and verdicts.
+"""Zones and nodes over which pods spread: pods, constraint and release can be changed; skew and verdicts follow.
 
 SpreadExplorer()
 SpreadExplorer("affinity-and-skew", release="1.23")
@@ -70,7 +70,8 @@ class SpreadExplorer(KitWidget):
 
     Args:
         scenario: a story's name, a YAML file, a Scenario, a cluster as it is now, or None for an empty one.
-        zones, nodes: of the empty cluster: zones, and nodes in each.
+        zones: number of zones of the empty cluster.
+        nodes: number of nodes in each of its zones.
         release: the scheduler's release; None = a cluster's own, else the latest.
 
     Attributes:
@@ -169,11 +170,11 @@ class SpreadExplorer(KitWidget):
 
     @property
     def state(self) -> Spread:
-        """The cluster and the constraint as they stand."""
+        """The current pods and constraint."""
         return self.history.now
 
     def place(self) -> None:
-        """The scheduler places the next pod, or says why not."""
+        """Let the scheduler place the next pod, or show the reason why it cannot."""
         state, _ = self.state.place()
         self._do(state)
 
@@ -181,7 +182,7 @@ class SpreadExplorer(KitWidget):
         self.history.do(state)
 
     def _go(self, state: Spread) -> None:
-        """Bring the controls to a state of the history."""
+        """Set the controls to a state of the history."""
         self._setting = True
         try:
             for name in _FIELDS:
@@ -209,7 +210,7 @@ class SpreadExplorer(KitWidget):
             self.act(change)
 
     def _on_column(self, act: dict[str, Any]) -> None:
-        """The line was dragged or moved by keys, or a pod was put into a column."""
+        """Apply an action on the columns: a move of the maxSkew line, or a pod put into a column."""
         kind, what = act["act"], str(act.get("what", ""))
         if what == "maxSkew" and kind in ("drag", "step"):
             domains = self.state.domains()
@@ -233,10 +234,10 @@ class SpreadExplorer(KitWidget):
         return next(row for row in self.state.domains() if row["domain"] == name)
 
     def _node_for(self, domain: str) -> str:
-        """The node of a domain that the next pod gets.
+        """Return the node of a domain for the next pod.
 
         Raises:
-            KitError: the constraint refuses the domain.
+            KitError: the constraint does not allow the domain.
         """
         row = self._domain(domain)
         if not row["allowed"]:
@@ -247,7 +248,7 @@ class SpreadExplorer(KitWidget):
         return self._node_in(row)
 
     def _node_in(self, row: dict[str, Any]) -> str:
-        """The node of a domain that the scheduler likes best; its first one where it passes none."""
+        """Return the scheduler's best node of a domain, else a feasible one, else the first."""
         key = self.state.topology_key
         nodes = dict(self.state.layout)[row["domain"]] if key == ZONE else (row["domain"],)
         decision = self.decision or self.state.decide()
@@ -276,14 +277,14 @@ class SpreadExplorer(KitWidget):
     # ---- the learner's cluster
 
     def _look(self) -> None:
-        """Show the cluster as it is now, with the constraint that is set here."""
+        """Show the cluster's current state with the constraint of the controls."""
         assert self.cluster is not None
         found, template = spread_of_cluster(self.cluster, self.state.release)
         self._template = template or self._template
         self._do(replace(found, **{name: getattr(self.state, name) for name in _FIELDS}))
 
     def _next_pod(self) -> Pod:
-        """Return the pod that comes next, with the constraint that is set here, under a name that is free."""
+        """Return the next pod, with the constraint of the controls and a free name."""
         assert self.cluster is not None
         return next_pod(self.cluster, self.state, self._template)
 
@@ -369,7 +370,7 @@ class SpreadExplorer(KitWidget):
 
 
 def _pods_of(state: Spread, domain_of: dict[str, str]) -> dict[str, list[str]]:
-    """Return domain -> names of its pods, those on nodes that the constraint leaves out last.
+    """Return domain -> names of its pods; pods on nodes that the constraint ignores come last.
 
     Source: KEP-3094 (nodeAffinityPolicy defaults to Honor, nodeTaintsPolicy to Ignore).
     """

@@ -1,4 +1,4 @@
-"""Events, kernel log, kubelet steps and cgroup changes of a node on one axis: who did what, when."""
+"""Events, kernel log, kubelet steps and cgroup changes of a node on one time axis."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SHOWN = 40
 
 
 class Timeline(KitWidget):
-    """What happens on a node.
+    """The activity on a node.
 
     Args:
-        cluster: whose events are shown.
-        node: its name, where there are several.
+        cluster: the cluster.
+        node: the node's name; "" = the cluster's only or first node.
     """
 
     title = "Timeline"
@@ -100,11 +100,11 @@ class Timeline(KitWidget):
         )
 
     def _lane(self, about: str, pods: set[str]) -> str:
-        """The pod that an entry is about; all else belongs to the node."""
+        """Return the pod that an entry is about; other entries belong to the node."""
         return next((part for part in about.split("/")[:2] if part in pods), self._node_name)
 
     def table(self, chart: Chart) -> str:
-        """The newest lines first."""
+        """Return the newest lines as a table, the newest first."""
         columns = {name: list(reversed(values))[:SHOWN] for name, values in chart.columns.items()}
         count = len(chart.columns["seconds"])
         said = f"The newest {SHOWN} of {count}." if count > SHOWN else "The newest first."

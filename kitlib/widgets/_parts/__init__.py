@@ -1,4 +1,4 @@
-"""What the widgets are made of: their base, fields, pictures, and the scripts and styles that run in the page.
+"""The parts of the widgets: their base, fields, pictures, and the scripts and styles that run in the page.
 
 Imported by widgets alone. Face: `base.KitWidget`.
 """

@@ -1,9 +1,9 @@
-"""What ipywidgets and plotly leave out for keyboards and screen readers, added in the page itself.
+"""Accessibility features that ipywidgets and plotly lack, added in the page itself.
 
-A part of every widget of the kit, of which only the panel "Share or export" is seen. It names the handles of sliders
-after their labels, gives pictures their sentence as a description, and ties the message beside a field to the field
-(aria-describedby, aria-invalid). It also brings the style sheet of all widgets; whatever moves in it stands still where
-the reader asked for reduced motion.
+This part belongs to every widget of the kit; only its panel "Share or export" is visible. It names the handles of
+sliders after their labels, gives pictures their sentence as a description, and connects the message beside a field
+with the field (aria-describedby, aria-invalid). It also contains the style sheet of all widgets, which respects the
+reader's wish for reduced motion.
 
 Source: WAI-ARIA 1.2 (slider, img, aria-errormessage); CSS prefers-reduced-motion.
 """
@@ -23,15 +23,16 @@ from kitlib.widgets._parts.page import script, style, text
 
 
 class Access(anywidget.AnyWidget):
-    """The part.
+    """The accessibility part of a widget.
 
     Args:
-        state_of: gives the widget as the text of a link.
+        state_of: returns the widget's state as the text of a link.
 
     Attributes:
-        title, sentence: what a screen reader says of the widget and of its picture.
+        title: name of the widget for screen readers.
+        sentence: description of its picture for screen readers.
         shares: whether the widget has the panel "Share or export".
-        stale: whether the picture shows the values before a rejected one, and is dimmed.
+        stale: whether the picture shows the values before a rejected one, and is therefore dimmed.
     """
 
     _esm = script("access.js", STYLE=style())
@@ -53,7 +54,7 @@ class Access(anywidget.AnyWidget):
             self.send({"kind": "shared", **self.shared()})
 
     def shared(self) -> dict[str, str]:
-        """What the panel shows: `fragment` of a link, `code`, `site`, and the `problem` where there is no link."""
+        """Return the panel's content: `fragment` of a link, `code`, `site`, and a `problem` if there is no link."""
         try:
             state = self._state_of() if self._state_of is not None else ""
         except KitError as error:

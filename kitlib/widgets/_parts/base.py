@@ -1,8 +1,8 @@
-"""What all widgets share: controls above, a picture, one sentence, the table behind it, and an orderly end.
+"""The common base of all widgets: controls, a picture, one sentence, the table behind it, and cleanup.
 
-A widget file holds its controls, one `chart()` that turns the controls' values into a `kitlib.charts.Chart` by calling
-the pure rooms, and its layout; everything that a learner can see or hear beyond that (live region, table, still
-picture, error text, closing when the cell is run again) is done here once.
+A widget's file has its controls, its layout, and a `chart()` that turns the controls' values into a
+`kitlib.charts.Chart` by calling pure functions. This module provides everything else that a learner sees or hears:
+live region, table, static picture, error text, and closing when the cell is run again.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ _made_by: dict[str, tuple[str, weakref.WeakSet[KitWidget]]] = {}
 class KitWidget(ipw.VBox):
     """Base of the kit's widgets.
 
-    Subclasses call `super().__init__(controls)`, then `self.refresh()`, and implement `chart()`. A control's change
-    calls `refresh`; a `KitError` or `ValueError` raised by `chart()` is shown as a sentence beside the controls, and
-    the last good picture stays.
+    Subclasses call `super().__init__(controls)`, then `self.refresh()`, and implement `chart()`. A change of a control
+    calls `refresh`. A `KitError` or `ValueError` from `chart()` is shown as a sentence beside the controls, and the
+    last valid picture remains.
 
     Args:
-        controls: from top to bottom.
-        picture: shown in place of a plotly figure; then `paint(chart)` must bring it up to date.
-        table_open: whether the table is seen without opening it first.
+        controls: the controls from top to bottom.
+        picture: widget that replaces the plotly figure; `paint(chart)` must then update it.
+        table_open: whether the table is open initially.
 
     Attributes:
         title: the widget's name, its heading.
-        try_this: one line that says what to do first.
-        pictures: what of `picture` shows data, where it holds controls too; () = all of it.
-        unshared: labels of controls that no link may move, and whose content is never put into one.
-        made_with: the arguments of the call.
-        aria_live: "polite" = a new sentence is read out; "off" while it changes by itself all the time.
+        try_this: the suggested first action, one line.
+        pictures: the parts of `picture` that show data, if it contains controls too; () = all of it.
+        unshared: labels of controls that a link cannot set, and whose content is never put into one.
+        made_with: the arguments of the constructor.
+        aria_live: "polite" = a new sentence is read out; "off" while it changes continuously.
     """
 
     title = "widget"
@@ -105,7 +105,7 @@ class KitWidget(ipw.VBox):
     # ---- for subclasses
 
     def chart(self) -> Chart:
-        """The chart for the controls' present values."""
+        """Return the chart for the controls' current values."""
         raise TypeError(f"{type(self).__name__} does not say what it shows: it must define chart()")
 
     def origin(self) -> Origin:
@@ -113,20 +113,20 @@ class KitWidget(ipw.VBox):
         return COMPUTED
 
     def paint(self, chart: Chart) -> None:
-        """Bring the picture to what `chart` shows."""
+        """Update the picture to show `chart`."""
         if isinstance(self._picture, ChartPicture):
             self._picture.bring(chart.spec())
 
     def table(self, chart: Chart) -> str:
-        """The table behind the picture, as HTML."""
+        """Return the table behind the picture as HTML."""
         return chart.table_html()
 
     def on_close(self, closer: Callable[[], None]) -> None:
-        """Register something to end (a node's stream, a timer) when the widget closes or its cell runs again."""
+        """Register the cleanup of a node's stream or a timer, for when the widget closes or its cell runs again."""
         self._closers.append(closer)
 
     def ticker(self, action: Callable[[], None], seconds: float) -> Ticker:
-        """Something that is done again and again while it is on; ends with the widget, errors become sentences."""
+        """Return a repeated action; it ends with the widget, and its errors are shown as sentences."""
 
         def failed(error: Exception) -> None:
             self.say(str(error) if isinstance(error, KitError | ValueError) else f"{type(error).__name__}: {error}")
@@ -140,9 +140,9 @@ class KitWidget(ipw.VBox):
         return made
 
     def let_run(self, beat: Ticker, toggle: ipw.ToggleButton) -> None:
-        """Start or stop a ticker as a toggle says; while it is on no sentence is read out.
+        """Start or stop a ticker as a toggle says; no sentence is read out while it runs.
 
-        Where it cannot run the toggle jumps back, and why is said.
+        If it cannot run, the toggle is reset and the reason is shown.
         """
         self.aria_live = "off" if toggle.value else "polite"
         try:
@@ -152,14 +152,14 @@ class KitWidget(ipw.VBox):
             self.wrong(error)
 
     def button(self, name: str, action: Callable[[], None], help_text: str = "", icon: str = "") -> ipw.Button:
-        """A button that does `action`, then shows the picture anew; what goes wrong is said beside the controls."""
+        """Return a button that calls `action`, then refreshes; errors are shown beside the controls."""
         made = ipw.Button(description=name, tooltip=help_text or name, icon=icon, layout={"width": "max-content"})
         made.layout.max_width = "100%"
         made.on_click(lambda _: self.act(action))
         return made
 
     def act(self, action: Callable[[], None]) -> None:
-        """Do something on the learner's behalf, then refresh."""
+        """Call an action of the learner, then refresh."""
         with _turn:
             try:
                 action()
@@ -169,13 +169,13 @@ class KitWidget(ipw.VBox):
             self.refresh()
 
     def wrong(self, error: Exception) -> None:
-        """Say what is wrong; a widget with fields says it beside the right one."""
+        """Show an error beside the controls; a widget with fields shows it beside the field in question."""
         self.say(str(error))
 
     # ---- what the learner sees
 
     def refresh(self, _change: Any = None) -> None:
-        """Compute the chart anew and show it; on bad input say what is wrong and keep the last picture."""
+        """Compute and show the chart; on invalid input show the error and keep the last picture."""
         with _turn:
             try:
                 chart = self.chart()
@@ -188,13 +188,13 @@ class KitWidget(ipw.VBox):
             self.show(chart)
 
     def _stale(self, stale: bool) -> None:
-        """Dim what still shows the values before a rejected one."""
+        """Dim the parts that still show the values before a rejected one."""
         self._access.stale = stale
         for part in (*(self.pictures or (self._picture,)), self._sentence, self._details):
             (part.add_class if stale else part.remove_class)("kitlib-stale")
 
     def show(self, chart: Chart) -> None:
-        """Put `chart` on the screen: what has changed in the picture, then the sentence and the table."""
+        """Show `chart`: the changes of the picture, then the sentence and the table."""
         self._chart = chart
         self._recorder.listen()
         self.paint(chart)
@@ -204,28 +204,28 @@ class KitWidget(ipw.VBox):
         self._origin.value = f'<p class="kitlib-muted">{html.escape(str(self.origin()))}</p>'
 
     def say(self, problem: str) -> None:
-        """Show a problem beside the controls, or clear it with an empty string."""
+        """Show a problem beside the controls; an empty string clears it."""
         self._message.value = f'<p role="alert">{html.escape(problem)}</p>' if problem else ""
 
     @property
     def sentence(self) -> str:
-        """What the picture shows, in one sentence."""
+        """The content of the picture in one sentence."""
         return self._chart.sentence if self._chart else ""
 
     @property
     def problem(self) -> str:
-        """The message shown beside the controls, empty where there is none."""
+        """The message shown beside the controls; "" = none."""
         return self._message.value
 
     def _shared_state(self) -> str:
         return packed(scene_of(self, self._recorder))
 
     def frame(self) -> Any:
-        """The data behind the picture as a pandas frame."""
+        """Return the data behind the picture as a pandas frame."""
         return self._shown().frame()
 
     def figure(self) -> go.Figure:
-        """The picture as a plain plotly figure, for a document or for saving."""
+        """Return the picture as a plain plotly figure, for a document or for saving."""
         return self._shown().figure()
 
     def _shown(self) -> Chart:
@@ -244,9 +244,9 @@ class KitWidget(ipw.VBox):
     # ---- the end
 
     def close(self) -> None:
-        """End the node streams and timers of this widget, then the widget itself with all its parts.
+        """Close the node streams and timers of this widget, then the widget itself with all its parts.
 
-        ipywidgets keeps every part that is not closed as long as the kernel runs, and the page its model.
+        ipywidgets keeps every part that is not closed until the kernel ends, and the page keeps its model.
         """
         while self._closers:
             self._closers.pop()()
@@ -268,7 +268,7 @@ class KitWidget(ipw.VBox):
 
 
 def _held_by(widget: ipw.Widget) -> list[ipw.Widget]:
-    """Children, layouts and styles of a widget, and theirs."""
+    """Return the children, layouts and styles of a widget, recursively."""
     found: dict[int, ipw.Widget] = {}
     waiting = [widget]
     while waiting:
@@ -281,14 +281,14 @@ def _held_by(widget: ipw.Widget) -> list[ipw.Widget]:
 
 
 def _heading(title: str, try_this: str) -> str:
-    """The widget's name, and what to do first."""
+    """Return the widget's title and its suggested first action as HTML."""
     line = f"<p>Try this: {html.escape(try_this)}</p>" if try_this else ""
     return f'<p class="kitlib-title" role="heading" aria-level="4">{html.escape(title)}</p>{line}'
 
 
 @cache
 def _spare_the_collector() -> None:
-    """Once: what the imported libraries hold is not walked any more whenever garbage is collected.
+    """Exclude the objects of imported libraries from garbage collection, once.
 
     A full collection of a notebook's kernel otherwise takes a tenth of a second, in the middle of moving a slider.
     """
@@ -297,7 +297,7 @@ def _spare_the_collector() -> None:
 
 
 def _executing_cell() -> tuple[str, str]:
-    """The notebook cell being run and which run of it this is; empty outside a notebook."""
+    """Return the ID of the running notebook cell and of this run of it; empty outside a notebook."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:

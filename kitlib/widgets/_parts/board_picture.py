@@ -1,7 +1,7 @@
-"""Boxes with tokens in them, drawn and moved in the page: nodes with their pods, queues, zones, processors.
+"""Boxes with tokens, drawn and moved in the page: nodes with their pods, queues, zones, processors.
 
-A scene is plain data (`kitlib.charts.scene`); several scenes in a row are played by the player below the board. The
-page moves every token from where it stood to where it stands, unless the reader asked for reduced motion.
+A scene is plain data (`kitlib.charts.scene`); the player below the board plays a sequence of scenes. The page animates
+every token from its old to its new position, unless the reader asked for reduced motion.
 
 Source: WAI-ARIA authoring practices, toolbar pattern (one tab stop, arrow keys).
 """
@@ -23,16 +23,17 @@ class BoardPicture(anywidget.AnyWidget):
 
     Args:
         label: its name for screen readers.
-        on_act: hears what the learner does: {"act": "pick", "press", "more", "less", "move", "key" or "step", ...}.
-        help: one line below it.
-        pick: whether tokens are there to be chosen.
-        movable: whether tokens can be carried from box to box.
-        letters: further keys that the widget wants.
+        on_act: called with the learner's action: {"act": "pick", "press", "more", "less", "move", "key" or "step",
+            ...}.
+        help: a line of help below the board.
+        pick: whether tokens can be selected.
+        movable: whether tokens can be moved between boxes.
+        letters: further keys that the widget handles.
 
     Attributes:
-        frames: the scenes, the first one first.
-        position: which of them is seen; the page changes it too.
-        more: whether a step after the last scene can be asked for.
+        frames: the scenes in order.
+        position: index of the visible scene; the page changes it too.
+        more: whether a step after the last scene can be requested.
     """
 
     _esm = text("player.js") + script("board.js")
@@ -53,7 +54,7 @@ class BoardPicture(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def bring(self, scenes: Sequence[Scene], legend: Sequence[Mark] = (), *, position: int | None = None) -> None:
-        """Show these scenes, standing at one of them (None = the last)."""
+        """Show these scenes, at one of them (None = the last)."""
         with self.hold_sync():
             self.position = len(scenes) - 1 if position is None else position
             self.frames = [scene.plain() for scene in scenes]
@@ -61,14 +62,14 @@ class BoardPicture(anywidget.AnyWidget):
 
     @property
     def scene(self) -> dict[str, Any]:
-        """What is seen now."""
+        """The visible scene."""
         return dict(self.frames[self.position]) if self.frames else {"areas": []}
 
     def token(self, name: str) -> dict[str, Any]:
-        """A token of the scene that is seen, with the `box` in which it stands.
+        """Return a token of the visible scene, with the ID of its `box`.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: the scene has no such token.
         """
         for area in self.scene["areas"]:
             for box in area["boxes"]:
@@ -78,11 +79,11 @@ class BoardPicture(anywidget.AnyWidget):
         raise KeyError(name)
 
     def box(self, name: str) -> dict[str, Any]:
-        """A box of the scene that is seen."""
+        """Return a box of the visible scene."""
         return next(box for area in self.scene["areas"] for box in area["boxes"] if box["id"] == name)
 
     def act(self, what: str, **more: Any) -> None:
-        """Do what a learner does in the page."""
+        """Simulate a learner's action in the page."""
         if self._on_act is not None:
             self._on_act({"act": what, **more})
 

@@ -1,7 +1,7 @@
-"""A chart in the page that follows its data at once: bars and cells, drawn from the chart's own plain description.
+"""A chart in the page that follows its data at once: bars and cells, drawn from the chart's plain data.
 
-The script is a few kilobytes and comes with the widget, so the picture appears with its cell and asks the kernel for
-nothing; a change is one message. plotly stays what `figure()` makes for a document.
+The script is a few kilobytes and part of the widget, so the picture appears with its cell without a request to the
+kernel; a change is one message. `figure()` still returns a plotly figure for documents.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ class ChartPicture(anywidget.AnyWidget):
         self.figure: dict[str, Any] = {"data": [], "layout": {}}
 
     def show(self, chart: Chart) -> None:
-        """Show this chart."""
         self.bring(chart.spec())
 
     def bring(self, spec: dict[str, Any]) -> None:
-        """Show a figure that is plain data."""
+        """Show a figure given as plain data."""
         self.figure = spec
         self.spec = msgspec.json.encode(spec, enc_hook=_plain).decode()  # not a number becomes null, as in plotly's
 
 
 def _plain(value: Any) -> Any:
-    """Convert numpy's arrays and numbers, and anything else that a picture shows as its text."""
+    """Convert numpy arrays and numbers to Python's; other objects become their text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

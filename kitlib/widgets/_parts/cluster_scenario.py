@@ -1,4 +1,4 @@
-"""A learner's own cluster as a scenario, and as the zones of the spread explorer: a copy of what is there now."""
+"""A learner's own cluster as a scenario, and as the zones of the spread explorer: a copy of its current objects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def scenario_of_cluster(cluster: Cluster, pod: str = "") -> Scenario:
 
     Args:
         cluster: the cluster to copy.
-        pod: name or `namespace/name` of the pod in question, whose own place is left out; "" = the first that waits.
+        pod: name or `namespace/name` of the pod in question, which becomes unscheduled; "" = the first waiting pod.
 
     Raises:
         NotFound: the pod does not exist.

@@ -1,4 +1,4 @@
-"""One container in a form: its name, what kind of container it is, and four amounts, each as text and as a slider."""
+"""A container in a form: its name, its kind, and four amounts, each as text and as a slider."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class AmountField(Field):
     """A quantity as text, and a slider over common amounts; empty = not set.
 
     Args:
-        name: shown before it.
-        resource: "cpu" or "memory": which stops the slider has.
-        path: the field in the manifest, as a tooltip.
+        name: label before the field.
+        resource: "cpu" or "memory"; it determines the stops of the slider.
+        path: path of the field in the manifest, shown as a tooltip.
     """
 
     def __init__(self, name: str, resource: str, path: str) -> None:
@@ -78,7 +78,7 @@ class AmountField(Field):
 
     @property
     def amount(self) -> str:
-        """What stands in the field; "" = not set."""
+        """The text of the field; "" = not set."""
         return str(self.control.value).strip()
 
     @amount.setter
@@ -95,7 +95,7 @@ class AmountField(Field):
         self._following = False
 
     def _stop(self, text: str) -> str:
-        """The highest stop that is not above the amount."""
+        """Return the highest stop that is not above the amount."""
         if not text:
             return _UNSET
         try:
@@ -106,11 +106,11 @@ class AmountField(Field):
 
 
 class ContainerRow(ipw.VBox):
-    """One container of the form.
+    """A container of the form.
 
     Args:
-        changed: called when anything was changed.
-        removed: called with this row when its button was pressed.
+        changed: called after every change.
+        removed: called with this row when its button is pressed.
     """
 
     def __init__(self, changed: Callable[[Any], None], removed: Callable[[ContainerRow], None]) -> None:
@@ -137,11 +137,11 @@ class ContainerRow(ipw.VBox):
 
     @property
     def place(self) -> str:
-        """In which list of the pod's specification it stands."""
+        """The list of the pod's specification that contains the container."""
         return "containers" if self.kind.value == "container" else "initContainers"
 
     def fields(self) -> dict[str, Field]:
-        """Path below the container -> field."""
+        """Return path below the container -> field."""
         found: dict[str, Field] = {"name": self.name}
         for (what, resource), field in self.amounts.items():
             found[f"resources.{what}[{resource}]"] = field
@@ -158,7 +158,7 @@ class ContainerRow(ipw.VBox):
             field.amount = str(resources.get(what, {}).get(resource, ""))
 
     def data(self) -> dict[str, Any]:
-        """The container's manifest: what was filled in, with the form's values."""
+        """Return the container's manifest: its original fields, with the form's values."""
         made = {key: value for key, value in self._data.items() if key not in ("name", "resources", "restartPolicy")}
         resources = {key: dict(value) for key, value in self._data.get("resources", {}).items() if key != "claims"}
         if "claims" in self._data.get("resources", {}):

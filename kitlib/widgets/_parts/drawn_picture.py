@@ -1,7 +1,7 @@
-"""A chart's own still picture in the page, with marks that are dragged, pressed, or moved by arrow keys.
+"""A chart's static picture in the page, with marks that can be dragged, pressed, or moved by arrow keys.
 
-The chart draws the SVG for the width that the page has; so a widget and a document show one picture. `Drawing.part`
-makes a mark usable; the page says what was done to it and the widget draws anew.
+The chart draws the SVG for the width of the page, so a widget and a document show the same picture. `Drawing.part`
+makes a mark interactive; the page reports the action and the widget draws again.
 
 Source: WAI-ARIA authoring practices, slider pattern.
 """
@@ -25,13 +25,13 @@ class DrawnPicture(anywidget.AnyWidget):
     """A picture that the kernel draws.
 
     Args:
-        on_act: receives what the learner does: {"act": "drag", "step", "unset", "press" or "drop", "what": mark, ...};
-            places are in the drawing's own pixels.
-        help: one line below it.
+        on_act: called with the learner's action: {"act": "drag", "step", "unset", "press" or "drop", "what": mark,
+            ...}; positions are in pixels of the drawing.
+        help: a line of help below the picture.
 
     Attributes:
         body: the SVG text.
-        wide: pixels that the page has for it.
+        wide: width of the page in pixels.
     """
 
     _esm = script("drawn.js")
@@ -48,16 +48,16 @@ class DrawnPicture(anywidget.AnyWidget):
 
     @property
     def width(self) -> int:
-        """Pixels of the picture's own scale."""
+        """The width of the picture in its own pixels."""
         return min(max(self.wide, NARROWEST), WIDEST)
 
     def show(self, chart: Chart) -> None:
-        """Show this chart's picture."""
+        """Show the static picture of a chart."""
         self._chart = chart
         self.body = chart.svg(self.width)
 
     def act(self, act: str, /, **more: Any) -> None:
-        """Do what a learner does in the page."""
+        """Simulate a learner's action in the page."""
         if self._on_act is not None:
             self._on_act({"act": act, **more})
 

@@ -1,4 +1,4 @@
-"""A control with its visible name, and beside it room for what is wrong with its value."""
+"""A control with its visible name and a message about its value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ABOVE_LIMIT = re.compile(r"must be less than or equal to (?:\w+) limit of (\S+)
 
 
 def labelled(widget: ipw.Widget, name: str, help_text: str = "") -> ipw.Widget:
-    """Give a control its visible name, and its tooltip for those who hover or use a screen reader."""
+    """Give a control its visible name, and a tooltip for readers who hover or use a screen reader."""
     widget.description = name
     if hasattr(widget, "tooltip"):
         widget.tooltip = help_text or name
@@ -29,10 +29,10 @@ class Field(ipw.HBox):
     """A control and its message.
 
     Args:
-        control: the input itself; None of its own behaviour changes.
-        name: shown before it.
-        help_text: shown when hovering.
-        more: further controls of the same value, a slider beside a text.
+        control: the input, whose behaviour does not change.
+        name: label before the input.
+        help_text: text shown on hovering.
+        more: further controls of the same value, such as a slider.
     """
 
     def __init__(self, control: ipw.Widget, name: str, help_text: str = "", more: tuple[ipw.Widget, ...] = ()) -> None:
@@ -45,18 +45,18 @@ class Field(ipw.HBox):
 
     @property
     def problem(self) -> str:
-        """What is wrong with the value; "" where nothing is."""
+        """The problem with the value; "" = none."""
         return self._problem
 
     _problem = ""
 
     def say(self, problem: str) -> None:
-        """Show what is wrong beside the control, or clear it with an empty text."""
+        """Show a problem beside the control; an empty text clears it."""
         self._problem = problem
         self._note.value = f'<p role="alert">{self._help(problem)}</p>' if problem else ""
 
     def _help(self, problem: str) -> str:
-        """The problem as HTML; what would mend it comes first, where that can be told."""
+        """Return the problem as HTML, with the correction first, if there is one."""
         said = html.escape(problem)
         limit = _ABOVE_LIMIT.search(problem)
         if limit and isinstance(self.control.value, str):
@@ -69,9 +69,8 @@ class Field(ipw.HBox):
 
     @property
     def value(self) -> Any:
-        """The control's value."""
         return self.control.value
 
     def hint(self, text: str) -> None:
-        """Say beside the control what the value means, where it is allowed but surprising."""
+        """Show the meaning of a value that is allowed but surprising."""
         self._note.value = f'<p class="kitlib-hint" role="status">{html.escape(text)}</p>' if text else ""

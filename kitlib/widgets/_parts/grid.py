@@ -1,7 +1,7 @@
-"""A table of cells that is walked with the arrow keys and clicked: every cell has its mark and the words behind it.
+"""A table of cells for arrow keys and the mouse: every cell has a mark and a text.
 
-Enter or a click presses a cell, + and - ask for one more or one less, m (or dragging) moves from one cell to another;
-further letters are those of the widget. The words behind the cell that one stands on are read out in a status line.
+Enter or a click presses a cell, + and - request one more or one less, m (or dragging) moves from one cell to another;
+further letters belong to the widget. A status line reads out the text of the current cell.
 
 Source: WAI-ARIA authoring practices, grid pattern.
 """
@@ -21,13 +21,14 @@ _HERE = Path(__file__).parent / "page"
 
 
 class Act(NamedTuple):
-    """What the learner did.
+    """A learner's action.
 
     Attributes:
-        what: `press`, `more`, `less`, `move` or `key`.
-        row, column: where.
-        to: where a move ends.
-        key: which letter.
+        what: kind of action: `press`, `more`, `less`, `move` or `key`.
+        row: index of the row.
+        column: index of the column.
+        to: row and column where a move ends.
+        key: the letter of a `key` action.
     """
 
     what: str
@@ -42,10 +43,10 @@ class Grid(anywidget.AnyWidget):
 
     Args:
         label: its name for screen readers.
-        help: one line below it.
-        on_act: hears what the learner does.
+        help: a line of help below the table.
+        on_act: called with the learner's action.
         movable: whether cells can be dragged.
-        letters: further keys that the widget wants.
+        letters: further keys that the widget handles.
     """
 
     _esm = (_HERE / "grid.js").read_text(encoding="utf-8")
@@ -73,21 +74,20 @@ class Grid(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def fill(self, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Show other cells: (text, words behind it, kind) each."""
+        """Show other cells: (mark, text, kind) each."""
         with self.hold_sync():
             self.rows, self.columns = list(rows), list(columns)
             self.cells = [[list(cell) for cell in row] for row in cells]
 
     def show(self, board: Board) -> None:
-        """Show a board."""
         self.fill(board.rows, board.columns, board.cells)
 
     def hint(self, row: int, column: int) -> str:
-        """The words behind a cell."""
+        """Return the text of a cell."""
         return str(self.cells[row][column][1])
 
     def act(self, what: str, row: int, column: int, to: tuple[int, int] | None = None, key: str = "") -> None:
-        """Do what a learner does in the page."""
+        """Simulate a learner's action in the page."""
         self.selected = list(to) if to is not None else [row, column]  # where the page's focus is already
         if self._on_act is not None and row < len(self.rows) and column < len(self.columns):
             self._on_act(Act(what, row, column, to, key))

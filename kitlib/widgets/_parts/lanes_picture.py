@@ -1,4 +1,4 @@
-"""Entries in time, a lane each for whom they are about: the picture of the timeline, with the player below it."""
+"""The picture of the timeline: entries on a time axis, a lane for each object, with the player below it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class LanesPicture(anywidget.AnyWidget):
     """The lanes.
 
     Attributes:
-        entries: {"seconds", "source", "lane", "object", "text"}, in the order of time.
-        now: seconds at which the picture was drawn: where the axis ends, though nothing may have happened for a while.
+        entries: {"seconds", "source", "lane", "object", "text"}, ordered by time.
+        now: time of the drawing in seconds, where the axis ends, even without recent entries.
     """
 
     _esm = text("player.js") + script("lanes.js")
@@ -25,7 +25,7 @@ class LanesPicture(anywidget.AnyWidget):
     now = traitlets.Float(0.0).tag(sync=True)
 
     def bring(self, entries: Sequence[dict[str, Any]], now: float) -> None:
-        """Show these entries, on an axis that ends now."""
+        """Show these entries, on an axis that ends at `now`."""
         with self.hold_sync():
             self.now = now
             self.entries = [dict(entry) for entry in entries]

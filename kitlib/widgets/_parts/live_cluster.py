@@ -1,7 +1,7 @@
 """A learner's own cluster in a widget: the argument that names it, and the button that puts a pod on it.
 
-A widget that computes keeps computing; with a cluster it also shows, beside its prediction, what the cluster did. The
-button waits until the pod runs or is known to wait, on virtual time as on real time.
+A widget that computes still does so; with a cluster it also shows the cluster's result beside its prediction. The
+button waits until the pod runs or is known to wait, on virtual and on real time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOOK = 0.25
 
 
 def live_cluster(given: object) -> Cluster | None:
-    """Return the cluster that a widget was given; None for anything else."""
+    """Return the cluster that a widget was given; None for another value."""
     return given if isinstance(given, Cluster) else None
 
 
@@ -34,7 +34,7 @@ def free_name(cluster: Cluster, wanted: str, namespace: str = "default") -> str:
 
 
 def computed_of(cluster: Cluster) -> Origin:
-    """Return the origin of decisions: they are computed, from the objects of a cluster."""
+    """Return the origin of decisions: computed from the objects of a cluster."""
     return Origin("computed", because=f"the objects are those of {origin_of(cluster).place}")
 
 
@@ -99,7 +99,7 @@ class OnCluster(ipw.VBox):
         return any((one.name, one.namespace) == key for one in self._cluster.pods())
 
     def _settled(self, pod: Pod) -> Pod:
-        """Return the pod once it runs, has ended, or is known to wait; as it is where that takes too long."""
+        """Return the pod once it runs, has ended, or is known to wait; after a timeout, in its current state."""
         left = AT_MOST
         while True:
             now: Pod = self._cluster.pod(pod.name, pod.namespace)
@@ -110,7 +110,7 @@ class OnCluster(ipw.VBox):
 
 
 def why_waiting(pod: Pod) -> str:
-    """Return why a pod has no node, as its condition says; "" = it has one or has not been tried."""
+    """Return why a pod has no node, from its condition; "" = it has one or has not been tried."""
     if pod.spec.node_name:
         return ""
     conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]

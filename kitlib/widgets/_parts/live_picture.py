@@ -1,11 +1,11 @@
-"""Usage that grows while one looks: a canvas in the page that is sent each new sample once, and nothing else.
+"""Usage over time as it is measured: a canvas in the page that receives each new sample once.
 
-Each series has a lane of its own on its own scale, so that the distance to its limit is seen: an area under the limit's
-line for memory, steps for CPU, and for throttling a comb of what ran and what stood still.
+Each series has its own lane and scale, which shows the distance to its limit: an area below the limit's line for
+memory, steps for CPU, and for throttling a comb of running and throttled time.
 
-A plotly figure would be sent and laid out as a whole ten times a second; here a sample is one small message, the page
-keeps the last ones, draws at most once a frame, and says which sample it has drawn, so that the kernel knows how far
-behind the page is. By keyboard: plus and minus zoom, the arrows move, space pauses, Home shows the newest.
+A plotly figure would be sent and laid out as a whole ten times a second. Here a sample is one small message. The page
+keeps the last samples, draws at most once per frame, and reports the last drawn sample, so the kernel knows how far
+behind the page is. Keys: plus and minus zoom, the arrows move, space pauses, Home shows the newest.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ Parts = Sequence[tuple[float, float] | None]
 
 
 class LivePicture(anywidget.AnyWidget):
-    """Lines that grow.
+    """A picture of growing series.
 
     Attributes:
-        names: of the series.
-        limits, requests: series -> a constant.
-        marks: {"time", "name" of the series, "words", "sign"}: what happened.
-        unit: of all values.
-        window: seconds that are seen; the page changes it too.
-        sent, drawn: numbers of the last sample that was sent, and that the page has drawn.
+        names: names of the series.
+        limits: series -> its constant limit.
+        requests: series -> its constant request.
+        marks: {"time", "name" of the series, "words", "sign"} of each event.
+        unit: unit of all values.
+        window: visible time span in seconds; the page changes it too.
+        sent: number of the last sample that was sent.
+        drawn: number of the last sample that the page has drawn.
     """
 
     _esm = script("live.js", KEPT=KEPT, LANE=LANE, NOW=NOW)
@@ -58,7 +60,7 @@ class LivePicture(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def reset(self, names: Sequence[str]) -> None:
-        """Begin anew with these series."""
+        """Start again with these series and without samples."""
         self.samples.clear()
         self._parts.clear()
         self.names = list(names)
@@ -66,14 +68,14 @@ class LivePicture(anywidget.AnyWidget):
         self.send({"kind": "reset"})
 
     def add(self, time: float, values: Sequence[float | None], parts: Parts = ()) -> None:
-        """One more sample; one value a series."""
+        """Send a sample, with one value for each series."""
         self.samples.append((time, tuple(values)))
         self._parts.append(parts)
         self.sent += 1
         self.send({"kind": "sample", "time": time, "values": list(values), "parts": list(parts), "seq": self.sent})
 
     def rename(self, names: Sequence[str]) -> None:
-        """Go on with these series, of which the first are those so far."""
+        """Continue with these series, which must begin with the current ones."""
         samples, parts = list(self.samples), list(self._parts)
         self.reset(names)
         self.samples.extend(samples)
@@ -82,7 +84,7 @@ class LivePicture(anywidget.AnyWidget):
 
     @property
     def behind(self) -> int:
-        """How many samples the page has yet to draw (it tells about twice a second)."""
+        """The number of samples that the page has yet to draw (reported about twice a second)."""
         return self.sent - self.drawn
 
     def _on_message(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
@@ -92,6 +94,6 @@ class LivePicture(anywidget.AnyWidget):
             self.send_history()
 
     def send_history(self) -> None:
-        """Send all samples so far, for a page that has none of them."""
+        """Send all samples so far, for a page that has none."""
         samples = [[t, list(v), list(p)] for (t, v), p in zip(self.samples, self._parts, strict=True)]
         self.send({"kind": "history", "samples": samples, "seq": self.sent})

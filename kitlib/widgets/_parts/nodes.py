@@ -1,4 +1,4 @@
-"""Which node a widget looks at, and how time passes there: by itself on a real node, by our hand on a simulated one."""
+"""The node that a widget shows, and its time: real nodes' clocks run, simulated ones are advanced by the widget."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kitlib.api.errors import KitError
 
 
 def node_of(source: Any, name: str = "") -> Any:
-    """The node that a widget was given, or the one of that name in a cluster (the first, without a name).
+    """Return the given node, or the node of that name in a cluster (default: the first).
 
     Raises:
-        KitError: for something that is neither, or a cluster without nodes.
+        KitError: the source is neither, or a cluster without nodes.
     """
     if hasattr(source, "desired"):
         return source
@@ -28,10 +28,10 @@ def node_of(source: Any, name: str = "") -> Any:
 
 
 class Passing:
-    """The time of what is watched.
+    """The time of the observed node or cluster.
 
     Args:
-        source: a cluster, or a node; the clock of a node alone cannot be moved.
+        source: a cluster, or a node; the clock of a single node cannot be advanced.
     """
 
     def __init__(self, source: Any) -> None:
@@ -42,15 +42,15 @@ class Passing:
 
     @property
     def virtual(self) -> bool:
-        """Whether the clock is virtual and moves only when told."""
+        """Whether the clock is virtual and moves only when it is advanced."""
         return self._cluster is not None
 
     def on(self, seconds: float) -> None:
-        """Let time pass, where it does not by itself."""
+        """Advance the clock, unless it runs by itself."""
         if self._cluster is not None:
             self._cluster.advance(seconds)
 
     @property
     def seconds(self) -> float:
-        """Now, in seconds."""
+        """The current time in seconds."""
         return float(self._clock.seconds) if self._clock is not None else time.monotonic() - self._began

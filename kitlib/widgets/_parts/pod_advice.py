@@ -1,6 +1,6 @@
-"""What is allowed in a pod's requests and limits but makes little sense on a node: one sentence a field.
+"""Advice on requests and limits that are valid but of little use on a node: one sentence per field.
 
-Each sentence says what Kubernetes does with the value, and which value was probably meant.
+Each sentence says how Kubernetes uses the value, and which value was probably intended.
 
 Source: scheduler plugins/noderesources fitsRequest; kubelet cm.MilliCPUToQuota; cm/cpumanager guaranteedCPUs;
 api/v1 SetDefaults_Pod.
@@ -26,7 +26,7 @@ LEAST_QUOTA = 10
 
 
 def pod_advice(pod: Pod, node: NodeConfig) -> list[tuple[str, str]]:
-    """(field path, sentence) for every amount that a reader should look at again."""
+    """Return (field path, sentence) for every amount that a reader should check."""
     whole = allocatable_of(node)
     guaranteed = get_pod_qos(pod, node.gates) == "Guaranteed"
     found: list[tuple[str, str]] = []
@@ -43,18 +43,18 @@ def pod_advice(pod: Pod, node: NodeConfig) -> list[tuple[str, str]]:
 
 
 def amount_of(quantity: Quantity, resource: str) -> int:
-    """Milli-CPU, or bytes of memory."""
+    """Return milli-CPU, or bytes of memory."""
     return quantity.milli_value() if resource == "cpu" else quantity.value()
 
 
 def allocatable_of(node: NodeConfig) -> dict[str, int]:
-    """The node's allocatable milli-CPU and bytes of memory."""
+    """Return the node's allocatable milli-CPU and bytes of memory."""
     allocatable = node_allocatable_absolute(node.machine.capacity(), node.reservations)
     return {resource: amount_of(allocatable[resource], resource) for resource in ("cpu", "memory")}
 
 
 def _sentences(what: str, resource: str, amount: Quantity, whole: int, guaranteed: bool) -> Iterator[str]:
-    """What there is to say about one amount, the most important first."""
+    """Yield advice about one amount, the most important first."""
     value, text = amount_of(amount, resource), str(amount)
     if resource == "memory" and 0 < value < LEAST_MEMORY:
         digits = text.rstrip("mkK")
@@ -76,7 +76,7 @@ def _sentences(what: str, resource: str, amount: Quantity, whole: int, guarantee
 
 
 def _over_request(pod: Pod, whole: dict[str, int], said: set[str]) -> list[tuple[str, str]]:
-    """Containers of which each fits, but not all of them together."""
+    """Return advice on containers that fit individually but not together."""
     total, containers = pod_requests(pod), running_containers(pod)
     found = []
     for resource, room in whole.items():

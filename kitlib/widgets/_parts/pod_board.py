@@ -1,4 +1,4 @@
-"""Nodes with their pods as boxes to scale: what the queue theatre and the preemption stage show of a replay."""
+"""Nodes with their pods as boxes to scale, for the queue theatre and the preemption stage."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from kitlib.charts.scene import BarScale, Box, Line, Token
 
 
 def cpu_of(pod: Pod) -> int:
-    """What a pod requests, milli-CPU."""
+    """Return a pod's CPU request in milli-CPU."""
     asked = pod_requests(pod).get("cpu")
     return asked.milli_value() if asked is not None else 0
 
 
 def cpu_text(milli: int) -> str:
-    """Milli-CPU as people say it: `500m`, `2 CPU`."""
+    """Return milli-CPU as text: `500m`, `2 CPU`."""
     return f"{milli // 1000} CPU" if milli and milli % 1000 == 0 else f"{milli}m"
 
 
 def capacities(nodes: Sequence[Node]) -> dict[str, int]:
-    """Node -> milli-CPU that pods may request."""
+    """Return node -> allocatable milli-CPU."""
     found = {}
     for node in nodes:
         amount = node.status.allocatable.get("cpu")
@@ -36,14 +36,14 @@ def node_box(
     token: Callable[[Pod, float], Token],
     promised: Mapping[str, int] | None = None,
 ) -> Box:
-    """A node whose pods take the part of it that they request.
+    """Return a node as a box in which pods occupy the part that they request.
 
     Args:
-        name: of the node.
-        capacity: milli-CPU that pods may request.
-        pods: on it, in the order to show.
-        token: makes a pod's token of its size.
-        promised: pod that is nominated to the node -> milli-CPU that it requests.
+        name: the node's name.
+        capacity: allocatable milli-CPU.
+        pods: pods on the node, in display order.
+        token: returns a pod's token for a size.
+        promised: pod nominated to the node -> milli-CPU that it requests.
     """
     used = sum(cpu_of(pod) for pod in pods)
     coming = dict(promised or {})
@@ -58,5 +58,5 @@ def node_box(
 
 
 def by_priority(pods: Sequence[Pod]) -> list[Pod]:
-    """The most important first."""
+    """Return the pods by descending priority, then by name."""
     return sorted(pods, key=lambda pod: (-(pod.spec.priority or 0), pod.name))

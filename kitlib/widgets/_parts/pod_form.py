@@ -1,7 +1,7 @@
-"""A pod as a form and as YAML, always the same pod in both; what is wrong is said beside the field it belongs to.
+"""A pod as a form and as YAML, always the same pod in both; a problem is shown beside its field.
 
-Whatever is typed on one side appears on the other at once. Text that cannot be read, or a pod that the API server would
-refuse, keeps the last good pod: `form.pod`.
+Input on one side appears on the other at once. Invalid YAML, or a pod that the API server would reject, does not
+change the last valid pod, `form.pod`.
 
 Source: the fields and messages are those of `kitlib.api` (validation.ValidatePodCreate).
 """
@@ -45,15 +45,15 @@ spec:
 
 
 class PodForm(ipw.VBox):
-    """Form and YAML of one pod.
+    """Form and YAML of a pod.
 
     Args:
         manifest: YAML, a path, or a Pod; None = a small example.
-        on_change: called when there is another good pod.
+        on_change: called after every change of the valid pod.
 
     Attributes:
         pod: the last pod that the API server would accept, defaulted, with a UID.
-        problems: (field, text) of what is wrong now.
+        problems: (field, text) of the current problems.
     """
 
     def __init__(self, manifest: Any = None, on_change: Callable[[], None] = lambda: None) -> None:
@@ -94,7 +94,7 @@ class PodForm(ipw.VBox):
 
     @property
     def yaml(self) -> str:
-        """The YAML side; setting it is typing it."""
+        """The text of the YAML side; setting it has the effect of typing it."""
         return str(self._yaml.value)
 
     @yaml.setter
@@ -103,7 +103,7 @@ class PodForm(ipw.VBox):
 
     @property
     def rows(self) -> list[ContainerRow]:
-        """The form's containers: init containers first, as they stand in the pod."""
+        """The form's containers: init containers first, in the order of the pod."""
         return self._rows
 
     # ---- from YAML to the form
@@ -126,7 +126,7 @@ class PodForm(ipw.VBox):
         self._check(objects[0])
 
     def _fill(self, pod: Pod) -> None:
-        """Show a pod in the form; rows are kept where their number is the same, so that nobody loses the focus."""
+        """Show a pod in the form; rows are reused where possible, so that the focus is not lost."""
         self._name.control.value = pod.metadata.name
         wanted = [("initContainers", c) for c in pod.spec.init_containers]
         wanted += [("containers", c) for c in pod.spec.containers]
@@ -156,7 +156,7 @@ class PodForm(ipw.VBox):
         self._check(pod)
 
     def _data(self) -> dict[str, Any]:
-        """The pod of the YAML side with the form's values put in; where the YAML cannot be read, the last good one."""
+        """Return the YAML side's pod with the form's values; if the YAML is invalid, based on the last valid pod."""
         base = to_dict(self._read if self._read is not None else self._plain())
         base.setdefault("metadata", {})["name"] = self._name.control.value.strip()
         spec = base.setdefault("spec", {})
@@ -167,7 +167,7 @@ class PodForm(ipw.VBox):
         return base
 
     def _plain(self) -> Pod:
-        """The last good pod without what defaulting has added."""
+        """Return the last valid pod without defaulted fields."""
         return Pod(metadata=self.pod.metadata, spec=self.pod.spec)
 
     def _add_container(self) -> None:
@@ -195,6 +195,7 @@ class PodForm(ipw.VBox):
     def _check(self, pod: Pod) -> None:
         whole = set_defaults(deepcopy(pod))
         whole.metadata.namespace = whole.metadata.namespace or "default"
+        # Derived from the name, not random: the cgroup paths contain it and would change with every key.
         whole.metadata.uid = whole.metadata.uid or str(uuid.uuid5(uuid.NAMESPACE_DNS, whole.key))
         errors = validate_pod_create(whole)
         self.problems = [(e.field, str(e).removeprefix(f"{e.field}: ")) for e in errors]
@@ -204,7 +205,7 @@ class PodForm(ipw.VBox):
             self.on_change()
 
     def _say(self) -> None:
-        """Put every problem beside its field; those without a field below the YAML."""
+        """Show every problem beside its field, or below the YAML if it has no field."""
         beside: dict[Field, list[str]] = {}
         rest = []
         fields = self._fields()
@@ -222,14 +223,14 @@ class PodForm(ipw.VBox):
             self._yaml_field.add_class("kitlib-wrong")
 
     def advise(self, advice: Iterable[tuple[str, str]]) -> None:
-        """Put what is allowed but surprising beside its field, where nothing is wrong with it."""
+        """Show advice beside the fields that have no problem."""
         said = dict(advice)
         for path, field in self._fields().items():
             if not field.problem:
                 field.hint(said.get(path, ""))
 
     def _fields(self) -> dict[str, Field]:
-        """Path in the manifest -> the form's field."""
+        """Return path in the manifest -> field of the form."""
         found = {"metadata.name": self._name}
         numbers = {"initContainers": 0, "containers": 0}
         for row in self._rows:
@@ -241,7 +242,7 @@ class PodForm(ipw.VBox):
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
-        """While one side is being filled its changes are not the learner's."""
+        """Ignore changes of one side while it is being filled by the program."""
         self._busy = True
         try:
             yield
@@ -250,7 +251,7 @@ class PodForm(ipw.VBox):
 
 
 def _nearest(fields: dict[str, Field], path: str, text: str) -> Field | None:
-    """The field of a path; of `resources.requests` the one whose resource the text names."""
+    """Return the field of a path; for a map such as `resources.requests`, the entry that the text names."""
     if path in fields:
         return fields[path]
     below = {name: field for name, field in fields.items() if path and name.startswith(path + "[")}

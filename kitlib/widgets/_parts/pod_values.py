@@ -1,4 +1,4 @@
-"""A pod's predicted values beside those that its node's files and /proc show, with what the host refused."""
+"""A pod's predicted values beside those in its node's files and /proc, with the values that the host refused."""
 
 from __future__ import annotations
 

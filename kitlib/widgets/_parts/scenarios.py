@@ -1,4 +1,4 @@
-"""The scenario that a widget shows: one that is given, a story by its name, or one that the learner picks."""
+"""The scenario of a widget: a given one, a story by its name, or the learner's choice."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kitlib.widgets._parts.cluster_scenario import scenario_of_cluster
 
 
 def scenario_of(given: Scenario | Cluster | Path | str) -> Scenario:
-    """Return a scenario, a cluster as it is now, a scenario from a YAML file of the user's, or a story by its name.
+    """Return a scenario: unchanged, from a cluster's current state, from a YAML file, or a story by its name.
 
     Raises:
-        KitError: for anything else.
+        KitError: another value.
     """
     if isinstance(given, Scenario):
         return given
@@ -38,8 +38,7 @@ class ScenarioPicker:
     """The displayed scenario, and a control to change it.
 
     Args:
-        given: a Scenario, a cluster or a file (then there is nothing to pick), a story's name, or None for the first
-            story.
+        given: a Scenario, a cluster or a file (without a choice), a story's name, or None for the first story.
     """
 
     def __init__(self, given: Scenario | Cluster | Path | str | None) -> None:
@@ -56,17 +55,17 @@ class ScenarioPicker:
 
     @property
     def scenario(self) -> Scenario:
-        """What is shown now."""
+        """The displayed scenario."""
         return self._given if self._given is not None else story(self.control.value)
 
 
 def question_of(scenario: Scenario) -> str:
-    """What a scenario asks, without its end."""
+    """Return the question of a scenario without its outcome."""
     return f"{scenario.question.name} waits for a node. Say where it goes and why, then look."
 
 
 def story_html(scenario: Scenario) -> str:
-    """The question; what happens and why opens when the reader wants it."""
+    """Return the question as HTML, with the course of events and the reason folded."""
     asked = f"<p>{html.escape(question_of(scenario))}</p>"
     if not scenario.text:
         return asked

@@ -1,6 +1,6 @@
-"""The start page in a notebook: what it shows are plain values, what a learner does comes back as actions.
+"""The start page in a notebook: its content is plain values, a learner's input is returned as actions.
 
-It knows neither lessons nor clusters: `kitlib.lab.start` fills it.
+It does not depend on lessons or clusters: `kitlib.lab.start` sets its content.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Action = Callable[..., None]
 
 
 class StartPage(anywidget.AnyWidget):
-    """The page; `actions` are called by name when the learner does something."""
+    """The page; it calls `actions` by name when the learner acts."""
 
     _esm = script("start.js", STYLE=text("start.css"))
     kernel = traitlets.Dict().tag(sync=True)

@@ -1,4 +1,4 @@
-"""What has happened on a board, moment by moment, so that the player below it can go back and play it again."""
+"""The history of a board, moment by moment, for the player below it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Story:
     """The moments of one board.
 
     Args:
-        board: where they are shown.
+        board: the board that shows them.
     """
 
     def __init__(self, board: BoardPicture) -> None:
@@ -24,7 +24,7 @@ class Story:
         self.moments: list[Scene] = []
 
     def tell(self, scene: Scene, caption: str, seconds: float) -> None:
-        """One more moment; where it looks like the last, that one gets its words as well."""
+        """Add a moment; if it looks like the last one, add the caption to that."""
         last = self.moments[-1] if self.moments else None
         if last is not None and last.areas == scene.areas:
             if caption and caption not in last.caption:
@@ -33,11 +33,11 @@ class Story:
         self.moments = [*self.moments, replace(scene, caption=caption, seconds=seconds)][-KEPT:]
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Delete all moments."""
         self.moments = []
 
     def show(self, now: Scene | None, legend: Sequence[Mark] = ()) -> None:
-        """Show the moments, and behind them what is there now, unless the last moment shows it already."""
+        """Show the moments and then the current state, unless the last moment shows it already."""
         scenes = list(self.moments)
         if now is not None and (not scenes or scenes[-1].areas != now.areas):
             scenes.append(now)

@@ -1,7 +1,7 @@
-"""Something that a widget does again and again while it is on: reading files, letting time pass.
+"""A repeated action of a widget: reading files, letting time pass.
 
-It runs in the notebook kernel's own event loop, never in a thread of its own, because widgets may be updated from there
-only. A beat that comes too late is left out, so a slow page or a busy kernel never builds up a queue.
+It runs in the notebook kernel's event loop and not in a thread, because widgets may be updated from there only. A late
+tick is skipped, so a slow page or a busy kernel never builds up a queue.
 
 Source: ipykernel issue 1450, ipywidgets issue 4001 (widgets updated from other threads).
 """
@@ -15,16 +15,16 @@ from kitlib.api.errors import KitError
 
 
 class Ticker:
-    """Calls `action` every `seconds` once it has been started.
+    """Calls `action` every `seconds` after `start`.
 
     Args:
-        action: what to do; an exception ends the ticker and is handed to `failed`.
-        seconds: between two beats.
-        failed: hears of an exception.
+        action: the function to call; an exception ends the ticker and is passed to `failed`.
+        seconds: seconds between two ticks.
+        failed: called with the exception.
 
     Attributes:
-        beats: how many there were.
-        missed: how many were left out because their time had passed.
+        beats: number of ticks.
+        missed: number of ticks that were skipped because they were late.
     """
 
     def __init__(self, action: Callable[[], None], seconds: float, failed: Callable[[Exception], None]) -> None:
@@ -39,14 +39,14 @@ class Ticker:
 
     @property
     def running(self) -> bool:
-        """Whether it beats."""
+        """Whether the ticker is running."""
         return self._wanted
 
     def start(self) -> None:
-        """Begin; nothing where it beats already.
+        """Start; no effect if it is running.
 
         Raises:
-            KitError: outside a notebook (there is no event loop).
+            KitError: outside a notebook, where there is no event loop.
         """
         if self._wanted:
             return
@@ -56,10 +56,11 @@ class Ticker:
             except RuntimeError:
                 raise KitError("nothing can run by itself here: there is no event loop outside a notebook") from None
         self._wanted = True
+        # A control's message may be processed in a subshell's thread, which must not create tasks in this loop.
         self._loop.call_soon_threadsafe(self._begin)
 
     def stop(self) -> None:
-        """End; the present beat is the last one."""
+        """Stop after the current tick."""
         self._wanted = False
 
     def _begin(self) -> None:
@@ -77,6 +78,8 @@ class Ticker:
                 self._failed(error)
                 return
             self.beats += 1
+            # Counted from the last due time, not from the end of the action: the rate does not depend on the action's
+            # time.
             due += self.seconds
             late = self._loop.time() - due
             if late > 0:

@@ -1,6 +1,6 @@
-"""The cgroup tree in the page: rows that open by keyboard to their reasons, values that flash when they have changed.
+"""The cgroup tree in the page: rows that open by keyboard to their reasons, values that flash after a change.
 
-The rows are those of the still view (kitlib.views.cgroup_html); the page keeps what is open and where the keyboard is.
+The rows are those of the static view (kitlib.views.cgroup_html); the page keeps open rows and the focus.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class TreePicture(anywidget.AnyWidget):
 
     Attributes:
         body: the rows as HTML.
-        rows: the same as plain data.
+        rows: the rows as plain data.
     """
 
     _esm = script("tree.js", STYLE=STYLE)
@@ -29,7 +29,7 @@ class TreePicture(anywidget.AnyWidget):
     rows: traitlets.List[dict[str, Any]] = traitlets.List()
 
     def bring(self, rows: Sequence[CgroupRow], compared: bool) -> None:
-        """Show these lines."""
+        """Show these rows."""
         self.rows = [_plain(row) for row in rows]
         self.body = tree_body(rows, compared=compared, whole=True)
 

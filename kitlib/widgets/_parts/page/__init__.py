@@ -1,4 +1,4 @@
-"""What runs in the page: scripts and one style sheet, sent to the browser as they stand in this folder.
+"""The code of the page: scripts and one style sheet, sent to the browser unchanged from this folder.
 
 Imported by the parts of widgets and by the start page. Face: `script`, `style`.
 """
@@ -15,16 +15,16 @@ _FOLDER = Path(__file__).parent
 
 
 def text(name: str) -> str:
-    """A file of this folder."""
+    """Return the content of a file in this folder."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def script(name: str, **constants: Any) -> str:
-    """A script of this folder, with constants that it finds under their names."""
+    """Return a script of this folder, preceded by constants that it reads by name."""
     given = "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items())
     return given + text(name)
 
 
 def style() -> str:
-    """The design as one style sheet: the tokens and what all widgets share; for pages of the kit's own too."""
+    """Return the style sheet of the tokens and of all widgets, also for the kit's own pages."""
     return css() + text("kitlib.css")
