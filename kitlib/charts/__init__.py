@@ -1,4 +1,4 @@
-"""Pictures from plain data, each with its frame and its sentence; no widget and no cluster is known here.
+"""Pictures from plain data, each with its frame and its sentence; charts do not depend on widgets or clusters.
 
 Imported by widgets, lab and commands.
 Face: one module a figure, each a `Chart`.

@@ -1,10 +1,10 @@
-"""A chart is three faces of the same data: a picture, the frame behind it, and a sentence saying what it shows.
+"""A chart has three representations of its data: a picture, the frame behind it, and a descriptive sentence.
 
-A notebook shows the still picture (SVG in the colours of its theme, with the table behind it): it needs no script, so
-that GitHub, VS Code and Colab show the same. `figure()` makes a plotly figure for a document or for zooming.
+A notebook shows the static picture (SVG in the colours of its theme, with the table behind it). It needs no script, so
+GitHub, VS Code and Colab show it too. `figure()` returns a plotly figure for a document or for zooming.
 
-Every function in this room takes plain data (dicts, lists, numbers with their unit in the name) and returns a `Chart`.
-The sentence and the frame are what a screen reader, a terminal and a page without JavaScript show.
+The functions of this package take plain data (dicts, lists, numbers with their unit in the name) and return a `Chart`.
+Screen readers, terminals and pages without JavaScript show the sentence and the frame.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure built only when asked for, its data as columns, and its meaning in one sentence.
+    """A figure that is built on demand, its data as columns, and its meaning in one sentence.
 
     Args:
-        title: what is shown, in a few words.
-        sentence: the chart's message, readable without the picture.
-        columns: column name (with its unit) to values; all of the same length.
-        draw: makes the figure; called at most once per `figure()` call.
-        plain: makes the same as plain data, where that is known: making plotly's objects takes most of a figure's time.
-        picture: makes the still picture as SVG text, where the chart has one of its own; else it is made of the figure.
-        fitted: makes that picture for a width in pixels, where it can be drawn for any.
+        title: the subject in a few words.
+        sentence: the chart's message, understandable without the picture.
+        columns: column name (with its unit) -> values; all of the same length.
+        draw: returns the figure; called at most once per `figure()` call.
+        plain: returns the figure as plain data, which is much faster than plotly's objects; None = not available.
+        picture: returns the static picture as SVG text; None = it is made from the figure.
+        fitted: returns the static picture for a width in pixels; None = `picture` has a fixed width.
     """
 
     title: str
@@ -45,13 +45,13 @@ class Chart:
     fitted: Callable[[int], str] | None = None
 
     def frame(self) -> pd.DataFrame:
-        """The chart's data as a pandas frame, one row a mark."""
+        """Return the chart's data as a pandas frame, one row per mark."""
         import pandas as pd
 
         return pd.DataFrame({name: list(values) for name, values in self.columns.items()})
 
     def figure(self) -> go.Figure:
-        """A new plotly figure in the house style, with the sentence as its description."""
+        """Return a new plotly figure in the house style, with the sentence as its description."""
         from kitlib.charts.quick_start import quick_start
         from kitlib.charts.style import dress
 
@@ -61,17 +61,17 @@ class Chart:
         return figure
 
     def spec(self) -> dict[str, Any]:
-        """The same figure as plain data for plotly.js; quicker to make than a figure."""
+        """Return the figure as plain data for plotly.js; faster than `figure`."""
         from kitlib.charts.style import dress_spec
 
         made: dict[str, Any] = self.plain() if self.plain is not None else self.draw().to_plotly_json()
         return dress_spec(made, title=self.title, sentence=self.sentence)
 
     def svg(self, width: int = 720) -> str:
-        """The figure as a still picture (SVG text) that needs no JavaScript and follows the page's theme.
+        """Return the figure as a static picture (SVG text) that needs no JavaScript and follows the page's theme.
 
         Args:
-            width: pixels, for a picture that can be drawn for any width.
+            width: width in pixels, for a picture that can be drawn for any width.
         """
         if self.fitted is not None:
             return self.fitted(width)
@@ -82,7 +82,7 @@ class Chart:
         return to_svg(self.figure())
 
     def table_html(self, limit: int = 200) -> str:
-        """The frame as a plain HTML table with the sentence as its caption; at most `limit` rows."""
+        """Return the frame as a plain HTML table of at most `limit` rows, with the sentence as its caption."""
         names = list(self.columns)
         rows = list(zip(*self.columns.values(), strict=True))
         head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in names)

@@ -1,4 +1,4 @@
-"""The cgroup tree as one picture: cgroups down, files across, each cell says whether it is as desired."""
+"""The cgroup tree as a matrix: a row per cgroup, a column per file, each cell shows whether the value is as desired."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ABSENT, AS_DESIRED, DIFFERS = 0, 1, 2
 
 
 def cgroup_matrix(rows: Sequence[Row], *, compared: bool = True) -> Chart:
-    """One cell a file; those that differ carry the sign ≠ as well as another colour.
+    """Return a chart with one cell per file; differing cells have the sign ≠ and another colour.
 
     Args:
-        rows: {"cgroup", "label", "file", "desired", "observed", "why"}, in the order of the tree; None = not there.
-        compared: whether `observed` was read at all.
+        rows: {"cgroup", "label", "file", "desired", "observed", "why"}, in tree order; None = the file does not exist.
+        compared: whether `observed` was read.
     """
     labels = list(dict.fromkeys(str(row["label"]) for row in rows))
     files = list(dict.fromkeys(str(row["file"]) for row in rows if row["file"]))

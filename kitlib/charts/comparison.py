@@ -1,4 +1,4 @@
-"""Two things value by value: what is the same, what differs, and what only one of them has."""
+"""Two objects compared value by value: equal, different, and one-sided values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kitlib.charts.matrix import EQUAL_OR_NOT, plain_matrix
 
 
 def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, about: str = "") -> Chart:
-    """One line a value, one column for each of the two; a line that differs has another colour and the sign ≠.
+    """Return a chart with one line per value and one column per object; differing lines have another colour and ≠.
 
     Args:
-        rows: {"label", "left", "right"}; None = that side has none.
-        names: of the two.
+        rows: {"label", "left", "right"}; None = the object does not have the value.
+        names: names of the two objects.
         what: the title.
-        about: a sentence put before the count.
+        about: sentence before the count; "" = none.
     """
     different = [row for row in rows if row["left"] != row["right"]]
     count = f"{len(different)} of {len(rows)} values differ" + (

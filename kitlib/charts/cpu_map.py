@@ -1,4 +1,4 @@
-"""Which logical CPU belongs to whom: a grid of sockets, NUMA nodes, cores and threads.
+"""The owners of a node's logical CPUs, as a grid of sockets, NUMA nodes, cores and threads.
 
 Source: kubelet cpumanager (topology.CPUTopology, state.State: default set and assignments).
 """
@@ -12,11 +12,12 @@ from kitlib.charts.style import BLUE, FAINT, GREY, series_color
 
 
 def cpu_map(cpus: Sequence[tuple[int, int, int, int]], owners: Mapping[int, str]) -> Chart:
-    """Every CPU as a cell: columns are physical cores by NUMA node, rows are the threads of a core.
+    """Return a chart with a cell per CPU: columns are physical cores by NUMA node, rows are the threads of a core.
 
     Args:
         cpus: (cpu, core, socket, NUMA node) of every logical CPU.
-        owners: cpu -> who owns it ("shared pool", "reserved", "pod/container"); a CPU left out is "shared pool".
+        owners: cpu -> its owner ("shared pool", "reserved", "pod/container"); a missing CPU belongs to the "shared
+            pool".
     """
     order = sorted({(socket, numa, core) for _, core, socket, numa in cpus})
     column = {key: index for index, key in enumerate(order)}

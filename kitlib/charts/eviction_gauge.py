@@ -1,4 +1,4 @@
-"""How near a node is to each eviction threshold.
+"""The distance of a node from each eviction threshold.
 
 Source: kubelet pkg/kubelet/eviction (signals, thresholds met when available < quantity).
 """
@@ -14,11 +14,11 @@ from kitlib.views.units import size
 
 
 def eviction_gauge(signals: Sequence[Row]) -> Chart:
-    """A bar for each signal: the amount in use, and the amount from which the kubelet evicts as a line.
+    """Return a chart with a bar per signal: the used amount, and the eviction threshold as a line.
 
     Args:
-        signals: {"signal", "available", "capacity", "threshold", "met"}; the first three numbers in one unit: bytes,
-            and counts for signals of inodes and PIDs.
+        signals: {"signal", "available", "capacity", "threshold", "met"}; the three numbers in bytes, or counts for
+            signals of inodes and PIDs.
     """
     rows = [dict(row) for row in signals]
     for row in rows:
@@ -96,7 +96,7 @@ def _rails(rows: Sequence[Row]) -> Drawing:
 
 
 def _amount_of(signal: str) -> Callable[[float], str]:
-    """How an amount of a signal is written: counts of inodes and processes as they are, bytes as Mi and Gi."""
+    """Return the text form of a signal's amount: counts of inodes and processes unchanged, bytes as Mi and Gi."""
     if "inodes" in signal.lower() or signal.startswith("pid"):
         return lambda value: f"{int(value):,}"
     return lambda value: size(int(value)).removeprefix("~")

@@ -1,4 +1,4 @@
-"""A matrix of marked cells, rows from top to bottom: what boards, grids and comparisons are drawn with."""
+"""A matrix of marked cells, rows from top to bottom, for boards, grids and comparisons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def matrix(
     hover: str,
     **more: Any,
 ) -> go.Figure:
-    """A figure of cells with a colour and a text each; arguments as `plain_matrix`."""
+    """Return a figure of cells with a colour and a text each; arguments as for `plain_matrix`."""
     import plotly.graph_objects as go
 
     return go.Figure(plain_matrix(rows, columns, levels, texts, scale, hover, **more))
@@ -38,15 +38,16 @@ def plain_matrix(
     hover: str,
     **more: Any,
 ) -> dict[str, Any]:
-    """The same figure as plain data.
+    """Return the figure as plain data.
 
     Args:
-        rows, columns: their names.
-        levels: a number a cell, from 0 on; None = no cell.
-        texts: what stands in it.
+        rows: names of the rows.
+        columns: names of the columns.
+        levels: a number from 0 on for each cell; None = no cell.
+        texts: text of each cell.
         scale: plotly's colour scale.
-        hover: template of what is said about a cell under the pointer.
-        more: properties of the heat map, `zmax` (the scale's end) first of all; gaps of 2 pixels unless told.
+        hover: template of a cell's text under the pointer.
+        more: properties of the heat map, such as `zmax` (the scale's end); gaps are 2 pixels by default.
     """
     cells = {
         "type": "heatmap",

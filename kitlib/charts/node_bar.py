@@ -1,4 +1,4 @@
-"""A node's resource from capacity down to what is left: reserved parts, allocatable, what pods asked for.
+"""A node's resource from capacity to the remaining part: reservations, allocatable, requests of pods.
 
 Source: kubelet cm.GetNodeAllocatableReservation
 (allocatable = capacity - kube-reserved - system-reserved - eviction-hard).
@@ -22,11 +22,11 @@ _PARTS = (
 
 
 def node_bar(parts: Mapping[str, Mapping[str, float]], units: Mapping[str, str]) -> Chart:
-    """One stacked bar a resource, each as percent of the capacity.
+    """Return a chart with one stacked bar per resource, in percent of the capacity.
 
     Args:
-        parts: resource -> {"capacity", "kube-reserved", "system-reserved", "eviction-hard", "requested by pods"} in the
-            resource's unit; a part left out counts as 0.
+        parts: resource -> {"capacity", "kube-reserved", "system-reserved", "eviction-hard", "requested by pods"} in
+            the resource's unit; a missing part counts as 0.
         units: resource -> unit shown behind the numbers ("m", "bytes", "").
     """
     rows: list[tuple[str, str, float, float, str]] = []

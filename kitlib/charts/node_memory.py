@@ -1,4 +1,4 @@
-"""A node's memory as a bar to scale: one token a process, the machine's end as a line across it."""
+"""A node's memory as a bar to scale: a token per process, and a line at the end of the machine's memory."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def memory_box(
     whole: str = "the machine",
     points: bool = False,
 ) -> Box:
-    """Return the bar of one node.
+    """Return the bar of a node.
 
     Args:
-        name: of the node.
-        capacity: bytes of the machine, or of what `whole` names.
-        rows: {"name", "qos", "memory_bytes", "words"}, in the order to show; qos "node" = of no pod.
-        dead: names of those that were killed or evicted.
-        chosen: the one that the learner has picked.
-        coming: the one that is not there yet.
-        marks: further lines, their place as a part of the capacity.
-        words: what is said about the node.
-        whole: what the capacity is that of.
+        name: the node's name.
+        capacity: bytes of the machine, or of the object in `whole`.
+        rows: {"name", "qos", "memory_bytes", "words"}, in display order; qos "node" = a process of no pod.
+        dead: names of the killed or evicted processes.
+        chosen: name of the process that the learner has selected; "" = none.
+        coming: name of the process that does not exist yet; "" = none.
+        marks: further lines, at a fraction of the capacity.
+        words: description of the node.
+        whole: object that has the capacity.
         points: whether each process has a column of its points above it; rows then have "badness" in pages and
             "oom_score_adj".
     """
@@ -73,15 +73,15 @@ def memory_box(
 def point_columns(
     rows: Sequence[Row], scale: BarScale, dead: Collection[str] = (), coming: str = ""
 ) -> list[PointColumn]:
-    """Return the points by which the kernel chooses whom to kill, one column a process; negative ones hang down.
+    """Return the points by which the kernel selects a victim, a column per process; negative ones point down.
 
     Source: kernel mm/oom_kill.c oom_badness(): pages in memory, plus oom_score_adj thousandths of all pages.
 
     Args:
         rows: as for `memory_box`, in the order of the bar.
-        scale: of the bar.
-        dead: names of those that were killed.
-        coming: the one that is not there yet.
+        scale: scale of the bar.
+        dead: names of the killed processes.
+        coming: name of the process that does not exist yet; "" = none.
     """
     highest = max((abs(int(row["badness"])) for row in rows), default=0) or 1
     found: list[PointColumn] = []
@@ -101,5 +101,5 @@ def point_columns(
 
 
 def mebibytes(amount: float) -> str:
-    """Bytes in MiB, as amounts are compared best."""
+    """Return bytes in MiB, one unit for all amounts, so that they can be compared."""
     return f"{amount / 2**20:,.0f}Mi"

@@ -1,4 +1,4 @@
-"""Who the kernel would kill next: every candidate's badness, split into memory and adjustment.
+"""The ranking of the OOM killer: every candidate's badness, split into memory and adjustment.
 
 Source: kernel mm/oom_kill.c oom_badness(): pages of rss + swap + page tables, plus oom_score_adj * totalpages / 1000.
 """
@@ -21,10 +21,10 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
 
     Args:
         rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages; qos "node" =
-            a process of no pod. With "refused" (and "wanted_badness", "why") where the host has refused the
-            oom_score_adj that the kubelet wanted; then both orders are compared.
-        killed: the process the kernel really killed, marked where it is known.
-        told: whether the victim is named and marked before anything was killed.
+            a process of no pod. If the host refused the kubelet's oom_score_adj, "refused" is set, with
+            "wanted_badness" and "why"; then both orders are compared.
+        killed: name of the process that the kernel killed, which is marked; "" = not known.
+        told: whether the victim is named and marked before a process was killed.
     """
     ranked = sorted(rows, key=lambda row: -float(row["badness"]))
     columns = {key: [row[key] for row in ranked] for key in ("name", "qos", "memory_bytes", "oom_score_adj", "badness")}
@@ -96,17 +96,17 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
 
 
 def memory_points(row: Row) -> int:
-    """The pages of a process in memory; its page tables are counted with the adjustment."""
+    """Return the pages of a process in memory; its page tables are counted with the adjustment."""
     return int(row["memory_bytes"]) // PAGE
 
 
 def mebibytes(pages: float) -> float:
-    """Pages in Mi."""
+    """Return pages in MiB."""
     return round(float(pages) * PAGE / 2**20, 2)
 
 
 def _mark(row: Row, first: Row | None, killed: str) -> str:
-    """Written on a bar: the victim, predicted or killed."""
+    """Return the text on a bar: the victim, predicted or killed."""
     if killed:
         return "killed" if row["name"] == killed else ""
     return "victim" if row is first else ""

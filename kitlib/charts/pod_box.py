@@ -1,7 +1,7 @@
-"""A pod as boxes: the height of a box is a container's request, the lid above it its limit.
+"""A pod as boxes: the height of a box is a container's request, the lid above it is the limit.
 
-Where box and lid meet in CPU and memory of all containers the pod is Guaranteed, and the outline is thick. CPU and
-memory have the pod's own scale; the rail below has the node's, so that one sees which part of the node it is.
+If box and lid meet for CPU and memory of all containers, the pod is Guaranteed, and the outline is thick. CPU and
+memory have the pod's own scale; the rail below has the node's, which shows the pod's part of the node.
 
 Source: kubelet qos.GetPodQOS (v1qos.ComputePodQOS).
 """
@@ -44,23 +44,23 @@ def scale_end(resource: str, containers: Sequence[Row]) -> int:
 
 
 def amount_text(resource: str, value: int) -> str:
-    """An amount as people say it: `0.25 CPU`, `128Mi`."""
+    """Return an amount as text: `0.25 CPU`, `128Mi`."""
     return f"{value / 1000:.3g} CPU" if resource == "cpu" else size(value)
 
 
 def stacked(width: int, count: int) -> bool:
-    """Return whether the panels of so many containers stand one below the other in a picture of this width."""
+    """Return whether the panels of `count` containers are placed one below the other at this width."""
     return count > 1 and width < 90 * count * 2 + 2 * AXIS
 
 
 def value_at(y: float, resource: str, end: int, *, width: int, count: int) -> float:
-    """Return the amount at a height of the picture; negative below the floor.
+    """Return the amount at a height of the picture; negative below the base line.
 
     Args:
-        y: pixels from the picture's top.
+        y: pixels from the top of the picture.
         resource: "cpu" or "memory".
-        end: of the resource's scale.
-        width: of the picture in pixels.
+        end: end of the resource's scale, milli-CPU or bytes.
+        width: width of the picture in pixels.
         count: number of containers.
     """
     top = PANEL if resource == "memory" and stacked(width, count) else 0
@@ -77,17 +77,17 @@ def pod_box(
     ends: Mapping[str, int] | None = None,
     width: int = 720,
 ) -> str:
-    """Draw a pod's requests and limits as SVG; boxes and lids can be moved by a page.
+    """Return a pod's requests and limits as SVG; a page can move boxes and lids.
 
     Args:
         containers: `name`, `cpu_request`, `cpu_limit` (milli-CPU or None), `memory_request`, `memory_limit` (bytes or
             None).
-        qos: the pod's class.
-        sentence: what the picture shows.
-        node: allocatable "cpu" (milli-CPU) and "memory" (bytes): the rails; None = no rails.
+        qos: the pod's QoS class.
+        sentence: description of the picture.
+        node: allocatable "cpu" (milli-CPU) and "memory" (bytes) for the rails; None = no rails.
         pod: the pod's own sums, with the same columns.
-        ends: resource -> end of its scale; None = `scale_end`. A page keeps it while a lid is dragged.
-        width: pixels.
+        ends: resource -> end of its scale; None = `scale_end`. A page keeps it unchanged while a lid is dragged.
+        width: width in pixels.
     """
     picture = Drawing(width)
     below_another = stacked(width, len(containers))
@@ -111,7 +111,7 @@ def pod_box(
 
 
 class _Panel:
-    """Boxes of one resource, side by side on one floor."""
+    """Boxes of one resource, side by side on one base line."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _Panel:
         picture.text(left, top + TOP - 22, title, size=13, bold=True)
 
     def y(self, value: float) -> float:
-        """Pixels from the top of an amount."""
+        """Return the pixels of an amount from the top."""
         return self.floor - min(1.0, value / self.end) * HEIGHT
 
     def axis(self) -> None:
@@ -143,7 +143,7 @@ class _Panel:
             self.picture.text(self.left + AXIS - 5, y + 4, label, "soft", anchor="end", size=11)
 
     def container(self, place: int, count: int, row: Row) -> None:
-        """One container: its box, its lid, their names, and the two that a page moves."""
+        """Draw a container: its box, its lid, their names, and the two handles for a page."""
         span = (self.room - AXIS) / count
         wide = min(150.0, span - 14)
         x = self.left + AXIS + span * place + (span - wide) / 2
@@ -193,7 +193,7 @@ class _Panel:
         return whole if len(whole) * LETTER < wide - 22 else told
 
     def _grip(self, x: float, y: float, *, up: bool) -> None:
-        """Two strokes on the side from which a line is taken."""
+        """Draw the two strokes that mark the handle of a line."""
         off = -5 if up else 5
         self.picture.path(f"M{x - 5:.1f} {y + off:.1f}h8M{x - 5:.1f} {y + off * 1.8:.1f}h8", "soft", weight=1.5)
 
@@ -211,7 +211,7 @@ class _Panel:
         }
 
     def rail(self, y: float, whole: int, pod: Row) -> None:
-        """The node as a rail, with the pod's part of it."""
+        """Draw the node as a rail, with the pod's part of it."""
         short = self.room < 220
         x = self.left if short else self.left + AXIS
         wide = self.left + self.room - x
@@ -234,6 +234,6 @@ class _Panel:
 
 
 def percent(value: int, whole: int) -> str:
-    """A part of a whole in percent, `<1%` for what is more than nothing."""
+    """Return a part of a whole in percent; `<1%` for small positive values."""
     part = 100 * value / whole if whole else 0
     return f"{part:.0f}%" if part >= 1 or not part else "<1%"

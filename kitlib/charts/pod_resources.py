@@ -1,4 +1,4 @@
-"""A pod's requests and limits as boxes under their lids, with the cgroup files that follow from them as the table."""
+"""A pod's requests and limits as boxes with lids, with the resulting cgroup files as the table."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def pod_resources_chart(
     Args:
         containers: `name`, `cpu_request`, `cpu_limit` (milli-CPU or None), `memory_request`, `memory_limit` (bytes or
             None).
-        files: `cgroup`, `file`, `value`, `why`: what is written for the pod.
-        qos: the pod's class.
-        above: the cgroups that the containers stand in, the outermost first, with the same columns; the last one is
+        files: `cgroup`, `file`, `value`, `why` of each file that is written for the pod.
+        qos: the pod's QoS class.
+        above: the ancestors of the containers' cgroups, the outermost first, with the same columns; the last one is
             the pod's.
-        node: the node's allocatable "cpu" (milli-CPU) and "memory" (bytes): the rails below, and their percentages.
+        node: allocatable "cpu" (milli-CPU) and "memory" (bytes) for the rails and their percentages; None = no rails.
         ends: resource -> end of its scale in milli-CPU or bytes; None = fitted to the pod.
     """
     unlimited = [c["name"] for c in containers if c["memory_limit"] is None]
@@ -73,7 +73,7 @@ _INDENT = "\u2003"
 
 
 def _share_of_node(pod: Row, node: Mapping[str, int]) -> str:
-    """How much of the node the pod reserves, and how much its limits let it take."""
+    """Return the part of the node that the pod reserves, and the part that its limits allow."""
     said = ""
     for what, verb in (("request", "requests"), ("limit", "may use")):
         parts = [

@@ -1,4 +1,4 @@
-"""What preemption would cost on each candidate node: the victims, their priorities, the budgets they break.
+"""The cost of preemption on each candidate node: the victims, their priorities, the violated budgets.
 
 Source: kube-scheduler preemption.SelectCandidate
 (fewest violations, lowest top priority, lowest sum of priorities, fewest victims, latest start).
@@ -22,11 +22,11 @@ CRITERIA = (
 
 
 def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:
-    """One row a candidate node: the pods that it would lose struck out, and the criteria that compare the nodes.
+    """Return a chart with one row per candidate node: its victims struck out, and the criteria of the comparison.
 
     Args:
         candidates: {"node", "victims" (list of names), "highest_priority", "sum_of_priorities", "pdb_violations"}.
-        nominated: the node that was chosen, or "".
+        nominated: the selected node; "" = none.
     """
     names = ("node", "victims", "highest_priority", "sum_of_priorities", "pdb_violations")
     columns = {name: [row[name] for row in candidates] for name in names}
@@ -66,7 +66,7 @@ def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:
 
 
 def deciding(candidates: Sequence[Row], nominated: str) -> str:
-    """The criterion by which the nominated node was chosen; "" where one candidate or none was there."""
+    """Return the criterion that selected the nominated node; "" with fewer than two candidates."""
     left = list(candidates)
     if not nominated or len(left) < 2:
         return ""
@@ -87,7 +87,7 @@ def _pairs(columns: dict[str, list]) -> tuple[list, list]:
 
 
 def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
-    """The picture: node, its victims as boxes that leave, the criteria as columns; the deciding one is marked."""
+    """Draw each node with its victims as boxes and the criteria as columns; the deciding criterion is marked."""
     d = Drawing(860)
     d.text(8, 18, "Candidates of preemption", size=14, bold=True)
     columns = [(560, "budgets"), (640, "highest"), (720, "sum"), (800, "victims")]

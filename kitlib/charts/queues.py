@@ -1,4 +1,4 @@
-"""Where pods wait in the scheduling queue, over time: active, back-off, unschedulable, gated."""
+"""The number of pods in each scheduling queue over time: active, back-off, unschedulable, gated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUEUES = ("activeQ", "backoffQ", "unschedulable", "gated")
 
 
 def queue_chart(steps: Sequence[Row]) -> Chart:
-    """One stacked column a step: how many pods stand in each queue.
+    """Return a chart with one stacked column per step: the number of pods in each queue.
 
     Args:
         steps: {"seconds", "what", "activeQ", "backoffQ", "unschedulable", "gated"}; queues are lists of pod names.

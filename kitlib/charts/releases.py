@@ -1,4 +1,4 @@
-"""One scenario under several releases: nodes down, releases across, whether the pod may go there and goes there."""
+"""A scenario under several releases: a row per node, a column per release, whether the pod may and does go there."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def release_board(
     current: str = "",
     sentence: str = "",
 ) -> Chart:
-    """A mark in every cell: ✗ rejected, ✓ passes, ★ the pod goes there, ⚔ others must leave for it.
+    """Return a chart with a mark in every cell: ✗ rejected, ✓ passes, ★ the pod goes there, ⚔ with victims.
 
     Args:
-        nodes: node names, in the order to show.
-        releases: in their order.
+        nodes: node names in display order.
+        releases: releases in order.
         verdicts: (node, release) -> (`rejected`, `passes`, `best` or `victims`, the reason or score).
         current: the release that is framed; "" = none.
-        sentence: what it shows; "" = where each release sends the pod.
+        sentence: description; "" = the node that each release selects.
     """
     labels = [f"v{name}" if name.replace(".", "").isdigit() else name for name in releases]  # never a number's axis
     cells = [[verdicts[node, release] for release in releases] for node in nodes]

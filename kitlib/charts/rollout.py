@@ -1,4 +1,4 @@
-"""A rolling update over time: how many pods of each version are ready, and how many are not."""
+"""A rolling update over time: the number of pods of each version that are ready or not ready."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _LOOKS = ((BLUE, ""), (GREEN, "."), (FAINT, "\\"), (VERMILLION, "/"))
 
 
 def rollout_chart(moments: Sequence[Row], least: int, most: int) -> Chart:
-    """One stacked column a moment.
+    """Return a chart with one stacked column per moment.
 
     Args:
         moments: {"seconds", "what", "old, ready", "new, ready", "not ready", "ending"}; counts of pods.
-        least, most: pods that must be ready, and that may be there, by maxUnavailable and maxSurge.
+        least: minimum number of ready pods, by maxUnavailable.
+        most: maximum number of pods, by maxSurge.
     """
     columns: dict[str, Sequence[Any]] = {
         name: [row[name] for row in moments] for name in ("seconds", "what", *PARTS)

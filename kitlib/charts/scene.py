@@ -1,8 +1,8 @@
-"""Scenes: boxes with tokens in them, as plain data: what a board in the page shows.
+"""Scenes as plain data: boxes with tokens, for a board in the page.
 
-A scene has areas (the queue, a zone, the nodes), an area has boxes (a lane, a node, a core), a box has tokens (pods, in
-their share of the box's capacity) and lines across it (a limit, a threshold). Names stay the same from one scene to the
-next: so the page knows which token moved.
+A scene has areas (the queue, a zone, the nodes), an area has boxes (a lane, a node, a core), a box has tokens (pods,
+as a fraction of the box's capacity) and lines across it (a limit, a threshold). IDs are stable across scenes, so the
+page knows which token moved.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Token:
-    """Something that stands in a box: a pod, a processor, a part of memory.
+    """An object in a box: a pod, a processor, a part of memory.
 
     Attributes:
-        id: its name, the same in every scene.
-        label, note: written on it.
-        kind: its colour and pattern by meaning: a QoS class, "ok", "warn", "bad", "new", "free", "own", "queue"
-            or "node".
+        id: unique ID, the same in every scene.
+        label: first line of its text.
+        note: second line of its text.
+        kind: colour and pattern by meaning: a QoS class, "ok", "warn", "bad", "new", "free", "own", "queue" or "node".
         state: "chosen", "victim", "dead", "promised" or "".
-        size: its part of the box, 0 to 1, where the box is a bar.
-        words: what is said about it.
-        still: it can neither be chosen nor moved.
+        size: fraction of the box, 0 to 1, if the box is a bar.
+        words: description of the token.
+        still: whether it can be neither selected nor moved.
     """
 
     id: str
@@ -42,8 +42,8 @@ class Line:
     """A line across a bar.
 
     Attributes:
-        at: where, 0 to 1.
-        label: written at its head.
+        at: position, 0 to 1.
+        label: text at its head.
         kind: "bad" for a limit that was reached.
     """
 
@@ -54,16 +54,17 @@ class Line:
 
 @dataclass(frozen=True)
 class PointColumn:
-    """A column that grows out of a bar, above a token of it.
+    """A column on a bar, above one of its tokens.
 
     Attributes:
-        id: the token's name.
-        at, wide: where the token begins and how wide it is, 0 to 1 of the bar.
-        parts: (kind, height) from the foot up, heights as parts of the highest column; kinds "memory" or "added".
-        label: written at its end.
-        down: hangs below the bar: a negative amount.
-        state: "dead" for the one that was killed, "promised" for one that is not there yet.
-        words: what is said about it.
+        id: ID of the token.
+        at: start of the token, 0 to 1 of the bar.
+        wide: width of the token, 0 to 1 of the bar.
+        parts: (kind, height) from the base up, heights as fractions of the highest column; kinds "memory" or "added".
+        label: text at its end.
+        down: whether it points down, for a negative amount.
+        state: "dead" for a killed process, "promised" for one that does not exist yet.
+        words: description of the column.
     """
 
     id: str
@@ -81,14 +82,15 @@ class Box:
     """A node, a lane of the queue, a core.
 
     Attributes:
-        id: its name, the same in every scene.
-        title, note: written on it.
-        tokens: in it, from left to right.
-        layout: "bar" (tokens to scale, side by side) or "" (tokens beside each other, as large as their text).
+        id: unique ID, the same in every scene.
+        title: first line of its text.
+        note: second line of its text.
+        tokens: tokens from left to right.
+        layout: "bar" (tokens to scale, side by side) or "" (tokens beside each other, sized by their text).
         kind: "best", "no", "bad" or "".
         marks: lines across a bar.
-        words: what is said about it.
-        columns: above and below a bar.
+        words: description of the box.
+        columns: columns above and below a bar.
     """
 
     id: str
@@ -104,14 +106,15 @@ class Box:
 
 @dataclass(frozen=True)
 class Area:
-    """Boxes that belong together.
+    """A group of boxes.
 
     Attributes:
-        id: its name.
-        title, note: written above.
-        boxes: in it.
+        id: unique ID.
+        title: heading.
+        note: text after the heading.
+        boxes: boxes of the area.
         kind: "frame" draws a border around all of them.
-        wide: the width that a box has at least, as CSS writes it.
+        wide: minimum width of a box, a CSS length.
     """
 
     id: str
@@ -124,12 +127,12 @@ class Area:
 
 @dataclass(frozen=True)
 class Scene:
-    """One moment.
+    """A moment of a board.
 
     Attributes:
-        areas: from top to bottom.
-        caption: what has just happened.
-        seconds: when; None where time plays no part.
+        areas: areas from top to bottom.
+        caption: description of the last event.
+        seconds: time of the moment; None = without a time.
     """
 
     areas: Sequence[Area] = ()
@@ -137,7 +140,7 @@ class Scene:
     seconds: float | None = None
 
     def plain(self) -> dict[str, Any]:
-        """The scene as JSON takes it; `dataclasses.asdict` takes ten times as long for a board of 200 nodes."""
+        """Return the scene as JSON data; `dataclasses.asdict` takes ten times as long for a board of 200 nodes."""
         return {**vars(self), "areas": [_plain_area(area) for area in self.areas]}
 
 
@@ -156,11 +159,12 @@ def _plain_box(box: Box) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Mark:
-    """One line of the legend.
+    """A line of the legend.
 
     Attributes:
-        text: what the mark means.
-        kind, state: the token's that looks so.
+        text: meaning of the mark.
+        kind: kind of a token with this look.
+        state: state of a token with this look.
         sign: a sign instead of a token's look.
     """
 
@@ -170,29 +174,29 @@ class Mark:
     sign: str = ""
 
     def plain(self) -> dict[str, Any]:
-        """The line as JSON takes it."""
+        """Return the line as JSON data."""
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class BarScale:
-    """Amounts as parts of a bar that holds the capacity, or the sum where that is more.
+    """The scale of a bar that shows the capacity, or the used amount if that is larger.
 
     Attributes:
-        capacity: of the box.
-        used: the sum of what stands in it.
+        capacity: capacity of the box.
+        used: sum of the amounts in the box.
     """
 
     capacity: float
     used: float
 
     def of(self, amount: float) -> float:
-        """The part of the bar that an amount takes."""
+        """Return the fraction of the bar for an amount."""
         return max(0.0, amount / (max(self.capacity, self.used) or 1.0))
 
     @property
     def over(self) -> bool:
-        """Whether more stands in it than it has."""
+        """Whether the used amount exceeds the capacity."""
         return self.used > self.capacity
 
 

@@ -1,4 +1,4 @@
-"""The scheduler's pipeline at a glance: every plugin's verdict on every node, and the scores of those that passed."""
+"""An overview of a scheduling cycle: every plugin's verdict on every node, and the scores of the feasible nodes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SCALE = ((0, _FAINT), (0.33, FAINT), (0.34, FAINT), (0.66, PALETTE[1]), (0.67, 
 def filter_board(
     nodes: Sequence[str], plugins: Sequence[str], verdicts: Mapping[tuple[str, str], tuple[str, str]]
 ) -> Chart:
-    """Nodes down, plugins across, a mark in every cell, the reason behind it.
+    """Return a chart with a row per node and a column per plugin: a mark in every cell, with the reason behind it.
 
     Args:
-        nodes: node names, in the order to show.
+        nodes: node names in display order.
         plugins: Filter plugins in the order they ran.
-        verdicts: (node, plugin) -> (status code, reason); left out where the plugin was not asked any more.
+        verdicts: (node, plugin) -> (status code, reason); missing if the plugin was not run for the node.
     """
     cells = [[verdicts.get((node, plugin), ("", "")) for plugin in plugins] for node in nodes]
     refused = [node for node, row in zip(nodes, cells, strict=True) if any(_LEVEL[code] > 1 for code, _ in row)]
@@ -51,11 +51,11 @@ def filter_board(
 
 
 def score_bars(nodes: Sequence[str], weighted: Mapping[str, Sequence[int]], best: Sequence[str]) -> Chart:
-    """Stacked bars: what each Score plugin adds (normalised score times weight) to each feasible node.
+    """Return a chart of stacked bars: the weighted normalized score of each Score plugin for each feasible node.
 
     Args:
         nodes: the feasible nodes.
-        weighted: plugin -> one weighted score a node.
+        weighted: plugin -> one weighted score per node.
         best: the nodes with the highest total; more than one is a tie.
     """
     totals = [sum(values[i] for values in weighted.values()) for i in range(len(nodes))]

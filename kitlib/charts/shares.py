@@ -1,4 +1,4 @@
-"""Who gets how much CPU when everybody is busy: the weights of siblings and the part each comes to.
+"""The CPU time of sibling cgroups on a busy machine: their weights and the resulting CPUs.
 
 Source: kernel Documentation/scheduler/sched-design-CFS.rst (group scheduling); seeds 003 section 4.1.4.
 """
@@ -15,13 +15,13 @@ from kitlib.charts.style import BLUE, PALETTE
 def shares_chart(
     names: Sequence[str], weights: Sequence[int], cpus: Sequence[float], *, observed: Sequence[float] | None = None
 ) -> Chart:
-    """One bar a cgroup: the CPUs that its weight gives it, and beside it what was measured.
+    """Return a chart with a bar per cgroup: the CPUs by its weight, and beside it the measured CPUs.
 
     Args:
         names: the cgroups, siblings of one parent or leaves of a tree.
         weights: cpu.shares (v1) or cpu.weight (v2) of each.
-        cpus: CPUs each is predicted to get.
-        observed: CPUs each used, where it was measured.
+        cpus: predicted CPUs of each.
+        observed: measured CPUs of each; None = not measured.
     """
     total = sum(cpus) or 1
     columns: dict[str, Sequence[Any]] = {

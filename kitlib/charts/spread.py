@@ -1,4 +1,4 @@
-"""How matching pods spread over topology domains: a count a domain, and the skew a new pod would make.
+"""The distribution of matching pods over topology domains: the count of each, and the skew with a new pod.
 
 Source: KEP-895 (even pods spreading): skew = matching pods in the domain + self match - global minimum.
 """
@@ -27,14 +27,14 @@ def spread_chart(
     """Return a chart with a column of pods for each domain under the line lowest + maxSkew, and the next pod on each.
 
     Args:
-        domains: {"domain", "pods", "counted", "skew", "allowed"}: matching pods; those that the constraint counts
-            (its inclusion policies leave nodes out); the skew with the new pod; whether it may come here.
+        domains: {"domain", "pods", "counted", "skew", "allowed"}: matching pods; those on nodes that the constraint
+            includes; the skew with the new pod; whether the new pod may be placed there.
         max_skew: the constraint's maxSkew.
-        topology_key: the node label that makes the domains.
+        topology_key: the node label that defines the domains.
         strict: whether the constraint refuses (DoNotSchedule).
-        chosen: the domain into which the scheduler puts the new pod.
+        chosen: the domain that the scheduler selects for the new pod.
         pods: domain -> names of its matching pods, counted ones first.
-        rows: rows of pods that the picture has room for; 0 = as many as it needs.
+        rows: rows of pods in the picture; 0 = as many as needed.
     """
     names = ("domain", "pods", "counted", "skew", "allowed")
     columns = {name: [row[name] for row in domains] for name in names}
@@ -87,12 +87,12 @@ def spread_chart(
 
 
 def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Sequence[Sequence[int]]) -> Chart:
-    """Zones down, their nodes across, matching pods as the number in each cell.
+    """Return a chart with a row per zone and a cell per node, with the number of matching pods.
 
     Args:
-        zones: the zones.
-        nodes: per zone, its node names.
-        counts: per zone, matching pods on each node.
+        zones: names of the zones.
+        nodes: for each zone, its node names.
+        counts: for each zone, the number of matching pods on each node.
     """
     flat = [
         (zone, node, count)

@@ -1,6 +1,6 @@
-"""Zones as columns of pods on one floor, under the dashed line that no new pod may rise above.
+"""Zones as columns of pods on one base line, under the dashed line that a new pod must not exceed.
 
-The line stands at the lowest domain's count plus maxSkew: a new pod fits into a column if its top stays below it.
+The line is at the lowest domain's count plus maxSkew: a new pod fits into a column if its top does not exceed it.
 KEP-895 (even pods spreading): skew = matching pods in the domain + self match - global minimum.
 """
 
@@ -22,26 +22,26 @@ MANY = 24
 
 
 def lowest(domains: Sequence[Row]) -> int:
-    """Return the global minimum that the skew is counted from; 0 while minDomains is not reached."""
+    """Return the global minimum for the skew; 0 while there are fewer domains than minDomains."""
     return min((int(row["counted"]) + 1 - int(row["skew"]) for row in domains), default=0)
 
 
 def rows_shown(domains: Sequence[Row], max_skew: int) -> int:
-    """Return how many rows of pods the picture has room for: two more than the highest column or the line."""
+    """Return the number of pod rows in the picture: two more than the highest column or the line."""
     return max([lowest(domains) + max_skew, *(int(row["pods"]) + 1 for row in domains)]) + 1
 
 
 def row_height(rows: int) -> float:
-    """Return the pixels of one pod's row."""
+    """Return the height of a pod's row in pixels."""
     return min(TALL, MOST_TALL / rows)
 
 
 def skew_at(y: float, rows: int, least: int) -> int:
-    """Return the maxSkew of a line that is dragged to a height, at least 1.
+    """Return the maxSkew for a height of the dragged line, at least 1.
 
     Args:
-        y: pixels from the picture's top.
-        rows: that the picture had room for when the drag began.
+        y: pixels from the top of the picture.
+        rows: rows in the picture when the drag began.
         least: the global minimum.
     """
     return max(1, round((HEAD + rows * row_height(rows) - y) / row_height(rows)) - least)
@@ -58,17 +58,17 @@ def spread_columns(
     rows: int = 0,
     width: int = 720,
 ) -> str:
-    """Draw domains as columns of pods as SVG; a page can drag the line and drop the next pod.
+    """Return domains as columns of pods as SVG; a page can drag the line and drop the next pod.
 
     Args:
         domains: {"domain", "pods", "counted", "skew", "allowed"}, as for `spread_chart`.
         max_skew: the constraint's maxSkew.
-        sentence: what the picture shows.
-        strict: whether the constraint refuses (DoNotSchedule); else the line only counts against a node.
-        chosen: the domain into which the scheduler puts the next pod.
-        pods: domain -> names of its matching pods, from the floor up.
-        rows: rows of pods to have room for; 0 = `rows_shown`. A page keeps it while the line is dragged.
-        width: pixels.
+        sentence: description of the picture.
+        strict: whether the constraint refuses (DoNotSchedule); otherwise the line only reduces a node's score.
+        chosen: the domain that the scheduler selects for the next pod.
+        pods: domain -> names of its matching pods, from bottom to top.
+        rows: rows of pods in the picture; 0 = `rows_shown`. A page keeps it unchanged while the line is dragged.
+        width: width in pixels.
     """
     picture = Drawing(width)
     count = max(1, len(domains))
@@ -104,7 +104,7 @@ def spread_columns(
 def _bricks(
     picture: Drawing, row: Row, names: Sequence[str], x: float, wide: float, floor: float, tall: float, many: bool
 ) -> None:
-    """The pods of one domain; those that the constraint does not count stand beside the column, dotted."""
+    """Draw the pods of a domain; those that the constraint does not count are beside the column, dotted."""
     counted, all_pods = int(row["counted"]), int(row["pods"])
     if many:
         picture.rect(x, floor - counted * tall, wide, counted * tall, "blue", tint=42)
@@ -127,7 +127,7 @@ def _bricks(
 def _next(
     picture: Drawing, row: Row, x: float, wide: float, floor: float, tall: float, *, chosen: bool, many: bool
 ) -> None:
-    """Where the next pod would come: green where it may, crossed out where it may not."""
+    """Draw the position of the next pod: green if it is allowed, crossed out if not."""
     name, allowed = str(row["domain"]), bool(row["allowed"])
     y = floor - (int(row["counted"]) + 1) * tall
     told = "may" if allowed else "may not"
@@ -151,7 +151,7 @@ def _next(
 
 
 def _line(picture: Drawing, y: float, width: int, least: int, max_skew: int, strict: bool) -> None:
-    """The bound: lowest + maxSkew, dragged by a page."""
+    """Draw the bound lowest + maxSkew as a line that a page can drag."""
     names = {
         "data_handle": "maxSkew",
         "role": "slider",

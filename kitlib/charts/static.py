@@ -1,7 +1,7 @@
-"""A figure as a still SVG picture, for pages that run no JavaScript: GitHub, nbviewer, a printed handout.
+"""Converts a figure to a static SVG picture, for pages without JavaScript: GitHub, nbviewer, a printed handout.
 
-Draws the marks that the charts of this room use (bars, heat maps, points and lines, text and straight rules) from the
-figure's own data; it needs no browser, unlike plotly's exporter, so it works on Binder and in Pyodide too.
+It draws the marks that these charts use (bars, heat maps, points and lines, text and straight rules) from the figure's
+data. Unlike plotly's exporter it needs no browser, so it works on Binder and in Pyodide too.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SHAPES = {"/": "up", "\\": "down", "x": "cross", ".": "dots", "+": "plus"}
 
 
 def to_svg(figure: go.Figure) -> str:
-    """The figure as an SVG document with its sentence as the description; about 720 pixels wide."""
+    """Return the figure as an SVG document with its sentence as the description; about 720 pixels wide."""
     return _Picture(figure).draw()
 
 
 class _Picture:
-    """The whole: title, one panel for each pair of axes, legend."""
+    """The whole picture: title, one panel for each pair of axes, legend."""
 
     def __init__(self, figure: go.Figure) -> None:
         self.figure, self.layout = figure, figure.layout
@@ -109,7 +109,7 @@ class _Panel:
         return start + low * (end - start), start + high * (end - start)
 
     def _extent(self) -> tuple[list[Any], list[Any], list[float]]:
-        """All x values, all y values, and the height that stacked bars reach."""
+        """Return all x values, all y values, and the height of stacked bars."""
         xs: list[Any] = []
         ys: list[Any] = []
         piles: dict[str, float] = {}
@@ -218,14 +218,14 @@ class _Panel:
 
 
 def _one(value: Any, index: int) -> Any:
-    """The `index`-th of a list-like attribute, or the attribute itself where it is one for all."""
+    """Return the element `index` of a list-like attribute, or the attribute itself if it applies to all."""
     if value is None or isinstance(value, str):
         return value
     return value[index] if index < len(value) else None
 
 
 def _shade(part: float, trace: Any) -> tuple[str, float]:
-    """The colour of a heat map's cell and percent of its opacity: the last stop that `part` (0 to 1) has reached."""
+    """Return colour and opacity (percent) of a heat map's cell, from the last stop that `part` (0 to 1) reaches."""
     stops = [(float(at), color) for at, color in trace.colorscale]
     if len(stops) == 2:
         return ("line", 40) if part == 0 else (stops[1][1], 12 + 40 * part)
@@ -235,17 +235,17 @@ def _shade(part: float, trace: Any) -> tuple[str, float]:
 
 
 def _words(trace: Any, place: Any, length: Any) -> str:
-    """Said about a bar under the pointer."""
+    """Return the text of a bar under the pointer."""
     return f"{place}{f', {trace.name}' if trace.name else ''}: {float(length or 0):g}"
 
 
 def _named(layout: Any, axis: str) -> Any:
-    """`x2` is layout.xaxis2."""
+    """Return the axis of a name such as `x2`, which is `layout.xaxis2`."""
     return layout[f"{axis[0]}axis{axis[1:]}"]
 
 
 def _short(label: str, letters: int) -> str:
-    """A label that fits; of a long one the end is kept, where names differ."""
+    """Return a label that fits; a long label is cut at its start, since names differ at the end."""
     return label if len(label) <= letters else "…" + label[1 - letters :]
 
 

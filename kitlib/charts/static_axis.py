@@ -1,4 +1,4 @@
-"""Axes of still pictures: where a value stands in pixels, and which ticks are written."""
+"""Axes of static pictures: the pixel of a value, and the ticks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ class Axis:
     """Maps an axis' values to pixels: a position for each category, or a scale for numbers.
 
     Args:
-        values: that are shown.
-        start, end: pixels of the lowest and the highest.
-        layout: plotly's axis.
-        zero: whether 0 belongs to it.
-        room: part of the span that is left free at both ends.
+        values: values on the axis.
+        start: pixel of the lowest value.
+        end: pixel of the highest value.
+        layout: plotly's layout of the axis.
+        zero: whether the axis includes 0.
+        room: fraction of the span that is left free at both ends.
     """
 
     def __init__(
@@ -45,11 +46,11 @@ class Axis:
 
     @property
     def step(self) -> float:
-        """Pixels that a category takes."""
+        """The pixels per category."""
         return abs(self.end - self.start) / max(1, len(self.categories))
 
     def at(self, value: Any) -> float:
-        """The pixel of a value."""
+        """Return the pixel of a value."""
         if self.categories:
             part = (self.categories.index(str(value)) + 0.5) / len(self.categories)
         else:
@@ -57,7 +58,7 @@ class Axis:
         return self.start + part * (self.end - self.start)
 
     def ticks(self, layout: Any) -> list[tuple[float, str]]:
-        """Pixel and text of each tick: all categories, those that the layout names, or about five round numbers."""
+        """Return pixel and text of each tick: all categories, those in the layout, or about five round numbers."""
         if self.categories:
             return [(self.at(name), name) for name in self.categories]
         if layout.tickvals is not None:
@@ -72,7 +73,7 @@ class Axis:
 
 
 def _round(least: float) -> float:
-    """The next of 1, 2, 5, 10, 20, … from `least` on."""
+    """Return the smallest of 1, 2, 5, 10, 20, … that is at least `least`."""
     tens = 10.0 ** math.floor(math.log10(least))
     return next(factor * tens for factor in (1, 2, 5, 10) if factor * tens >= least * (1 - 1e-9))
 

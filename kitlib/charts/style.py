@@ -1,10 +1,10 @@
-"""The house style of every figure: colours by meaning, one template, legible on a light and on a dark page.
+"""The house style of all figures: colours by meaning and one template, legible on light and dark pages.
 
-Colours come from `kitlib.views.tokens`, which also says what each means; meaning is never carried by colour alone (a
-text, a pattern or a position says the same). A figure in a notebook is drawn by `kitlib.charts.static` in the colours
-of the page's theme. One that plotly draws (`Chart.figure()`) has no background of its own and one grey for text, the
-best that a fixed colour can do on white and on near-black at once. Nothing animates: a layout without `transition`
-changes at once (with one, even of 0 ms, plotly.js moves axes step by step and stops fitting them to the data).
+`kitlib.views.tokens` defines the colours and their meaning; a text, a pattern or a position always has the same
+meaning as the colour. `kitlib.charts.static` draws a notebook's figures in the colours of the page's theme. A figure
+by plotly (`Chart.figure()`) has no background and one grey for text, which is legible on white and on near-black.
+Figures are not animated: a layout without `transition` changes at once (with a transition, even of 0 ms, plotly.js
+moves axes step by step and no longer fits them to the data).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ TRANSPARENT = "rgba(0,0,0,0)"
 
 
 def series_color(index: int) -> str:
-    """The tint of the `index`-th series, which has no meaning of its own; repeats after four."""
+    """Return the tint of a series without a meaning of its own; repeats after four."""
     return PALETTE[index % len(PALETTE)]
 
 
 def series_marker(index: int) -> dict[str, Any]:
-    """The marker of the `index`-th series of bars: a tint and a pattern, different from its neighbours'."""
+    """Return the marker of a series of bars: a tint and a pattern that differ from the adjacent series'."""
     pattern = {"shape": PATTERNS[index % len(PATTERNS)], "fillmode": "overlay", "fgcolor": PATTERN}
     return {"color": series_color(index), "pattern": pattern}
 
@@ -60,7 +60,7 @@ def _layout(title: str, sentence: str) -> dict[str, Any]:
 
 
 def dress(figure: go.Figure, *, title: str, sentence: str) -> go.Figure:
-    """Put the house style on `figure`, in place: fonts, margins, grid, no animation, title and description."""
+    """Apply the house style to `figure`, in place: fonts, margins, grid, no animation, title and description."""
     figure.update_layout(template="none", **_layout(title, sentence))
     figure.update_xaxes(**_AXIS)
     figure.update_yaxes(**_AXIS)
@@ -68,7 +68,7 @@ def dress(figure: go.Figure, *, title: str, sentence: str) -> go.Figure:
 
 
 def dress_spec(spec: dict[str, Any], *, title: str, sentence: str) -> dict[str, Any]:
-    """The same for a figure as plain data, in place: what plotly.js reads, without plotly checking every property."""
+    """Apply the house style to a figure as plain data, in place; plotly does not validate its properties."""
     layout = spec.setdefault("layout", {})
     layout.pop("template", None)
     _put(layout, _layout(title, sentence))

@@ -1,7 +1,7 @@
-"""Still pictures in the page's own colours: the few marks that pictures of this room are drawn with, as SVG text.
+"""Static pictures in the page's colours: the basic marks as SVG text.
 
-Colours are given as tokens (or as their light values) and written as `var(--kit-…)`, so that one picture follows a
-light and a dark page; where the page has no tokens (a file, GitHub) the light values are used. Text has the page's ink.
+Colours are given as tokens (or as their light values) and written as `var(--kit-…)`, so a picture adapts to light and
+dark pages. On a page without tokens (a file, GitHub) the light values are used. Text has the page's text colour.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ LETTER = 6.2
 
 
 class Drawing:
-    """An SVG picture that grows mark by mark.
+    """An SVG picture to which marks are added.
 
     Args:
-        width: pixels of its own scale; the page fits it to its column.
+        width: width in pixels of its own scale; the page scales it to its column.
     """
 
     def __init__(self, width: int) -> None:
@@ -60,16 +60,20 @@ class Drawing:
         words: str = "",
         key: str = "",
     ) -> None:
-        """A box.
+        """Draw a box.
 
         Args:
-            fill: a token or "none".
-            stroke: token of its outline; "" = none.
-            weight: of the outline in pixels.
-            dash: of the outline, as SVG's stroke-dasharray.
-            tint: percent of the fill's opacity.
-            words: said under the pointer.
-            key: its name from one picture to the next: a page lets it glide to its new place.
+            x: left edge in pixels.
+            y: upper edge in pixels.
+            width: width in pixels; negative counts as 0.
+            height: height in pixels; negative counts as 0.
+            fill: token of the fill, or "none".
+            stroke: token of the outline; "" = none.
+            weight: width of the outline in pixels.
+            dash: SVG stroke-dasharray of the outline.
+            tint: opacity of the fill in percent.
+            words: text under the pointer.
+            key: name across pictures, by which a page animates the box to its new place.
         """
         name = f' data-key="{html.escape(key)}"' if key else ""
         box = f'x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
@@ -89,18 +93,19 @@ class Drawing:
         words: str = "",
         key: str = "",
     ) -> None:
-        """A hatched box: `over` for what is used above the request, `leaves` for what dies, else a pattern's name."""
+        """Draw a hatched box: `over` for usage above the request, `leaves` for removed objects, or a pattern's name."""
         found, box = self._pattern(shape, colour), f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
         name = f' data-key="{html.escape(key)}"' if key else ""
         self._put(f'<rect{name} x="{x:.1f}" y="{y:.1f}" {box} fill="url(#{found})"', "rect", words)
 
     @contextmanager
     def part(self, hit: tuple[float, float, float, float] | None = None, **names: object) -> Iterator[None]:
-        """Group the marks drawn inside into a part that a page can use.
+        """Group the marks drawn inside into an interactive part of the page.
 
         Args:
-            hit: x, y, width and height of the area that takes the pointer, at least 24 pixels each way (WCAG 2.5.8).
-            names: attributes: `data_handle` (dragged), `data_press`, `data_carry`, `data_drop`, `role`, `aria_label`...
+            hit: x, y, width and height of the pointer's target, at least 24 pixels each way (WCAG 2.5.8); None = no
+                target.
+            names: attributes such as `data_handle` (can be dragged), `data_press`, `data_carry`, `data_drop`, `role`.
         """
         told = "".join(f' {name.replace("_", "-")}="{html.escape(str(value))}"' for name, value in names.items())
         self.out.append(f"<g{told}>")
@@ -114,7 +119,7 @@ class Drawing:
     def path(
         self, way: str, stroke: str, *, weight: float = 1.5, dash: str = "", fill: str = "none", tint: float = 100
     ) -> None:
-        """A path of SVG's commands."""
+        """Draw a path of SVG commands."""
         faint = f' fill-opacity="{tint / 100:g}"' if tint != 100 else ""
         line = f' stroke="{paint(stroke)}" stroke-width="{weight:g}"' if stroke else ""
         line += f' stroke-dasharray="{dash}"' if dash else ""
@@ -124,7 +129,7 @@ class Drawing:
         self.path(f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}", stroke, weight=more.get("weight", 1))
 
     def limit(self, x1: float, y1: float, x2: float, y2: float, *, reached: bool = False) -> None:
-        """A limit, one way everywhere: a solid line in ink; reached, a thicker one in orange."""
+        """Draw a limit: a solid line in ink; if it is reached, a thicker one in orange."""
         self.path(
             f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}",
             "orange-mark" if reached else "ink",
@@ -132,7 +137,7 @@ class Drawing:
         )
 
     def cross(self, x: float, y: float, size: float = 5) -> None:
-        """The end of something: a cross in red."""
+        """Draw a red cross, which marks an end."""
         way = f"M{x - size:.1f} {y - size:.1f}l{2 * size} {2 * size}m0 {-2 * size}l{-2 * size} {2 * size}"
         self.path(way, "red", weight=2.5)
 
@@ -149,7 +154,7 @@ class Drawing:
         struck: bool = False,
         halo: bool = False,
     ) -> None:
-        """A text; with `halo` legible over marks."""
+        """Draw a text; with `halo` it is legible over marks."""
         more = f' font-size="{size:g}"' if size != SMALL else ""
         more += f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += ' font-weight="600"' if bold else ""
@@ -160,7 +165,7 @@ class Drawing:
         self.out.append(f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{more}>{html.escape(text)}</text>')
 
     def svg(self, title: str, sentence: str) -> str:
-        """The whole document, with its title and its sentence for a screen reader."""
+        """Return the whole document, with title and sentence for screen readers."""
         body = "".join(self._patterns.values()), "\n".join(self.out)
         own = f"{zlib.crc32(''.join(body).encode()):08x}"  # ids of one page must differ from picture to picture
         defs, marks = (part.replace(_OWN, own) for part in body)
@@ -187,7 +192,7 @@ class Drawing:
 
 
 def _pattern_of(shape: str, colour: str, key: str) -> str:
-    """A pattern of 8 pixels: a wash of the colour on the ground, and strokes or dots in full over it."""
+    """Return a pattern of 8 pixels: a light wash of the colour, with strokes or dots in full colour."""
     strength, weight = {"over": (0.2, 2.0), "leaves": (0.1, 1.5), "stopped": (0.3, 1.0)}.get(shape, (TINT / 100, 1.0))
     marks = f'<path d="{_STROKES.get(shape, "")}" stroke="{colour}" stroke-width="{weight:g}"/>'
     if shape == "dots":
@@ -198,12 +203,12 @@ def _pattern_of(shape: str, colour: str, key: str) -> str:
 
 
 def framed(picture: str, sentence: str, table: str = "") -> str:
-    """A picture for a notebook: the tokens, the picture, its sentence, and the table behind it, folded.
+    """Return a picture for a notebook: the tokens, the picture, its sentence, and the table behind it, folded.
 
     Args:
-        picture: SVG text.
-        sentence: shown below, and read by a screen reader.
-        table: HTML; "" = none.
+        picture: the picture as SVG text.
+        sentence: the caption, also for screen readers.
+        table: the table as HTML; "" = none.
     """
     more = (
         '<details style="font-size:12px"><summary style="cursor:pointer">The table behind the picture</summary>'
@@ -217,13 +222,13 @@ def framed(picture: str, sentence: str, table: str = "") -> str:
 
 
 def fitted(text: str, room: float) -> str:
-    """A text cut with … to about `room` pixels."""
+    """Return a text truncated with … to about `room` pixels."""
     letters = max(1, int(room / LETTER))
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
 def binary_ticks(high: float, most: int = 5) -> Sequence[int]:
-    """Ticks of an axis of bytes: multiples of a power of two, from 0 to `high`, at most `most` + 1."""
+    """Return ticks for bytes: multiples of a power of two, from 0 to `high`, at most `most` + 1."""
     step = 1
     while high / step > most:
         step *= 2
@@ -231,7 +236,7 @@ def binary_ticks(high: float, most: int = 5) -> Sequence[int]:
 
 
 def decimal_ticks(high: float, most: int = 5) -> Sequence[float]:
-    """Ticks of an axis of CPUs or counts: multiples of 1, 2 or 5 times a power of ten, from 0 to `high`."""
+    """Return ticks for CPUs or counts: multiples of 1, 2 or 5 times a power of ten, from 0 to `high`."""
     step = 10.0**-3
     factors = (2, 2.5, 2)
     n = 0

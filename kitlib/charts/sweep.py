@@ -1,7 +1,7 @@
-"""What a sweep found: a heat map over two parameters, one for each value of a third, and how often each value came.
+"""Charts of a sweep's results: a heat map over two parameters, one map per value of a third, and frequencies.
 
-Rows are flat mappings, as `Results.table()` makes them. What belongs to one cell (seeds, parameters that are not shown)
-is averaged; rows with an `error` are left out, and their cells say how many.
+Rows are flat mappings from `Results.table()`. The rows of one cell (seeds, other parameters) are averaged; rows with
+an `error` are excluded, and their cells show the number.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ Cells = dict[tuple[Any, Any], tuple[float | None, int]]
 
 
 def heat_map(rows: Sequence[Row], x: str, y: str, value: str, *, unit: str = "") -> Chart:
-    """The mean of a measured number in each cell of two parameters.
+    """Return a chart of the mean of a measured number in each cell of two parameters.
 
     Args:
-        rows: parameters, measured values, `error`.
-        x, y: parameters, across and down.
+        rows: rows with parameters, measured values and `error`.
+        x: parameter on the x axis.
+        y: parameter on the y axis.
         value: the measured number.
-        unit: written behind numbers in the sentence.
+        unit: unit of the numbers in the sentence; "" = none.
 
     Raises:
-        KitError: a column that there is not, or a value that is no number.
+        KitError: a column does not exist, or a value is not a number.
     """
     _check(rows, (x, y, value))
     across, down = _values(rows, x), _values(rows, y)
@@ -58,14 +59,18 @@ def heat_map(rows: Sequence[Row], x: str, y: str, value: str, *, unit: str = "")
 
 
 def small_multiples(rows: Sequence[Row], x: str, y: str, value: str, panel: str, *, unit: str = "") -> Chart:
-    """The same heat map once for each value of a third parameter, side by side, with the same colours.
+    """Return a chart with one heat map for each value of a third parameter, side by side, with a common colour scale.
 
     Args:
-        rows, x, y, value, unit: as of `heat_map`.
+        rows: rows with parameters, measured values and `error`.
+        x: parameter on the x axis.
+        y: parameter on the y axis.
+        value: the measured number.
+        unit: unit of the numbers in the sentence; "" = none.
         panel: the third parameter; at most 12 values.
 
     Raises:
-        KitError: as `heat_map`, or too many panels.
+        KitError: as for `heat_map`, or too many panels.
     """
     _check(rows, (x, y, value, panel))
     across, down, panels = _values(rows, x), _values(rows, y), _values(rows, panel)
@@ -102,15 +107,15 @@ def small_multiples(rows: Sequence[Row], x: str, y: str, value: str, panel: str,
 
 
 def share_bars(rows: Sequence[Row], x: str, value: str) -> Chart:
-    """How often each measured value came, in percent, one bar for each value of a parameter.
+    """Return a chart of the frequency of each measured value in percent, one bar for each value of a parameter.
 
     Args:
-        rows: parameters, measured values, `error`.
+        rows: rows with parameters, measured values and `error`.
         x: the parameter.
-        value: what was measured: names, or few numbers.
+        value: the measured value: names, or few distinct numbers.
 
     Raises:
-        KitError: a column that there is not.
+        KitError: a column does not exist.
     """
     _check(rows, (x, value))
     good = [row for row in rows if not row.get("error")]
@@ -193,7 +198,7 @@ def _cells(rows: Sequence[Row], x: str, y: str, value: str) -> Cells:
 
 
 def _top(every: Any) -> tuple[float, float]:
-    """The ends of the colours: the smallest and the largest mean of all panels."""
+    """Return the ends of the colour scale: the smallest and the largest mean of all panels."""
     means = [mean for cells in every for mean, _ in cells.values() if mean is not None] or [0.0]
     low, high = min(min(means), 0.0), max(means)
     return low, high if high > low else low + 1.0
@@ -219,7 +224,7 @@ def _sentence(every: Mapping[str, Cells], names: tuple[str, str], value: str, un
 
 
 def _words(text: str) -> str:
-    """A title of column names as words."""
+    """Return a title with the underscores of column names replaced by spaces."""
     return text.replace("_", " ")
 
 

@@ -1,7 +1,7 @@
-"""A quota at work: one cell for each CFS period, filled from below by what ran, the stopped rest orange.
+"""The effect of a quota: one cell for each CFS period, with the running time from below and the throttled rest orange.
 
-A cell is as high as the period (100 ms). A cgroup with several threads is stopped on several processors at once, so
-that `throttled_usec` may grow by more than the period; then running and stopped time share the cell in proportion.
+The height of a cell is the period (100 ms). A cgroup with several threads is throttled on several processors at once,
+so `throttled_usec` may grow by more than the period; then running and throttled time share the cell proportionally.
 
 Source: kernel Documentation/scheduler/sched-bwc.rst (nr_throttled, throttled_time of all run queues together).
 """
@@ -21,7 +21,7 @@ _HIGH = 46
 
 
 class Period(NamedTuple):
-    """One CFS period of one cgroup.
+    """A CFS period of a cgroup.
 
     Attributes:
         ran_ms: CPU time used, in milliseconds, on all processors together.
@@ -32,7 +32,7 @@ class Period(NamedTuple):
     stopped_ms: float
 
     def parts(self, period_ms: float = PERIOD_MS) -> tuple[float, float]:
-        """Parts of the cell, 0 to 1, that ran and that stood still."""
+        """Return the running and the throttled part of the cell, 0 to 1."""
         whole = max(period_ms, self.ran_ms + self.stopped_ms)
         return self.ran_ms / whole, self.stopped_ms / whole
 
@@ -49,10 +49,10 @@ def throttling_chart(
 
     Args:
         periods: cgroup -> its periods in order, as `Period` or (ran, stopped) in milliseconds.
-        start: the second at which the first begins.
+        start: start of the first period in seconds.
         period_ms: length of a period.
-        limits: cgroup -> its limit in CPUs, written behind its name.
-        title: above the picture.
+        limits: cgroup -> its limit in CPUs, shown after its name; None = none.
+        title: heading of the picture.
     """
     rows = {name: [Period(*one) for one in some] for name, some in periods.items()}
     sentence = " ".join(_said(name, some) for name, some in rows.items()) or "No period was measured."
@@ -140,5 +140,5 @@ def _strip(
 
 
 def stopped_of(some: Sequence[Period]) -> list[Period]:
-    """The periods in which a quota stopped the cgroup."""
+    """Return the periods in which the cgroup was throttled."""
     return [p for p in some if p.stopped_ms > 0]

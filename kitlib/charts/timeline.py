@@ -1,4 +1,4 @@
-"""What happened when, and who did it: Kubernetes events, kernel log, kubelet steps and cgroup changes on one axis."""
+"""Kubernetes events, kernel log, kubelet steps and cgroup changes on one time axis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
 
 def timeline_chart(entries: Sequence[Row]) -> Chart:
-    """One lane a source, one mark an entry, its text on hover and in the frame.
+    """Return a chart with a lane per source and a mark per entry; its text is shown on hover and in the frame.
 
     Args:
         entries: {"seconds", "source" ("event", "kernel", "kubelet", "cgroup"...), "object", "text"} in any order.

@@ -1,4 +1,4 @@
-"""Usage over time against its limit, and the CFS periods in which a quota stopped a cgroup."""
+"""Usage over time with its limit, and the CFS periods in which a quota throttled a cgroup."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _HIGH = 860, 64, 150, 34, 34, 220
 
 
 class UsageMark(NamedTuple):
-    """Something that happened at one moment, marked in the picture.
+    """An event at one moment, marked in the picture.
 
     Attributes:
-        second: when.
+        second: time of the event in seconds.
         words: two to four words, such as "killed 137".
         sign: "end" (a cross), "new" (a green dot) or "" (a line).
     """
@@ -40,16 +40,16 @@ def usage_chart(
     marks: Sequence[UsageMark | tuple[float, str] | tuple[float, str, str]] = (),
     requests: Mapping[str, float] | None = None,
 ) -> Chart:
-    """Return a chart of usage: bytes joined by lines, rates and shares as steps over the time they were measured in.
+    """Return a chart of usage: bytes as connected lines, rates and shares as steps over their measurement interval.
 
     Args:
         seconds: the time of every sample, from the start of the watch.
-        series: name -> one value a sample (None where the file was not there).
-        limits: name -> a constant line; the name of a series, or the line's own.
+        series: name -> one value per sample (None if the file did not exist).
+        limits: name of a series, or of a line of its own -> a constant.
         unit: the unit of all values; "bytes" are shown as Mi and Gi.
-        title: above the picture.
-        marks: what happened when, as `UsageMark` or tuples of its fields.
-        requests: series -> what it requests; of a single series the part above is hatched.
+        title: heading of the picture.
+        marks: events, as `UsageMark` or tuples of its fields.
+        requests: series -> its request; in a chart of one series, the area above it is hatched.
     """
     limits = dict(limits or {})
     happened = [UsageMark(*mark) for mark in marks]
@@ -93,7 +93,7 @@ def usage_chart(
 
 
 class _Lines:
-    """The still picture of a usage chart."""
+    """The static picture of a usage chart."""
 
     def __init__(
         self,
@@ -110,6 +110,7 @@ class _Lines:
         self.drawing = Drawing(_WIDTH)
         self.drawing.height = _TOP + _HIGH + _BOTTOM
         ends = [*seconds, *(mark.second for mark in marks)]
+        # A rate is measured over the interval before its sample, so the axis of steps begins one interval earlier.
         gap = seconds[1] - seconds[0] if self.steps and len(seconds) > 1 else 0
         self.first, self.last = (min(ends) - gap, max(ends)) if ends else (0.0, 1.0)
         self.last = max(self.last, self.first + 1e-6)
@@ -157,7 +158,7 @@ class _Lines:
         return d.svg(title, sentence)
 
     def _labels(self, labels: list[tuple[float, str, bool]], right: float) -> None:
-        """The names at the lines' ends, from top to bottom, 15 pixels apart."""
+        """Draw the names at the ends of the lines, from top to bottom, at least 15 pixels apart."""
         at = -100.0
         for y, text, bold in sorted(labels):
             at = max(y + 4, at + 15)
@@ -184,7 +185,7 @@ class _Lines:
             )
 
     def _runs(self, values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
-        """Pieces of a line without a gap, as pixels; a step spans the time since the sample before it."""
+        """Return the gapless pieces of a line in pixels; a step spans the time since the previous sample."""
         runs: list[list[tuple[float, float]]] = [[]]
         before = self.first
         for second, value in zip(self.seconds, values, strict=True):
@@ -211,7 +212,7 @@ class _Lines:
 
 
 def _crossed(run: list[tuple[float, float]], line: float) -> list[tuple[float, float]]:
-    """The points of a run, with those where it crosses a height."""
+    """Return the points of a run, with additional points where it crosses a height."""
     found = run[:1]
     for (x1, y1), (x2, y2) in pairwise(run):
         if (y1 - line) * (y2 - line) < 0:
@@ -225,7 +226,7 @@ def _joined(run: list[tuple[float, float]]) -> str:
 
 
 def _name_of_limit(name: str, series: Mapping[str, object]) -> str:
-    """What a limit's line is called: "limit", with its series' name where there are several, or its own name."""
+    """Return the label of a limit's line: "limit", with its series' name if there are several, or its own name."""
     if name not in series:
         return name
     return "limit" if len(series) == 1 else f"limit of {name}"

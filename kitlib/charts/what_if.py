@@ -1,4 +1,4 @@
-"""The nodes of a what-if before and after, as a still picture: what stays, what leaves, what comes, and the room."""
+"""The nodes of a what-if before and after, as a static picture: remaining, leaving and coming pods, free room."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NODE_LIMIT = 24
 
 
 def nodes_before_and_after(found: WhatIf, hide: Callable[[str], str] = str) -> str:
-    """Return an SVG document: per node two bars of requests, before and after, against what is allocatable.
+    """Return an SVG document with two bars of requests per node, before and after, relative to allocatable.
 
     Args:
-        found: the answer.
-        hide: replaces names.
+        found: the what-if's answer.
+        hide: function that replaces names.
     """
     kind = _scarcer(found.nodes)
     ranked = sorted(found.nodes, key=lambda one: (-_changed(one, kind), one.name))[:NODE_LIMIT]
@@ -78,7 +78,7 @@ def _node(drawing: Drawing, one: NodeUse, kind: str, y: float, scale: float, hid
 
 
 def _scarcer(nodes: tuple[NodeUse, ...]) -> str:
-    """Return the resource of which the larger part is requested: `cpu` or `memory`."""
+    """Return the resource with the larger requested fraction: `cpu` or `memory`."""
 
     def part(kind: str) -> float:
         room = sum(one.allocatable[kind] for one in nodes)

@@ -145,7 +145,8 @@ def record_grade(
         progress: the file to append to.
         lab: the lab's name.
         found: the results of its tasks.
-        journal, ground: what was done to the cluster, and on which nodes.
+        journal: the learner's actions, in order.
+        ground: the conditions under which the lab was done.
         changed: whether the check file differs from the package's.
     """
     for result in found.results:
