@@ -250,10 +250,12 @@ class Compiler:
         overloads = table.get(name)
         if overloads is None:
             raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
+        # The literals inside the arguments of format() may have elements of several types.
         self._mixed += name == _FORMAT
         made = [self.compiled(part, scope) for part in node.parts]
         self._mixed -= name == _FORMAT
         kinds = tuple(MAP if kind in _INSIDE else base(kind) for kind, _ in made)
+        # Arguments of type dyn fit several overloads; the values decide between them when the call is evaluated.
         fitting = [one for one in overloads if _takes(one, kinds)]
         if not fitting:
             raise self.no_overload(node, name, [kind for kind, _ in made], method)

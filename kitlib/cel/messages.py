@@ -84,6 +84,7 @@ class MessageValue(Mapping[str, Any]):
         return self.fields.get(name, "" if self.type_name == JSON_PATCH and name != _VALUE else None)
 
     def __contains__(self, name: object) -> bool:
+        # has() of an empty text field is false. Source: JSONPatchVal.IsSet.
         return name in self.fields and not (self.type_name == JSON_PATCH and self.fields[str(name)] == "")
 
     def __iter__(self) -> Iterator[str]:

@@ -224,6 +224,7 @@ class _Parser:
 
     def message_type(self, first: str) -> str:
         """Consume and return the type name before a message's brace, e.g. `Object.spec`; "" if there is none."""
+        # Names and dots are a selection unless a brace follows, so the position changes only after it is found.
         names, place = [first], self.place
         while self.tokens[place][1] == "." and self.tokens[place + 1][0] == "name":
             names.append(self.tokens[place + 1][1])

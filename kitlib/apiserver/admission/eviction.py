@@ -92,6 +92,8 @@ def _check_and_decrement(api: APIServer, name: str, budget: PodDisruptionBudget)
     status.disruptions_allowed -= 1
     if status.disruptions_allowed == 0:
         status.conditions = with_disruption_allowed(status.conditions, budget, 0, now)
+    # Until the disruption controller observes the deletion, it would otherwise count this pod as healthy and allow
+    # another disruption.
     status.disrupted_pods = {**status.disrupted_pods, name: now.strftime("%Y-%m-%dT%H:%M:%SZ")}
     api.update_status(budget)
 

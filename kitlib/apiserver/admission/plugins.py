@@ -145,6 +145,8 @@ def admit(about: AdmissionAttributes, around: AdmissionContext) -> KubeObject:
         if one.wanted(about, around):
             asked[one.name] = _class_of(one)()
             about = _after(about, asked[one.name].admit(about, around))
+    # The whole chain runs once more, in-tree plugins included, and never a third time. The instances are kept, because
+    # policies and webhooks remember what ran in the first round. Source: apiserver pkg/admission reinvoker.Admit.
     if any(plugin.asks_again() for plugin in asked.values()):
         for one in PLUGINS:
             if one.wanted(about, around):

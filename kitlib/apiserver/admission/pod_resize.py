@@ -68,6 +68,7 @@ def validate_pod_resize(new: Pod, old: Pod, release: Release) -> Errors:
         errors.append(invalid("spec", before, "Pod QOS Class may not change as a result of resizing"))
     if not _supported(old):
         errors.append(forbidden("spec", "Pod running on node without support for resize"))
+    # A copy in which the allowed changes are undone: what still differs from the old pod is forbidden.
     alike = deepcopy(new)
     if whole:
         errors += _pod_level(alike, old)

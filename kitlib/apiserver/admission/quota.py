@@ -68,6 +68,8 @@ def charge(
     if old is not None:
         before = usage(old, kind)
         delta = {n: q - before[n] if n in before else q for n, q in delta.items()}
+        # Only increases are charged; the quota controller lowers the usage. Source:
+        # quota.SubtractWithNonNegativeResult.
         delta = {n: q for n, q in delta.items() if q.sign() > 0}
     for quota in quotas:
         hard = quota.spec.hard

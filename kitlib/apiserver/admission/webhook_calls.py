@@ -127,6 +127,7 @@ def ask(caller: WebhookCaller | None, calls: Sequence[WebhookCall]) -> list[Answ
         )
     if answers is None:
         return [caller.perform(call) for call in calls]
+    # All missing calls are raised together, so that validating webhooks are called in parallel.
     missing = [call for call in calls if call.key not in answers]
     if missing:
         raise Pending(missing)
@@ -144,6 +145,7 @@ def call_of(name: str, target: WebhookServer, review: Mapping[str, Any]) -> Webh
             meta = {k: v for k, v in asked[field].get("metadata", {}).items() if k not in _TIMED}
             asked[field] = {**asked[field], "metadata": meta}
     key = f"{name} {json.dumps(asked, sort_keys=True, default=str)}"
+    # Derived from the request, so that a repeated attempt accepts the response to the first one.
     uid = str(uuid.UUID(bytes=hashlib.sha256(key.encode()).digest()[:16], version=4))
     return WebhookCall(target, {**review, "request": {**review["request"], "uid": uid}}, key)
 

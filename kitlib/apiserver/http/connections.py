@@ -54,6 +54,7 @@ class Server(HTTPServer):
             if not self._strangers:
                 stream.close()
                 return
+            # The dictionary keeps the order of insertion, so its first stream is the oldest.
             longest = next(self._strangers.keys())
             del self._strangers[longest]
             longest.close()

@@ -88,6 +88,7 @@ def key_of(obj: Mapping[str, Any], *, in_namespace: bool) -> str:
 
 def token_after(key: str, version: int) -> str:
     """Return the token of the page after a key."""
+    # The key with a NUL is the first one that sorts after the key. Source: storage continue.go.
     text = json.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": f"{key}\0"}, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

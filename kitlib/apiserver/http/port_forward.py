@@ -157,6 +157,7 @@ class PortForwardHandler(PodStream):
         one = self._of_stream.get(frame.stream)
         if one is None or frame.stream != one.data:
             return
+        # Waiting here also delays the client's next messages: the back-pressure of a pod that does not read.
         if not await self._has_room(one):
             self.send(self._framer.reset(one.data, 5))
             await self._forget(one)
@@ -173,6 +174,7 @@ class PortForwardHandler(PodStream):
             while self._connections.get(one.request) is one:
                 if one.stream is not None and one.sent < WINDOW:
                     return True
+                # No await separates the check from clear(), and `_take` runs on this loop: no set() is lost.
                 one.room.clear()
                 await asyncio.wait_for(one.room.wait(), STALLED)
         return False

@@ -192,6 +192,7 @@ class GenericAPIServer:
                     last = now
                     continue
                 with self.lock:
+                    # The cap prevents a jump of the cluster's time after the process was suspended.
                     self.cluster.let_time_pass(min(now - last, 1.0) * self.pace)
             except Exception:  # the boundary: one step fails, time goes on
                 _log.exception("a step of the cluster's time failed")
@@ -212,11 +213,13 @@ class GenericAPIServer:
 
     def _wake(self) -> None:
         if self._changed is not None:
+            # Waiters hold the old event; those that arrive later wait for the next change.
             self._changed.set()
             self._changed = asyncio.Event()
 
     async def changed(self, seconds: float) -> None:
         """Wait for the next change of the store, at most this number of seconds."""
+        # There is no await between a watch's poll and this line, so that no change in between is missed.
         event = self._changed
         if event is not None:
             with suppress(TimeoutError):
@@ -379,6 +382,7 @@ class _Handler(RequestHandler):
                 if event.data:
                     self.write(event.data)
                     await self.flush()
+                    # The node sends more only after the client's connection has taken this much.
                     await loop.run_in_executor(None, stream.more, len(event.data))
                 if event.ended:
                     break

@@ -376,6 +376,7 @@ class StreamHandler(PodStream):
         self._service.watches -= self._counted
         self._counted = 0
         self._room.set()
+        # Ends the wait in on_message, whose window will not be emptied by the closed stream.
         self._sent = -(1 << 60)
         if self._stream is not None:
             self._loop.run_in_executor(None, self._stream.close)
@@ -400,6 +401,8 @@ class StreamHandler(PodStream):
         with suppress(WebSocketClosedError):
             await gone
         self._used += size
+        # Output is granted again only after the client's connection has taken it: a client that does not read stops the
+        # command's output instead of filling the memory. One call covers many small messages.
         if self._used >= _GRANT and self._stream is not None:
             used, self._used = self._used, 0
             await self.elsewhere(self._stream.more, used)

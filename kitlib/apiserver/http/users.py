@@ -119,6 +119,7 @@ class Users:
     def of_token(self, token: str) -> User | None:
         """Return the user of a token; the token is compared with every known one in constant time."""
         wanted, found = _hash(token), None
+        # The loop does not stop at a match, so that its duration does not depend on the token.
         for known, (user, until) in self._by_hash.items():
             if hmac.compare_digest(known, wanted) and time.monotonic() < until:
                 found = user

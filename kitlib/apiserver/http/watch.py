@@ -129,6 +129,8 @@ class WatchStream:
         """Add the event of a change as a client sees it through the selectors: an update can add or delete."""
         key = _key(obj)
         known = key in self._known
+        # An update can move an object into the selector (ADDED) or out of it (DELETED). Source:
+        # cacheWatcher.convertToWatchEvent.
         if change != "DELETED" and self._matches(obj):
             self._add("MODIFIED" if known else "ADDED", obj)
         elif known:

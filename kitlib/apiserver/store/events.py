@@ -75,6 +75,7 @@ class EventCorrelator:
         similar.last = now
         if len(similar.messages) < MAX_SIMILAR_EVENTS:
             return message, (*group, message)
+        # Upstream removes an arbitrary message (PopAny); the oldest one keeps runs reproducible.
         del similar.messages[next(iter(similar.messages))]
         return COMBINED + message, group
 
@@ -148,6 +149,7 @@ def record(
         message, key = correlator.aggregate((*involved, kind, reason), message, now)
         key = (*key, field)
     written = correlator.written(key)
+    # An event that the spam filter drops is counted all the same. Source: EventCorrelate.
     written.count += 1
     if source not in _SERIES_COMPONENTS and not correlator.admit(involved, now):
         return

@@ -182,6 +182,7 @@ def _normalized(
     made: list[Any] = []
     for one in left:
         place = places.get(name(one), -1)
+        # A server item comes first only if the stored list has both and has it first. Source: mergeSortedSlice less.
         while right and not 0 <= place < places.get(name(right[0]), -1):
             made.append(right.pop(0))
         made.append(one)

@@ -256,6 +256,7 @@ class Store:
         made.metadata.creation_timestamp = old.metadata.creation_timestamp
         made.metadata.resource_version = old.metadata.resource_version
         made.metadata.generation = old.metadata.generation
+        # An update without changes writes nothing. Source: etcd3 store GuaranteedUpdate.
         if made == old and to_dict(made) == to_dict(old):  # compares fields without a declared type too
             return made
         marked = made.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None
@@ -365,6 +366,7 @@ class Store:
             yield
             return
         self._undo, self._pending = [], []
+        # A failed attempt must not change the names of later objects.
         before = (self.version, self.names.random.getstate())
         try:
             yield

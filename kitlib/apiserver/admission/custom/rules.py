@@ -77,6 +77,7 @@ class _Run:
                     where = f"{path}[{name}]" if inner is place.values else f"{path}.{name}".lstrip(".")
                     self.check(inner, value, last, where)
         elif isinstance(data, list) and place.items is not None:
+            # Items of lists without keys have no old value: they cannot be correlated.
             known = _by_keys(place, before)
             for i, item in enumerate(data):
                 last = known.get(_key(place, item), _MISSING) if known else _MISSING
@@ -88,6 +89,7 @@ class _Run:
         last = _MISSING if old is _MISSING or old is None else cel_value(old, place.schema, root=place.root)
         for rule in place.rules:
             optional = bool(rule.data.get("optionalOldSelf"))
+            # A rule with oldSelf is skipped for a new value unless optionalOldSelf is set. Source: validateExpressions.
             if rule.transition and last is _MISSING and not optional:
                 continue
             if same and not rule.transition:

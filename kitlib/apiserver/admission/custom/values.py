@@ -75,6 +75,7 @@ def _is_unchanged(schema: Schema, new: Any, old: Any, path: Iterable[Any]) -> bo
             new = new[step]
             if not keys or not isinstance(new, dict):
                 return False
+            # Several items with the same keys cannot be correlated. Source: correlation.go.
             same = [one for one in old if isinstance(one, dict) and all(one.get(k) == new.get(k) for k in keys)]
             if len(same) != 1:
                 return False

@@ -135,6 +135,7 @@ class MutationRequest:
         about = replace(self._about, new=obj)
         failures: list[tuple[str, str]] = []
         invocations = list(self._invocations(bound, about, failures))
+        # Another plugin has changed the object since the first round, so all eligible policies are due.
         if second and to_dict(obj) != self._output:
             self._ask_again()
         schema = self._schema(obj)
@@ -152,6 +153,7 @@ class MutationRequest:
             before = obj
             for patch_type, text, expression in one.compiled.mutations:
                 names = {**self._names(obj), **self._params(one)}
+                # Each mutation sees the object after the previous one, so variables are evaluated anew.
                 names["variables"] = Variables(one.compiled.variables, names)
                 try:
                     obj = set_defaults(PATCHES[patch_type](obj, expression.evaluate(names, MAX_COST), schema))

@@ -266,10 +266,12 @@ class MutatingRequest:
         """
         if self._about.operation == "DELETE" or not self._store.list(MutatingWebhookConfiguration, copy=False):
             return obj
+        # Another plugin has changed the object since the first round, so all eligible webhooks are due.
         if second and self._output is not None and to_dict(obj) != self._output:
             self._require_reinvocation()
         about = replace(self._about, new=obj)
         for one in list(_hooks(self._store, MutatingWebhookConfiguration, about)):
+            # A webhook that was not called in the first round is not called in the second, even if it matches now.
             if second and one.place not in self._due:
                 continue
             made = self._ask(one, replace(self._about, new=obj))
