@@ -102,7 +102,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     wheels = {"wheel": not options.no_wheel, "wheels": options.wheels}
     if options.kubernetes:
-        room = kubernetes.KubernetesRoom(limits=limits, hub=options.hub, image=options.image, nodes=nodes)
+        room = kubernetes.KubernetesRoom(
+            limits=limits, hub=options.hub, image=options.image, nodes=nodes, people=people
+        )
         done = kubernetes.write(options.folder, room, **wheels)
         print(f"On paper, {kubernetes.size_of(options.learners, options.nodes)}")
     else:

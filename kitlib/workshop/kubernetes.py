@@ -6,6 +6,7 @@ takes. `size_of` says on paper what a cluster needs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -13,7 +14,7 @@ from string import Template
 from textwrap import indent
 
 from kitlib.api.errors import KitError, shortened
-from kitlib.workshop import FILES, RESERVE, Limits, Written, write_files
+from kitlib.workshop import FILES, RESERVE, Limits, Written, roster, write_files
 from kitlib.workshop.nodes_namespace import NodesNamespace, check_image, check_namespace
 
 SERVER_MB, KERNEL_MB, HUB_MB = 120, 110, 1024
@@ -79,6 +80,7 @@ class KubernetesRoom:
         hub: the hub's namespace.
         image: of learners, `REGISTRY/NAME:TAG`.
         nodes: the namespaces for real nodes, one for each seat.
+        people: the roster; () = any name may come in.
 
     Raises:
         KitError: naming the argument.
@@ -88,6 +90,7 @@ class KubernetesRoom:
     hub: str = "kitlib-hub"
     image: str = "registry.example/kitlib-learner:1"
     nodes: NodesNamespace
+    people: Sequence[roster.Person] = ()
 
     def __post_init__(self) -> None:
         check_namespace(self.hub)
@@ -128,6 +131,10 @@ class KubernetesRoom:
             "hours": f"{self.nodes.deadline / 3600:g}",
             "storage": str(storage_gb(learners)),
             "login": indent((FILES / "room_login.py").read_text(encoding="utf-8").rstrip(), " " * 6),
+            "page_429": indent((FILES / "429.html").read_text(encoding="utf-8").rstrip(), " " * 8),
+            "roster": indent(roster.to_csv(self.people).rstrip(), " " * 8),
+            "hub_roster": "/usr/local/etc/jupyterhub/roster.csv" if self.people else "",
+            "room_roster": "/etc/kitlib/roster.csv" if self.people else "",
         }
 
     def files(self) -> dict[str, str]:

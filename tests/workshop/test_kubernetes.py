@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import csv
+import io
 import os
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -28,6 +31,10 @@ CHART: dict[str, Any] = {
         "concurrentSpawnLimit": int,
         "activeServerLimit": int,
         "resources": {"requests": None, "limits": None},
+        "services": {"room": {"url": str, "oauth_no_confirm": bool}},
+        "loadRoles": None,
+        "extraEnv": None,
+        "extraFiles": {key: {"mountPath": str, "stringData": str} for key in ("roster", "again")},
         "extraConfig": None,
     },
     "proxy": {"service": {"type": {"ClusterIP", "NodePort", "LoadBalancer", "ExternalName"}}},
@@ -63,7 +70,7 @@ CHART: dict[str, Any] = {
 """Keys of the chart's values that the recipe may use, their types or words; None = not looked at further. The chart
 refuses others. Source: zero-to-jupyterhub-k8s jupyterhub/values.schema.yaml, values.yaml (4.1)."""
 FILES = {
-    *("Dockerfile", "start-learner", "values.yaml", "storage.yaml", "nodes-namespace.yaml"),
+    *("Dockerfile", "start-learner", "values.yaml", "storage.yaml", "room.yaml", "nodes-namespace.yaml"),
     *("guide.md", "guide-kubernetes.md"),
 }
 
@@ -168,6 +175,100 @@ def test_only_the_trainer_sees_all_learners(values: Any) -> None:
         with pytest.raises(StopIteration):
             hook(spawner).send(None)
         assert any("subPath" not in one for one in spawner.volume_mounts) is sees_all
+
+
+@pytest.fixture(scope="module")
+def with_people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("people")
+    (folder / "people.csv").write_text("name\nAda Lovelace\nAda Lovelace\n=Ümit: $x {{y}} # 'z'\n", encoding="utf-8")
+    roster_file = str(folder / "people.csv")
+    arguments = ["workshop", str(folder / "recipe"), "--kubernetes", "--no-wheel", "--roster", roster_file]
+    assert cli.main(arguments) == 0
+    return folder / "recipe"
+
+
+def room_objects(recipe: Path) -> dict[str, Any]:
+    return {one["kind"]: one for one in yaml.safe_load_all((recipe / "room.yaml").read_text())}
+
+
+def room_environment(recipe: Path) -> dict[str, str]:
+    (container,) = room_objects(recipe)["Deployment"]["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: one["value"] for one in container["env"] if "value" in one}
+
+
+def test_the_rooms_pod_is_the_service_that_the_hub_knows(recipe: Path, values: Any) -> None:
+    """Source: JupyterHub services/service.py (prefix, client id); chart templates/hub/secret.yaml, netpol.yaml."""
+    objects, environment = room_objects(recipe), room_environment(recipe)
+    (name,) = values["hub"]["services"]
+    url = urlsplit(values["hub"]["services"][name]["url"])
+    service, pod = objects["Service"], objects["Deployment"]["spec"]["template"]
+    (port,), (container,) = service["spec"]["ports"], pod["spec"]["containers"]
+    assert (url.hostname, url.port) == (service["metadata"]["name"], port["port"])
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    listens = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
+    assert listens.hostname == "0.0.0.0" and container["ports"] == [{"name": "http", "containerPort": listens.port}]
+    assert port["targetPort"] == "http" and container["image"] == "reg.example:5000/learner:3"
+    assert environment["JUPYTERHUB_SERVICE_NAME"] == name
+    assert environment["JUPYTERHUB_SERVICE_PREFIX"] == f"/services/{name}/"
+    assert environment["JUPYTERHUB_CLIENT_ID"] == f"service-{name}"
+    token = next(one["valueFrom"]["secretKeyRef"] for one in container["env"] if "valueFrom" in one)
+    assert token == {"name": "hub", "key": f"hub.services.{name}.apiToken"}
+    assert pod["metadata"]["labels"]["hub.jupyter.org/network-access-hub"] == "true"
+    assert pod["spec"]["automountServiceAccountToken"] is False
+
+
+def test_the_rooms_roles_and_places_are_those_of_the_recipe_for_one_host(recipe: Path, values: Any) -> None:
+    module = ast.parse((ROOT / "kitlib/workshop/files/jupyterhub_config.py").read_text())
+    roles = next(
+        ast.literal_eval(one.value)
+        for one in ast.walk(module)
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "c.JupyterHub.load_roles"
+    )
+    assert [{"name": name, **role} for name, role in values["hub"]["loadRoles"].items()] == roles
+    assert room_environment(recipe)["KITLIB_HUB_PLACES"] == "200"
+
+
+def test_the_rooms_pod_reads_and_writes_where_learners_and_trainer_look(recipe: Path, values: Any) -> None:
+    objects, environment = room_objects(recipe), room_environment(recipe)
+    spec = objects["Deployment"]["spec"]["template"]["spec"]
+    claims = {one["name"]: one["persistentVolumeClaim"]["claimName"] for one in spec["volumes"] if "secret" not in one}
+    mounts = {one["name"]: one["mountPath"] for one in spec["containers"][0]["volumeMounts"]}
+    storage = values["singleuser"]["storage"]
+    assert claims["room"] == storage["extraVolumes"][0]["persistentVolumeClaim"]["claimName"]
+    subpaths = {one["mountPath"]: one["subPath"] for one in storage["extraVolumeMounts"]}
+    own = subpaths[values["singleuser"]["extraEnv"]["KITLIB_PROGRESS"]].removesuffix("/{username}")
+    assert environment["KITLIB_HUB_LEARNERS"] == f"{mounts['room']}/{own}"
+    decisions = PurePosixPath(values["singleuser"]["extraEnv"]["KITLIB_ROOM"])
+    assert environment["KITLIB_ROOM"] == f"{mounts['room']}/{subpaths[str(decisions.parent)]}/{decisions.name}"
+    # no server mounts the claim with the key: neither learners' kernels nor the trainer's can sign
+    assert environment["KITLIB_HUB_KEY"].startswith(f"{mounts['key']}/")
+    assert claims["key"] == objects["PersistentVolumeClaim"]["metadata"]["name"]
+    assert claims["key"] not in (recipe / "values.yaml").read_text()
+
+
+def test_the_roster_is_read_by_login_and_room_and_without_one_any_name_comes_in(
+    recipe: Path, values: Any, with_people: Path
+) -> None:
+    assert values["hub"]["extraEnv"]["KITLIB_HUB_ROSTER"] == ""
+    assert room_environment(recipe)["KITLIB_HUB_ROSTER"] == ""
+    people = yaml.safe_load((with_people / "values.yaml").read_text())["hub"]
+    file = people["extraFiles"]["roster"]
+    assert file["mountPath"] == people["extraEnv"]["KITLIB_HUB_ROSTER"]
+    found = list(csv.DictReader(io.StringIO(file["stringData"])))
+    assert [one["account"] for one in found] == ["ada-lovelace", "ada-lovelace-2", "umit-x-y-z"]
+    assert found[2]["name"] == "=Ümit: $x {{y}} # 'z'"
+    spec = room_objects(with_people)["Deployment"]["spec"]["template"]["spec"]
+    secret = next(one["secret"] for one in spec["volumes"] if "secret" in one)
+    mount = next(one["mountPath"] for one in spec["containers"][0]["volumeMounts"] if one["name"] == "roster")
+    (item,) = secret["items"]
+    assert secret["secretName"] == "hub" and item["key"] == "roster"  # the chart keeps extraFiles under their keys
+    assert room_environment(with_people)["KITLIB_HUB_ROSTER"] == f"{mount}/{item['path']}"
+
+
+def test_the_page_that_asks_again_is_the_one_of_the_recipe_for_one_host(values: Any) -> None:
+    page = values["hub"]["extraFiles"]["again"]
+    assert page["stringData"] == (ROOT / "kitlib/workshop/files/429.html").read_text()
+    assert PurePosixPath(page["mountPath"]).name == "429.html"
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,9 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 def applied(kubectl: Client, recipe: Path) -> list[str]:
-    """What kubectl says of storage and namespace, in the guide's order."""
+    """What kubectl says of storage, room and namespace, in the guide's order."""
     said = kubectl("apply", "--validate=strict", "-n", HUB, "-f", str(recipe / "storage.yaml"))
+    said += kubectl("apply", "--validate=strict", "-n", HUB, "-f", str(recipe / "room.yaml"))
     said += kubectl("apply", "--validate=strict", "-f", str(recipe / "nodes-namespace.yaml"))
     return said.splitlines()
 
@@ -50,7 +51,8 @@ def test_the_manifests_apply_strictly_and_again_without_a_change(kubectl: Client
     kinds = [line.split("/")[0].split(".")[0] for line in first]
     each = ["namespace", "resourcequota", "limitrange", "networkpolicy", "serviceaccount", "role", "rolebinding"]
     policies = ["validatingadmissionpolicy", "validatingadmissionpolicybinding"] * 4
-    assert kinds == ["persistentvolumeclaim", *policies, *(each * 3)]  # one learner, and two in reserve
+    room = ["persistentvolumeclaim", "service", "networkpolicy", "deployment"]
+    assert kinds == ["persistentvolumeclaim", *room, *policies, *(each * 3)]  # one learner, and two in reserve
     assert all(line.endswith(" created") for line in first)
     changed = {line.split("/")[0].split(".")[0] for line in again if not line.endswith(" unchanged")}
     # its list is atomic, and the server fills in defaults
