@@ -1,5 +1,5 @@
-"""kube-apiserver: the store, admission, the rules of each kind, and the API over HTTP above them.
+"""kube-apiserver: the store, admission, the validation of each kind, and the API over HTTP.
 
-Imported by controllers, study, cluster and what is above them; node and scheduler do not know it.
-Face: `admission.apiserver.APIServer` writes, `store.store.Store` reads, `http.serve` serves.
+Imported by controllers, study, cluster and the packages above them, not by node and scheduler.
+Face: `admission.apiserver.APIServer` for writes, `store.store.Store` for reads, `http.serve` for HTTP.
 """

@@ -1,4 +1,4 @@
-"""Compiles a parsed CEL expression to Python functions and checks the types that are known.
+"""The compiler of parsed CEL expressions: Python functions, and checks of the types that are known.
 
 Source: k8s.io/dynamic-resource-allocation/cel (compile.go newCompiler); cel-spec langdef.md.
 """
@@ -45,7 +45,7 @@ def shown(kind: str) -> str:
 
 
 class Compiler:
-    """Compiles a syntax tree to functions and checks the types that are known.
+    """A compiler of one syntax tree to functions, which checks the types that are known.
 
     Args:
         text: the expression, for error messages.

@@ -30,7 +30,7 @@ Subject = Mapping[str, Any]
 
 
 class _Domains(dict[str, Any]):
-    """Attributes or capacities by domain; an absent domain is an empty map."""
+    """The attributes or capacities by domain; an absent domain is an empty map."""
 
     def __missing__(self, key: str) -> dict[str, Any]:
         return {}

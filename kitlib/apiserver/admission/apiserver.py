@@ -51,7 +51,7 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class _DryRun(Exception):
-    """Rolls back the transaction of a dry run."""
+    """The exception that rolls back a dry run."""
 
 
 class APIServer:

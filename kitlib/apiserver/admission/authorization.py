@@ -35,7 +35,7 @@ class Asking(Protocol):
 
 
 class RBACAuthorizer:
-    """Decides on requests by roles and bindings.
+    """The authorizer, which decides on requests by roles and bindings.
 
     Args:
         store: the object store with the roles and bindings.

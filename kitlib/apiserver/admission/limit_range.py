@@ -109,7 +109,7 @@ def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit
 
 
 class LimitRangerPlugin(AdmissionPlugin):
-    """Checks new and resized pods in namespaces with LimitRanges."""
+    """A plugin that checks new and resized pods in namespaces with LimitRanges."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if about.operation == CREATE and isinstance(about.new, Pod):

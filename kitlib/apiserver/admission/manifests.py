@@ -64,7 +64,7 @@ def _read(source: Manifests) -> list[Located]:
 
 
 class Applier:
-    """Applies manifests and remembers them, as kubectl does in an annotation.
+    """The implementation of `apply`, which remembers the applied manifests as kubectl does in an annotation.
 
     Args:
         api: the API server of the cluster.

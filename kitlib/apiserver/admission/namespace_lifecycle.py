@@ -12,7 +12,7 @@ from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 class NamespaceLifecyclePlugin(AdmissionPlugin):
-    """Checks the namespaces of new objects."""
+    """A plugin that checks the namespaces of new objects."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj = about.object

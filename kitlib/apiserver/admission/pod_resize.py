@@ -235,7 +235,7 @@ def check_node(pod: Pod, node: Node | None, release: Release) -> None:
 
 
 class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
-    """Checks updates and resizes of pods."""
+    """A plugin that checks the features that updates and resizes of pods need."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old
@@ -244,7 +244,7 @@ class NodeDeclaredFeatureValidatorPlugin(AdmissionPlugin):
 
 
 class PodResizeValidatorPlugin(AdmissionPlugin):
-    """Checks resizes of pods."""
+    """A plugin that checks resizes of pods against the node."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         pod, old = about.new, about.old

@@ -87,7 +87,7 @@ def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -
 
 
 class PriorityPlugin(AdmissionPlugin):
-    """Sets the priority of new pods and checks PriorityClasses."""
+    """A plugin that sets the priority of new pods and checks PriorityClasses."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

@@ -237,7 +237,7 @@ def _printed(amounts: ResourceList) -> str:
 
 
 class ResourceQuotaPlugin(AdmissionPlugin):
-    """Charges objects in namespaces with quotas."""
+    """A plugin that charges objects in namespaces with quotas."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj = about.parent or about.object  # a Scale's workload

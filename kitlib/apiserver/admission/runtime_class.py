@@ -96,7 +96,7 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
 
 
 class RuntimeClassPlugin(AdmissionPlugin):
-    """Admits new pods with a RuntimeClass or an overhead."""
+    """A plugin for new pods with a RuntimeClass or an overhead."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

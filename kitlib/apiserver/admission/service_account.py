@@ -90,7 +90,7 @@ def _volume(name: str) -> Volume:
 
 
 class ServiceAccountPlugin(AdmissionPlugin):
-    """Admits new pods of a served cluster."""
+    """A plugin for new pods of a served cluster."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         if isinstance(about.new, Pod):

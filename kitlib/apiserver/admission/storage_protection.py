@@ -12,7 +12,7 @@ from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 
 class StorageObjectInUseProtectionPlugin(AdmissionPlugin):
-    """Adds finalizers to new volumes and claims."""
+    """A plugin that adds finalizers to new volumes and claims."""
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         finalizer = PVC_PROTECTION if isinstance(about.new, PersistentVolumeClaim) else PV_PROTECTION

@@ -39,7 +39,7 @@ def _size(claim: PersistentVolumeClaim) -> Quantity:
 
 
 class PersistentVolumeClaimResizePlugin(AdmissionPlugin):
-    """Checks updates of claims."""
+    """A plugin that checks updates of claims."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         check(about.object, about.old, around.store)

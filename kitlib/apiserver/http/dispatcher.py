@@ -1,4 +1,4 @@
-"""Maps requests to responses without a socket: discovery, objects, tables, watches, subresources, reviews.
+"""The mapping of requests to responses, without a socket: discovery, objects, tables, watches, subresources, reviews.
 
 Source: apiserver pkg/endpoints/installer.go; pkg/server/routes.
 """
@@ -97,7 +97,7 @@ def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accep
 
 
 class Dispatcher:
-    """Answers the requests to one cluster.
+    """The dispatcher of the requests to one cluster.
 
     Args:
         cluster: the served cluster.

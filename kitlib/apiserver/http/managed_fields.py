@@ -104,7 +104,7 @@ def _named(item: Any, names: tuple[str, ...]) -> Any:
 
 
 class Places:
-    """Looks up values by path in an object that does not change meanwhile; long lists are indexed."""
+    """An index of the values at paths of an object that does not change meanwhile."""
 
     def __init__(self, obj: Any) -> None:
         self._obj = obj

@@ -22,7 +22,6 @@ _KIND = "x-kubernetes-group-version-kind"
 
 
 def document(table: ResourceTable) -> dict[str, Any]:
-    """Return the document."""
     return table.document("v2", partial(_document, table))
 
 

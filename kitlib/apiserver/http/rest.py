@@ -108,7 +108,6 @@ class Rest:
         return self.wire(served, found)
 
     def exists(self, served: APIResource, namespace: str, name: str) -> bool:
-        """Return whether an object exists."""
         return self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False) is not None
 
     def objects_at(self, served: APIResource, namespace: str, start: lists.Start) -> list[Object]:

@@ -135,7 +135,6 @@ class Framer:
         return _control_frame(SYN_REPLY, struct.pack(">I", stream) + block)
 
     def data(self, stream: int, data: bytes, *, last: bool = False) -> bytes:
-        """Return a data frame."""
         return struct.pack(">II", stream, (FIN if last else 0) << 24 | len(data)) + data
 
     def pong(self, number: int) -> bytes:

@@ -80,7 +80,6 @@ class Connection:
             return _nothing()
 
     def close(self) -> None:
-        """Close the connection."""
         self._stream.close()
 
 

@@ -22,7 +22,7 @@ MAX_ANSWER = 3 << 20
 
 
 class WebhookClient:
-    """Calls webhooks synchronously."""
+    """A synchronous caller of webhooks."""
 
     def __init__(self) -> None:
         self.defers = False
@@ -38,7 +38,7 @@ class WebhookClient:
 
 
 class BackgroundClient(WebhookClient):
-    """Calls webhooks of a served cluster in the background; the controller continues with other keys meanwhile.
+    """A caller of webhooks in the background, during which a controller continues with other keys.
 
     The lock is free during the calls, so that a webhook may read from the API.
 

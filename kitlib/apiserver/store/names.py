@@ -15,7 +15,7 @@ SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Names:
-    """Random names of one cluster; the same seed gives the same ones.
+    """The random names of one cluster; the same seed gives the same ones.
 
     Attributes:
         random: the generator; a failed transaction restores its state.

@@ -227,7 +227,7 @@ def _compiled(rule: Schema, place: str, kind: str, objects: Objects, found: Erro
             used = {str(part.value) for part in _nodes(tree)}
             if key == "rule":
                 transition = "oldSelf" in used
-            # Upstream accepts the rule: neither an error nor an evaluation without the function would be right.
+            # Valid upstream, but not compilable here: neither an error nor an evaluation would be right.
             if used & _NOT_HERE:
                 return None
             made[key] = compile_expression(text, names, objects, max_length=MAX_LENGTH)

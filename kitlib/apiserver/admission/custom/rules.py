@@ -1,4 +1,4 @@
-"""Evaluates the CEL rules of custom objects: self, oldSelf, messages, reasons, and ratcheting of unchanged values.
+"""The evaluation of custom objects' CEL rules: self, oldSelf, messages, reasons, ratcheting of unchanged values.
 
 Source: apiextensions-apiserver pkg/apiserver/schema/cel validation.go (Validate, validateExpressions,
 ruleMessageOrDefault, fieldErrorForReason); KEP-2876, KEP-4008 (ratcheting).

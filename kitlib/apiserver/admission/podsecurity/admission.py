@@ -1,4 +1,4 @@
-"""Pod Security admission: pods are rejected, or warned about, by the levels of their namespace; workloads only warn.
+"""Pod Security admission: a namespace's levels reject pods or add warnings; for workloads they only add warnings.
 
 Source: pod-security-admission admission ValidateNamespace, ValidatePod, ValidatePodController, EvaluatePod; policy
 checkRegistry.
@@ -170,7 +170,7 @@ def _significant(pod: Pod, old: Pod) -> bool:
 
 
 class PodSecurityPlugin(AdmissionPlugin):
-    """Checks namespaces, pods and workloads if a label sets a level. Source: podsecurity.Plugin.Validate."""
+    """A plugin that checks pods and workloads if a label sets a level. Source: podsecurity.Plugin.Validate."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         obj, newest, store = about.parent or about.object, around.release.minor, around.store

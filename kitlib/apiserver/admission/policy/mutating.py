@@ -226,7 +226,7 @@ class MutationRequest:
 
 
 class MutatingAdmissionPolicyPlugin(AdmissionPlugin):
-    """Applies to every write except deletions if a policy has a binding."""
+    """A plugin for every write except deletions, used if a policy has a binding."""
 
     def __init__(self) -> None:
         self._request: MutationRequest | None = None

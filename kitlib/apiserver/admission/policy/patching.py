@@ -1,4 +1,4 @@
-"""Applies mutations: an apply configuration is merged into the object, a JSON patch is applied to it.
+"""The mutations of an object: an apply configuration is merged into it, a JSON patch is applied to it.
 
 Source: plugin/policy/mutating/patch (smd.go, json_patch.go).
 """

@@ -203,7 +203,7 @@ def _asked(
 
 
 class ValidatingAdmissionPolicyPlugin(AdmissionPlugin):
-    """Applies to every write if a policy has a binding."""
+    """A plugin for every write, used if a policy has a binding."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         around.warnings += ask(around.store, about)

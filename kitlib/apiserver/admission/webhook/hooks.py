@@ -313,7 +313,7 @@ class MutatingRequest:
 
 
 class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """Calls webhooks for every write except deletions if any are configured."""
+    """A plugin for every write except deletions, used if a mutating webhook is configured."""
 
     def __init__(self) -> None:
         self._request: MutatingRequest | None = None
@@ -332,7 +332,7 @@ class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
 
 
 class ValidatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """Calls webhooks for every write if any are configured."""
+    """A plugin for every write, used if a validating webhook is configured."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
         around.warnings += validate(around.store, about, around.caller)
