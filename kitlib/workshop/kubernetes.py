@@ -134,7 +134,9 @@ class KubernetesRoom:
             "page_429": indent((FILES / "429.html").read_text(encoding="utf-8").rstrip(), " " * 8),
             "roster": indent(roster.to_csv(self.people).rstrip(), " " * 8),
             "hub_roster": "/usr/local/etc/jupyterhub/roster.csv" if self.people else "",
-            "room_roster": "/etc/kitlib/roster.csv" if self.people else "",
+            "room_roster": (
+                "- {name: KITLIB_HUB_ROSTER, value: /etc/kitlib/roster.csv}" if self.people else "# there is no roster"
+            ),
         }
 
     def files(self) -> dict[str, str]:
