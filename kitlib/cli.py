@@ -1,6 +1,7 @@
-"""The command line: `kitlib demo`, `kitlib doctor` and the others, each in a file of its own in `kitlib/commands/`.
+"""The command line: `kitlib demo`, `kitlib doctor` and others, each in a file of `kitlib/commands/`.
 
-Only the parsers are made here; a command's library is imported when the command runs, so that `kitlib --help` is quick.
+This module creates only the parsers; a command's library is imported when the command runs, so `kitlib --help` is
+fast.
 
 Exit codes: 0 = done, 1 = the answer is "no" (a case failed, something is missing), 2 = wrong usage or bad input,
 130 = interrupted.
@@ -41,7 +42,7 @@ COMMANDS = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Return the parser of the whole command line."""
     made = arguments.Parser(
         prog="kitlib",
         description="Learn how Kubernetes enforces resources and how its scheduler decides.",
@@ -55,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run a command.
 
     Args:
         given: the arguments without the program's name; None = those of the process.

@@ -1,4 +1,4 @@
-"""The commands of the command line, one file each. Each has `add(subparsers)`; its imports run when the command runs.
+"""The commands of the command line, one file each, with a function `add(subparsers)` that imports nothing else.
 
 Imported by the command line, `kitlib.cli`, alone.
 Face: `add` of each module.

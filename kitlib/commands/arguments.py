@@ -1,7 +1,7 @@
-"""Arguments of the commands: one line for what is wrong with one, with what it should have been.
+"""Arguments of the commands, with errors in one line that name the expected value.
 
-argparse prints its usage before each error, and lists all choices where a letter was wrong. Here an error is one line
-that names the argument, what was given, and the nearest valid value.
+argparse prints its usage before each error, and lists all choices after a typing error. Here an error is one line with
+the argument, its given value, and the nearest valid value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FEW = 10
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and which knows the nearest option and value."""
+    """A parser with one-line errors that suggest the nearest option or value."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # argparse hands what a command does not know up to the whole program, which does not know the command's options
@@ -47,13 +47,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def nearest_of(given: str, valid: Sequence[str]) -> str:
-    """Return ` (did you mean X?)`, or "" where no valid value is near."""
+    """Return ` (did you mean X?)`, or "" if no valid value is similar."""
     near = difflib.get_close_matches(given, valid, 1, 0.6)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
 def one_line(text: str) -> str:
-    """Return the text without line breaks and other control characters, which a file name or an argument may bring."""
+    """Return the text without line breaks and other control characters, which file names and arguments may contain."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -74,7 +74,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def number(least: float, *, above: bool = False) -> Callable[[str], float]:
-    """Return a converter to a finite number, at least `least`; or larger than it, with `above`."""
+    """Return a converter to a finite number of at least `least`, or above it with `above`."""
     meant = f"a number larger than {least:g}" if above else f"a number, {least:g} or more"
 
     def convert(text: str) -> float:
@@ -95,7 +95,7 @@ port_or_any = whole(0, 65535)
 
 
 def file_named(*endings: str) -> Callable[[str], Path]:
-    """Return a converter to a path whose name tells its format."""
+    """Return a converter to a path whose ending determines the format."""
 
     def convert(text: str) -> Path:
         path = Path(text)

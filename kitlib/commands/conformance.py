@@ -1,4 +1,4 @@
-"""`kitlib conformance FILE…`: replay cases that real Kubernetes computed, and say what came out otherwise."""
+"""`kitlib conformance FILE…`: replay cases that real Kubernetes computed, and report differences."""
 
 from __future__ import annotations
 

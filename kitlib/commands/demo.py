@@ -56,7 +56,7 @@ def _without_system(tree: CgroupTree) -> CgroupTree:
 
 
 def _like(tree: CgroupTree, observed: CgroupTree) -> CgroupTree:
-    """Of what was read back, the cgroups that are shown."""
+    """Return the displayed cgroups of an observed tree."""
     from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
     shown = _without_system(tree)

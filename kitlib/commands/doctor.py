@@ -1,7 +1,7 @@
-"""`kitlib doctor`: what this machine offers, and what of the kit works on it.
+"""`kitlib doctor`: the features of this machine, and the parts of the kit that work on it.
 
-Every line is one finding: what was looked at, what was found, whether it is good, and what to do where it is not. The
-simulated kernel needs nothing but Python, so the exit code is 0 as long as the kit itself can run.
+Every line is one finding: its subject, the result, its state, and the remedy for a problem. The simulated kernel needs
+only Python, so the exit code is 0 if the kit itself can run.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24}
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report.
+    """A line of the report.
 
     Attributes:
-        subject: what was looked at.
+        subject: the examined feature.
         state: "ok", "limited" (works in part) or "missing".
-        found: what was found.
-        advice: what to do about it; "" where there is nothing to do.
+        found: the result.
+        advice: the remedy; "" = none needed.
     """
 
     subject: str
@@ -111,7 +111,7 @@ def _cell(text: str) -> str:
 
 
 def _anonymous(text: str) -> str:
-    """Replace what says whose machine this is: home, user, host, and credentials in addresses."""
+    """Replace text that identifies the machine or its user: home, user, host, and credentials in addresses."""
     text = _CREDENTIALS.sub(r"\1…@", text)
     with suppress(RuntimeError):
         text = text.replace(str(Path.home()), "~")
@@ -124,7 +124,7 @@ def _anonymous(text: str) -> str:
 
 
 def examine(*, engine: bool = True) -> list[Finding]:
-    """Look at everything; nothing is changed, and nothing takes longer than a few seconds.
+    """Examine the machine within a few seconds, without changing it.
 
     Args:
         engine: whether to try to reach a container engine.
@@ -171,7 +171,7 @@ def _versions(packages: tuple[str, ...]) -> list[str]:
 
 
 def _cgroups() -> Finding:
-    """The host's own version; a node of the kit sees the engine's."""
+    """Examine the host's cgroup version; a node of the kit has the engine's."""
     mount = Path("/sys/fs/cgroup")
     if not sys.platform.startswith("linux"):
         return Finding("cgroups", "limited", f"none on {platform.system()}", "the engine's virtual machine has them")
@@ -184,7 +184,7 @@ def _cgroups() -> Finding:
 
 
 def _capabilities() -> Finding:
-    """Whether the bounding set allows what nodes ask for: without SYS_RESOURCE no oom_score_adj below 0 can be set."""
+    """Examine the bounding set: without SYS_RESOURCE no oom_score_adj below 0 can be set."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
@@ -206,7 +206,7 @@ def _memory() -> Finding:
 
 
 def _engine() -> list[Finding]:
-    """The engine and where it was found, what nodes are made from, and what a node is refused there."""
+    """Examine the engine, the node image, and the restrictions of a node there."""
     from kitlib.node.real import engine
 
     closed = [Finding("closed place", "limited", str(one), one.advice) for one in engine.closed_places()]
@@ -249,7 +249,7 @@ def _engines() -> list[Finding]:
 
 
 def _not_running() -> list[Finding]:
-    """Return the engines that are installed and do not run, each with the command that starts it."""
+    """Return the engines that are installed but not running, each with the command that starts it."""
     from kitlib.node.real.installed import installed, not_running
 
     if not installed():
@@ -262,7 +262,7 @@ def _not_running() -> list[Finding]:
 
 
 def _root(mapped: bool) -> Finding:
-    """What root of a node is on the machine. Source: user_namespaces(7), capabilities(7)."""
+    """Report the privileges of a node's root on the machine. Source: user_namespaces(7), capabilities(7)."""
     if mapped:
         return Finding("root of a node", "ok", "is the engine's own user on the machine (user namespace)")
     advice = "give real nodes only to people whom you would give root there; an engine without root maps it"
@@ -270,7 +270,7 @@ def _root(mapped: bool) -> Finding:
 
 
 def _node() -> Finding:
-    """Start one and a pod on it, ask it what it is refused, end it: only a node knows what it may."""
+    """Start a node and a pod, read the host's refusals from it, and end it: only a running node shows them."""
     from kitlib.api.errors import KitError
     from kitlib.cluster import Cluster
 
@@ -292,7 +292,7 @@ def _node() -> Finding:
 
 
 def _systemd_image(client: Any) -> Finding:
-    """Only nodes with the systemd cgroup driver need it."""
+    """Examine the systemd image, which only nodes with the systemd cgroup driver need."""
     from kitlib.node.real import image
 
     subject = "image with systemd"

@@ -1,4 +1,4 @@
-"""Options of the commands that answer questions about a cluster: what kubectl printed, or a cluster that runs."""
+"""Options of the commands about a cluster: the output of kubectl, or a running cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_dump_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where the objects of a cluster are read, and how an answer is printed."""
+    """Add the options for the source of a cluster's objects and for the output format."""
     parser.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
     parser.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
     parser.add_argument("--context", default="", help="of the kubeconfig; reads that cluster as --live does")
@@ -50,11 +50,11 @@ def read_dump(options: argparse.Namespace, sources: list[Source] | None = None) 
     """Return the cluster that the options name.
 
     Args:
-        options: with the members that `add_dump_options` makes.
-        sources: the result of `sources_of` where it has been asked for already.
+        options: arguments with the options of `add_dump_options`.
+        sources: an earlier result of `sources_of`; None = read now.
 
     Raises:
-        KitError: bad input, or a cluster that does not answer.
+        KitError: the input is invalid, or the cluster does not respond.
     """
     from kitlib.advisor.dump import Dump
     from kitlib.advisor.live_cluster import read_cluster

@@ -1,4 +1,4 @@
-"""`kitlib explain`: the stage that holds a pod or a workload, with numbers, and the smallest change that lets it in."""
+"""`kitlib explain`: the stage that blocks a pod or a workload, with numbers, and the smallest change that helps."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def _message(parts: dict[str, Any], as_json: bool) -> int:
 
 
 def _description(text: str, as_json: bool) -> int:
-    """Explain what a description says of its pod: the events that tell why it waits, the newest last.
+    """Explain the events of a described pod that say why it waits, the newest last.
 
     Raises:
-        KitError: none of its events does.
+        KitError: no event says it.
     """
     from kitlib.advisor.message import decode
     from kitlib.advisor.printed import AS_JSON, described
@@ -109,7 +109,7 @@ _TITLES = {
 
 
 def _changes(dump: Dump, options: argparse.Namespace) -> int:
-    """Print the effects of a change of release on the objects; 1 = something changes for them."""
+    """Print the effects of a change of release on the objects; return 1 if there are any."""
     from dataclasses import asdict
 
     from kitlib.api.errors import KitError

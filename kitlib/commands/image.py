@@ -1,4 +1,4 @@
-"""`kitlib image`: build the image of real nodes, or carry it to a room without internet.
+"""`kitlib image`: build the image of real nodes, or transfer it to a room without internet.
 
 kitlib image build                      on Debian, which is fetched once
 kitlib image build --base my/debian     on an image that is there

@@ -1,4 +1,4 @@
-"""The last defects that commands ended with, kept for `kitlib doctor --report`; in the user's own state folder.
+"""The last internal errors of commands, kept in the user's state folder for `kitlib doctor --report`.
 
 The traceback and the command's name are kept, without the arguments, which may hold private values.
 Source: XDG Base Directory Specification, XDG_STATE_HOME.
@@ -19,14 +19,14 @@ _MARK = "\n=== "
 
 
 def place() -> Path | None:
-    """Return the file that they are kept in; None for a user without a home."""
+    """Return the path of the file; None for a user without a home."""
     with suppress(RuntimeError):
         return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kitlib" / "errors.log"
     return None
 
 
 def keep(error: BaseException, command: str) -> None:
-    """Add a defect to the file, and drop all but the last ones; errors in writing the file are ignored."""
+    """Add an error to the file, and drop all but the last ones; errors in writing the file are ignored."""
     file = place()
     if file is None:
         return

@@ -1,6 +1,6 @@
-"""`kitlib mcp`: a Model Context Protocol server over stdio; assistants ask about a cluster, and nothing is written.
+"""`kitlib mcp`: a Model Context Protocol server over stdio that answers questions about a cluster, read-only.
 
-Needs the official SDK: pip install 'kitlib[mcp]'.
+It needs the official SDK: pip install 'kitlib[mcp]'.
 """
 
 from __future__ import annotations

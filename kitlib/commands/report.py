@@ -1,4 +1,4 @@
-"""`kitlib report`: one page about a cluster: what waits and why, requests, limits, budgets, quotas, and risks."""
+"""`kitlib report`: a page about a cluster: waiting pods and their causes, requests, limits, budgets, quotas, risks."""
 
 from __future__ import annotations
 

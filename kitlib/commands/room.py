@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _decided(file: Path) -> tuple[Any, str]:
-    """Return the room's decisions and what is wrong with its file; learners' servers then follow no decision."""
+    """Return the room's decisions and the problem with its file, with which learners' servers ignore the decisions."""
     from kitlib.api.errors import KitError
     from kitlib.lab import room
 
@@ -92,10 +92,10 @@ def _decided(file: Path) -> tuple[Any, str]:
 
 
 def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:
-    """Labs by name or number.
+    """Return the labs for names or numbers.
 
     Raises:
-        KitError: there is no such lab.
+        KitError: a lab does not exist.
     """
     from kitlib.api.errors import KitError
 
@@ -109,10 +109,10 @@ def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:
 
 
 def _seeds(words: Sequence[str], course: Sequence[str]) -> dict[str, int | None]:
-    """Lab -> variant, of words `03=7`.
+    """Return lab -> seed of its variant for arguments such as `03=7`.
 
     Raises:
-        KitError: a word that is none.
+        KitError: an argument is invalid.
     """
     from kitlib.api.errors import KitError
     from kitlib.lab.variant import check_seed

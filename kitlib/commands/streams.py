@@ -1,7 +1,7 @@
-"""Prints output of a command on a terminal, pipe or file of any encoding.
+"""Prints output of a command on a terminal, pipe or file with any encoding.
 
-Windows writes pipes and files in the code page of the country (cp1252, cp437, cp932), and a POSIX locale means ASCII.
-Other characters are replaced by the nearest plain ones, so that no error occurs in the middle of a line.
+Windows writes pipes and files in the regional code page (cp1252, cp437, cp932), and a POSIX locale means ASCII. Other
+characters are replaced by similar plain ones, so that no error occurs in the middle of a line.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PLAIN = {
 
 
 def replaced(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Write in plain characters what the encoding does not have, and the bytes of a file name as they were.
+    """Replace characters that the encoding lacks by plain ones, and keep undecodable bytes of file names.
 
     Source: codecs.register_error; PEP 383 for undecodable bytes of file names.
     """
@@ -75,7 +75,7 @@ def _plain(character: str) -> str:
 
 
 def prepare() -> None:
-    """Let this process's output and errors be written in any encoding."""
+    """Allow any encoding for this process's standard output and error."""
     codecs.register_error(HANDLER, replaced)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)  # a notebook's stream has none, and takes everything

@@ -1,4 +1,4 @@
-"""`kitlib sweep FILE`: one scenario over a grid of parameters and seeds, as a table, a CSV file or a page."""
+"""`kitlib sweep FILE`: a scenario over a grid of parameters and seeds, as a table, a CSV file or a page."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_means(found: Any) -> None:
-    """A line for each point without its seed: means of numbers, shares of names."""
+    """Print a line for each point, over all seeds: means of numbers, frequencies of names."""
     from kitlib.lab.tables import table
     from kitlib.study.sweeps.grid import SEED
 

@@ -1,4 +1,4 @@
-"""`kitlib up`: a cluster that every Kubernetes tool can use, until Ctrl-C."""
+"""`kitlib up`: a cluster for all Kubernetes tools, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _documents(path: str) -> list[Any]:
 
 
 def _objects(path: str) -> list[Any] | None:
-    """Return the objects of a file without its KubeletConfigurations; None where it has none, or is not a file."""
+    """Return the objects of a file without its KubeletConfigurations; None if there are none, or it is not a file."""
     if not os.path.isfile(path):
         return None
     documents = _documents(path)
@@ -153,10 +153,10 @@ def _configures_kubelet(document: Any) -> bool:
 
 
 def _kubelet_configuration(options: argparse.Namespace) -> Any:
-    """Return the KubeletConfiguration of --kubelet-config, or of the manifests; None = there is none.
+    """Return the KubeletConfiguration of --kubelet-config, or of the manifests; None if there is none.
 
     Raises:
-        KitError: more than one is found.
+        KitError: there is more than one.
     """
     from kitlib.api.errors import KitError
 
@@ -192,7 +192,7 @@ def _machines(path: str) -> list[Any]:
 
 
 def _add_viewer(cluster: Any, service: Any) -> None:
-    """The role is an object of the cluster: a change of it changes what the viewer may do."""
+    """Add the read-only user; its role is an object of the cluster, so a change of it takes effect."""
     from kitlib.apiserver.http.rbac import VIEW, VIEW_BINDING, VIEWER
 
     with service.lock:
@@ -203,7 +203,7 @@ def _add_viewer(cluster: Any, service: Any) -> None:
 
 
 def _users_own() -> Path:
-    """The user's own kubeconfig."""
+    """Return the path of the user's own kubeconfig."""
     named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
     return Path(named) if named else Path.home() / ".kube" / "config"
 

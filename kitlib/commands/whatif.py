@@ -1,4 +1,4 @@
-"""`kitlib whatif`: what would happen to a cluster's pods, tried on a copy of it."""
+"""`kitlib whatif`: the effects of a change on a cluster's pods, tried on a copy of it."""
 
 from __future__ import annotations
 

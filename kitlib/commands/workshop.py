@@ -1,8 +1,8 @@
 """`kitlib workshop FOLDER`: JupyterHub with limits for each learner, the learners' image, the instructor's guide.
 
 kitlib workshop recipe                      one host
-kitlib workshop recipe --kubernetes         Zero to JupyterHub, shared storage, real nodes in a namespace of their own
-kitlib workshop --namespace kitlib-nodes    prints what an administrator grants for real nodes
+kitlib workshop recipe --kubernetes         Zero to JupyterHub, shared storage, real nodes in separate namespaces
+kitlib workshop --namespace kitlib-nodes    prints the rights that an administrator grants for real nodes
 """
 
 from __future__ import annotations

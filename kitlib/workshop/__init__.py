@@ -1,8 +1,8 @@
-"""A workshop in a box: what a trainer needs to give thirty people a notebook each, written into a folder.
+"""A workshop in a box: the files with which a trainer gives thirty people a notebook each, written into a folder.
 
-`write(folder)` puts there a JupyterHub configuration with limits for each learner, the image that learners get, the
-instructor's guide and the kit's own wheel. The files are ordinary files of this package (`files/`): a trainer may read
-and change them, nothing is generated but the numbers that were asked for.
+`write(folder)` writes a JupyterHub configuration with limits for each learner, the learners' image, the instructor's
+guide and the kit's own wheel. The files are ordinary files of this package (`files/`), which a trainer may read and
+change; only the requested numbers are generated.
 
 Imported by commands.
 Face: `write`.
@@ -37,13 +37,13 @@ _BOUNDS = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What one learner may use.
+    """The resource limits of one learner.
 
     Attributes:
-        learners: how many may have a server at once.
-        memory_mb: of server, kernels and checks together (10^6 bytes).
-        cpus: that one learner may use at most.
-        processes: and threads.
+        learners: maximum number of running servers.
+        memory_mb: memory of server, kernels and checks together, in MB (10^6 bytes).
+        cpus: maximum number of CPUs.
+        processes: maximum number of processes and threads.
     """
 
     learners: int = 30
@@ -59,12 +59,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Written:
-    """What `write` did.
+    """The result of `write`.
 
     Attributes:
-        folder: where.
-        files: the names.
-        kept: files that were there and differ; they were left as they are.
+        folder: the folder of the recipe.
+        files: names of the written files.
+        kept: names of existing files that differ; they were not changed.
     """
 
     folder: Path
@@ -73,7 +73,7 @@ class Written:
 
 
 def guide() -> str:
-    """The instructor's guide, as Markdown."""
+    """Return the instructor's guide as Markdown."""
     return (FILES / "guide.md").read_text(encoding="utf-8")
 
 
@@ -88,14 +88,14 @@ def write(
     """Write the recipe into `folder`; a file that the trainer has changed is kept.
 
     Args:
-        folder: made where it is not there.
-        limits: put into the configuration; None = those of `Limits`.
-        wheel: put the kit's wheel there, from which the learners' image is built.
-        wheels: and everything else that it is built from, so that the build needs no index.
-        people: the roster; () = any name may come in.
+        folder: the folder of the recipe, created if missing.
+        limits: limits in the configuration; None = the defaults of `Limits`.
+        wheel: whether to add the kit's wheel, from which the learners' image is built.
+        wheels: whether to add all other wheels of the image too, so that the build needs no index.
+        people: the roster; () = every name may log in.
 
     Raises:
-        KitError: the folder cannot be written, or a wheel cannot be made or got.
+        KitError: the folder cannot be written, or a wheel cannot be built or downloaded.
     """
     texts = {}
     for source in sorted(p for p in FILES.iterdir() if p.is_file()):
@@ -113,13 +113,14 @@ def write_files(
     """Write a recipe's files and wheels into `folder`; a file that the trainer has changed is kept.
 
     Args:
-        folder: made where it is not there.
-        texts: name -> what the file holds.
-        wheel, wheels: see `write`.
-        extras: of the kit, that the learners' image has.
+        folder: the folder of the recipe, created if missing.
+        texts: file name -> content.
+        wheel: whether to add the kit's wheel.
+        wheels: whether to add all other wheels of the image.
+        extras: extras of the kit in the learners' image.
 
     Raises:
-        KitError: the folder cannot be written, or a wheel cannot be made or got.
+        KitError: the folder cannot be written, or a wheel cannot be built or downloaded.
     """
     from kitlib.lab.bundle import own_wheel
     from kitlib.lab.files import write_whole
@@ -148,7 +149,7 @@ def write_files(
 
 
 def _fetch_wheels(folder: Path, kit: Path, extras: str) -> int:
-    """All wheels of the learners' image but the kit's own, for its Python; how many."""
+    """Download the wheels of the learners' image, except the kit's own, for its Python; return their number."""
     from kitlib.lab.bundle import run_pip
 
     found = re.search(r"^ARG JUPYTERHUB=(\S+)", (FILES / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -162,10 +163,10 @@ def _fetch_wheels(folder: Path, kit: Path, extras: str) -> int:
 
 
 def with_limits(text: str, limits: Limits) -> str:
-    """The configuration with these numbers in its first lines.
+    """Return the configuration with these numbers in its first lines.
 
     Raises:
-        KitError: a number's line is not there.
+        KitError: the line of a number is missing.
     """
     values = {
         "LEARNERS": limits.learners,

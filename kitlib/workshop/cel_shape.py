@@ -1,9 +1,9 @@
 """Compose CEL expressions that accept an object only if every key and value is expected.
 
-An admission policy that lists what is forbidden lets through whatever it forgot, and every field of a later release.
-The shapes below list what is allowed instead: `Keys` compares the keys of a map with a fixed list, so that an unknown
-field is refused. In an admission policy `object` is a plain map, whatever the schema says, which is why `all` over its
-keys works for fields that the policy's author did not know.
+An admission policy that lists forbidden values admits every value that its author forgot, and every field of a later
+release. The shapes below list what is allowed instead: `Keys` compares the keys of a map with a fixed list, so an
+unknown field is rejected. In an admission policy `object` is a plain map independent of the schema, so `all` over its
+keys covers fields that the policy's author did not know.
 
 Source: apiserver pkg/admission/plugin/policy/validating (the variables are declared dynamic and bound to unstructured
 content); CEL language definition, macros `has` and `all`.
@@ -24,7 +24,7 @@ class Shape(Protocol):
     """A condition on one value."""
 
     def cel(self, path: str) -> str:
-        """Return the expression that is true where the value at `path` has this shape."""
+        """Return the expression that is true if the value at `path` has this shape."""
         ...
 
 
@@ -87,7 +87,7 @@ class Keys:
     optional: Mapping[str, Shape] = field(default_factory=dict)
 
     def only(self, path: str) -> str:
-        """Return the expression that refuses unknown keys."""
+        """Return the expression that rejects unknown keys."""
         return f"{path}.all(key, key in {literal(sorted([*self.required, *self.optional]))})"
 
     def expects(self, key: str) -> Shape:

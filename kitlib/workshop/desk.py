@@ -1,6 +1,6 @@
-"""The trainer's desk: everything that the pages of a room show and decide, without HTTP.
+"""The trainer's desk: the data and decisions behind the pages of a room, without HTTP.
 
-Progress files are read where the hub stores them; nothing of a learner's folder is trusted or run. Calls for help come
+Progress files are read from the hub's storage; nothing of a learner's folder is trusted or run. Calls for help come
 from the files (`lab.call_for_help()`) and from the page that learners open on a phone.
 """
 
@@ -24,15 +24,15 @@ LOOK_SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Where a room's files are.
+    """The paths and settings of a room.
 
     Attributes:
         learners: the folder with ACCOUNT/progress.jsonl.
         room: the room's file, `room.json`.
-        collected: the folder for copies.
-        key: the private key that signs them.
-        people: account -> name, of the roster.
-        places: learners that the room has.
+        collected: the folder for copies of progress files.
+        key: the private key that signs the copies.
+        people: the roster, account -> name.
+        places: number of learners.
         good_faith: whether learners' kernels can read the key.
     """
 
@@ -47,13 +47,13 @@ class Settings:
 
 @dataclass
 class Desk:
-    """One room while it runs.
+    """A room while it runs.
 
     Attributes:
-        settings: where its files are.
-        votes: the question that is put to the room.
-        calls: account -> when the learner called on the page, unix time.
-        answered: account -> when the trainer came, unix time.
+        settings: the paths and settings.
+        votes: the current question to the room.
+        calls: account -> unix time of the learner's call on the page.
+        answered: account -> unix time of the trainer's last visit.
     """
 
     settings: Settings
@@ -68,7 +68,7 @@ class Desk:
         self.votes = Votes(self.settings.collected.with_name("votes.jsonl"), self.settings.places)
 
     def seats(self) -> list[room_view.Seat]:
-        """Return everybody on the roster and with a file, those who need help first."""
+        """Return the state of every learner with a file or on the roster, those who need help first."""
         now = time.time()
         made = [self._with_call(seat, now) for seat in self._view.seats(now, self.answered)]
         return sorted(made, key=lambda seat: (room_view.ORDER.index(seat.state), -seat.waits))
@@ -82,7 +82,7 @@ class Desk:
         return replace(seat, state=room_view.HELP, waits=waits, why=why)
 
     def board(self) -> dict[str, Any]:
-        """Return everything that the trainer's page shows, as plain data."""
+        """Return the data of the trainer's page."""
         seats = self.seats()
         try:
             decided, problem = room.read(self.settings.room), ""
@@ -105,21 +105,21 @@ class Desk:
         }
 
     def call(self, account: str, wanted: bool) -> None:
-        """Note a call for help from the learner's page, or that it is over."""
+        """Record a call for help from the learner's page, or its end."""
         if wanted:
             self.calls[account] = time.time()
         else:
             self.answer(account)
 
     def answer(self, account: str) -> None:
-        """Note that the trainer came: earlier calls are over."""
+        """Record that the trainer came, which ends earlier calls."""
         self.answered[account] = time.time()
 
     def decide(self, lab: str, is_open: bool) -> None:
-        """Open or close a lab for everybody.
+        """Open or close a lab for all learners.
 
         Raises:
-            KitError: there is no such lab, or the room's file cannot be read or written.
+            KitError: the lab does not exist, or the room's file cannot be read or written.
         """
         course = tuple(submissions.course_labs())
         if lab not in course:
@@ -132,10 +132,10 @@ class Desk:
         room.write(self.settings.room, made)
 
     def look(self, account: str) -> str:
-        """Return a learner's cluster as text, replayed apart.
+        """Return a learner's cluster as text, from a replay in a separate process.
 
         Raises:
-            KitError: there is no such learner, no journal, or it cannot be replayed.
+            KitError: the learner does not exist, or has no journal that can be replayed.
         """
         file = self._view.files().get(account)
         if file is None:
@@ -145,10 +145,10 @@ class Desk:
         return f"{moment.lab}, variant {moment.ground.seed}\n\n{text}"
 
     def collect(self) -> str:
-        """Copy and sign everybody's file; say what was done in a sentence.
+        """Copy and sign all learners' files, and return the result in one sentence.
 
         Raises:
-            KitError: it cannot be written.
+            KitError: the copies cannot be written.
         """
         settings = self.settings
         made = collected.collect(
@@ -175,14 +175,15 @@ class Desk:
         ]
 
     def vote(self, step: str, place: str = "", key: str = "") -> None:
-        """Go on with the vote.
+        """Advance the vote by one step.
 
         Args:
-            step: "open" (with `place` and `key` of the question), "show", "again" or "close".
-            place, key: of the question.
+            step: "open" (with `place` and `key`), "show", "again" or "close".
+            place: lab or notebook of the question.
+            key: name of the question.
 
         Raises:
-            KitError: there is no such question or step, or it is not its turn.
+            KitError: the question or step does not exist, or the step is not possible now.
         """
         steps = {"show": self.votes.show, "again": self.votes.again, "close": self.votes.close}
         if step == "open":

@@ -1,6 +1,6 @@
-"""A learner at a hub, over HTTP as a browser would: log in, start the server, run code in a kernel.
+"""A learner at a hub, over HTTP like a browser: log in, start the server, run code in a kernel.
 
-For rehearsals and tests. Needs requests and websocket-client, which come with JupyterLab.
+Rehearsals and tests use it. It needs requests and websocket-client, which JupyterLab installs.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def session() -> Any:
 
 
 def token(session: Any, path: str) -> str:
-    """Return the cross-site token of the longest path that fits."""
+    """Return the cross-site token of the cookie with the longest matching path."""
     fits = [c for c in session.cookies if c.name == "_xsrf" and path.startswith(c.path)]
     return str(max(fits, key=lambda c: len(c.path)).value or "") if fits else ""
 
 
 def log_in(session: Any, hub: str, account: str, own: str, room: str) -> int:
-    """Log in; return the status, 302 = in.
+    """Log in and return the HTTP status; 302 means success.
 
     Args:
         session: an HTTP session.
         hub: the hub's address.
-        account: the name to log in with.
-        own: the learner's own word, chosen at the first login.
-        room: the word of the room.
+        account: the account's name.
+        own: the learner's personal password, chosen at the first login.
+        room: the password of the room.
     """
     session.get(f"{hub}/hub/login")
     data = {"username": account, "password": own, "otp": room, "_xsrf": token(session, "/hub/")}
@@ -57,7 +57,7 @@ def log_in(session: Any, hub: str, account: str, own: str, room: str) -> int:
 
 
 def start(session: Any, hub: str, account: str) -> tuple[int, int]:
-    """Ask for the server and wait until its pages answer; press again where too many start.
+    """Request the server and wait until its pages answer; repeat the request if too many servers are starting.
 
     Returns:
         (the last status, how often the hub refused because too many servers were starting).
@@ -82,7 +82,7 @@ def start(session: Any, hub: str, account: str) -> tuple[int, int]:
 
 
 class RemoteKernel:
-    """A kernel of the learner's server, over its websocket."""
+    """A kernel of the learner's server, connected by its websocket."""
 
     def __init__(self, session: Any, hub: str, name: str) -> None:
         base = f"/user/{name}/"
@@ -98,7 +98,7 @@ class RemoteKernel:
         self.socket = made(self._address, cookie=self._cookies, origin=self._hub, timeout=120)
 
     def run(self, code: str) -> tuple[str, str]:
-        """(status with the error's name, what was printed or shown as text)."""
+        """Run code; return the status with the error's name, and the text output."""
         number = uuid.uuid4().hex
         header = {"msg_id": number, "msg_type": "execute_request", "username": "", "session": number, "version": "5.3"}
         content: dict[str, Any] = {"code": code, "silent": False, "store_history": True, "allow_stdin": False}

@@ -1,7 +1,7 @@
-"""The recipe for a room on Kubernetes: values of Zero to JupyterHub, shared storage, a namespace for real nodes.
+"""The recipe for a room on Kubernetes: values of Zero to JupyterHub, shared storage, namespaces for real nodes.
 
-The numbers follow from measured ones (kitlib/docs/workshop.md): what a learner's server and kernels take, what a node
-takes. `size_of` says on paper what a cluster needs.
+The numbers follow from measurements (kitlib/docs/workshop.md) of the memory and CPUs of a learner's server and
+kernels, and of a node. `size_of` computes the size of a cluster.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ MACHINE_GB, MACHINE_CPUS, USABLE = 32, 8, 0.85
 
 @dataclass(frozen=True)
 class Size:
-    """What a room needs, on paper.
+    """The computed requirements of a room.
 
     Attributes:
-        learners, nodes: at once; nodes of each learner.
-        memory_mb: of all learners' servers and kernels, and the hub.
-        node_mb: of all real nodes, as the scheduler sets it aside.
-        cpus: that are set aside.
-        machines: of 8 CPUs and 32 GB.
-        storage_gb: of learners' homes, and of the shared storage.
+        learners: number of simultaneous learners.
+        nodes: number of nodes per learner.
+        memory_mb: MB of all learners' servers and kernels, and the hub.
+        node_mb: MB that all real nodes request.
+        cpus: requested CPUs.
+        machines: number of machines of 8 CPUs and 32 GB.
+        storage_gb: GB of learners' homes and of the shared storage.
     """
 
     learners: int
@@ -57,7 +58,7 @@ class Size:
 
 
 def size_of(learners: int, nodes: int = 0) -> Size:
-    """What a room of so many learners with so many real nodes each needs."""
+    """Return the requirements of a room for this number of learners, with `nodes` real nodes each."""
     memory = learners * (SERVER_MB + KERNEL_MB) + HUB_MB
     node_memory = ceil(learners * nodes * 128 * 1.048576)  # 128Mi are set aside for each: requests of the manifest
     cpus = round(learners * LEARNER_CPU + learners * nodes * NODE_CPU + 0.5, 1)
@@ -67,7 +68,7 @@ def size_of(learners: int, nodes: int = 0) -> Size:
 
 
 def storage_gb(learners: int) -> int:
-    """Of the shared storage: a progress file of a whole course stays below 20 MB."""
+    """Return the GB of the shared storage: a progress file of a whole course is smaller than 20 MB."""
     return max(1, ceil(learners * 20 / 1000))
 
 
@@ -76,14 +77,14 @@ class KubernetesRoom:
     """The requested room.
 
     Attributes:
-        limits: of each learner.
-        hub: the hub's namespace.
-        image: of learners, `REGISTRY/NAME:TAG`.
-        nodes: the namespaces for real nodes, one for each seat.
-        people: the roster; () = any name may come in.
+        limits: limits of each learner.
+        hub: namespace of the hub.
+        image: image of learners, `REGISTRY/NAME:TAG`.
+        nodes: the namespaces for real nodes, one per seat.
+        people: the roster; () = every name may log in.
 
     Raises:
-        KitError: naming the argument.
+        KitError: an argument is invalid; the message names it.
     """
 
     limits: Limits
@@ -102,7 +103,7 @@ class KubernetesRoom:
             )
 
     def values(self) -> dict[str, str]:
-        """The names in the files -> what stands for them.
+        """Return placeholder -> value for the recipe's files.
 
         Raises:
             KitError: the image has no tag.
@@ -140,7 +141,7 @@ class KubernetesRoom:
         }
 
     def files(self) -> dict[str, str]:
-        """Name -> text of every file of the recipe but the wheel."""
+        """Return name -> content of every file of the recipe except the wheel."""
         values = self.values()
         made = {
             path.name: Template(path.read_text(encoding="utf-8")).substitute(values)
@@ -157,6 +158,6 @@ def write(folder: str | Path, room: KubernetesRoom, *, wheel: bool = True, wheel
     """Write the recipe into `folder`; a file that the trainer has changed is kept.
 
     Raises:
-        KitError: the folder cannot be written, or a wheel cannot be made or got.
+        KitError: the folder cannot be written, or a wheel cannot be built or downloaded.
     """
     return write_files(folder, room.files(), wheel=wheel, wheels=wheels, extras="notebook,live")

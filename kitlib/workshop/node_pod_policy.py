@@ -1,13 +1,13 @@
-"""The admission policies of a namespace for node pods: exactly the kit's own pods, and no way into them but attach.
+"""The admission policies of a namespace for node pods: only the kit's own pods, and no access except attach.
 
-A node's pod has CAP_SYS_ADMIN. One more field is enough to run another program with it (a lifecycle hook, a probe, an
-environment variable of the interpreter) or to run it on any machine (`nodeName`, a toleration, a priority class). So
-the policy describes the pod that `kitlib.node.kubernetes.manifest` makes, key by key. A field not described is
-refused, those of later releases included, and fields that the API server fills in (defaults, the plugins
-ServiceAccount, Priority and DefaultTolerationSeconds) may have only the value that it fills in.
+A node's pod has CAP_SYS_ADMIN. One additional field is enough to run another program with it (a lifecycle hook, a
+probe, an environment variable of the interpreter) or to run it on any machine (`nodeName`, a toleration, a priority
+class). So the policy describes the pod of `kitlib.node.kubernetes.manifest` key by key. Other fields are rejected,
+including those of later releases. Fields that the API server sets (defaults, the plugins ServiceAccount, Priority and
+DefaultTolerationSeconds) may only have the value that it sets.
 
     create   the shape of the pod
-    update   nothing changes, unless a kubelet, a controller of kube-system or an administrator asks
+    update   no change, unless a kubelet, a controller of kube-system or an administrator sends the request
     connect  attach to the node's own container; no exec, port forward or proxy; no ephemeral container, resize, binding
 
 Source: admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy (1.30); core/v1 defaults.go SetDefaults_Pod and
@@ -47,7 +47,7 @@ class NodePodLimits:
     """The numbers of a node's pod.
 
     Attributes:
-        image: the only image.
+        image: the only allowed image.
         cpus: the largest CPU limit, in cores.
         memory: the largest memory limit, in bytes.
         deadline: the largest `activeDeadlineSeconds`, in seconds.
@@ -60,7 +60,7 @@ class NodePodLimits:
 
 
 def rules(limits: NodePodLimits) -> Sequence[tuple[str, str]]:
-    """Return the validations of a new pod: CEL expressions over `object`, each with the message of a refusal."""
+    """Return the validations of a new pod: CEL expressions over `object`, each with the message of a rejection."""
     return tuple(_validations(limits))
 
 
@@ -321,7 +321,7 @@ def policies(name: str, limits: NodePodLimits, selector: dict[str, Any]) -> list
 
 
 def _same(part: str) -> str:
-    """Return the expression that is true where a part of the object is what it was before."""
+    """Return the expression that is true if a part of the object is unchanged."""
     new, old = f"object.{part}", f"oldObject.{part}"
     return f"(has({new}) == has({old}) && (!has({new}) || {new} == {old}))"
 

@@ -1,9 +1,9 @@
 """The rights that an administrator grants for learners' real nodes: one namespace per learner, and nothing else.
 
-A node owns a cgroup tree, so Pod Security must let its pod be privileged; that level would let a learner take over the
-machine. So admission policies let through only the kit's own pods (`node_pod_policy`), on machines that are set aside
-for them. The right to attach holds for all pods of a namespace, so each learner has a namespace. Even so,
-CAP_SYS_ADMIN on a shared kernel is close to root: the machines that are set aside hold nothing else of value.
+A node owns a cgroup tree, so its pod needs the privileged level of Pod Security, with which a learner could take over
+the machine. So admission policies admit only the kit's own pods (`node_pod_policy`), on machines reserved for them.
+The right to attach applies to all pods of a namespace, so each learner has a namespace. CAP_SYS_ADMIN on a shared
+kernel is still close to root: the reserved machines must hold nothing else of value.
 
 Source: Pod Security Admission labels; admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy (1.30); ResourceQuota;
 NetworkPolicy (attach goes through the kubelet, not through the pod's network).
@@ -52,7 +52,7 @@ class NodesNamespace:
             the namespaces have numbers even if there is only one.
 
     Raises:
-        KitError: naming the argument.
+        KitError: an argument is invalid; the message names it.
     """
 
     name: str = "kitlib-nodes"
@@ -171,7 +171,7 @@ class NodesNamespace:
         return {"apiVersion": "v1", "kind": "LimitRange", "metadata": _metadata(namespace), "spec": spec}
 
     def rules(self) -> Sequence[tuple[str, str]]:
-        """Return the validations of a node pod: CEL expressions, each with the message of a refusal."""
+        """Return the validations of a node pod: CEL expressions, each with the message of a rejection."""
         return node_pod_policy.rules(self._node_pods())
 
     def _node_pods(self) -> node_pod_policy.NodePodLimits:
@@ -231,7 +231,7 @@ def check_image(image: str) -> None:
 
 
 def _subject(text: str) -> dict[str, str]:
-    """Return the subject of a RoleBinding that the text names.
+    """Return the subject of a RoleBinding from its text form.
 
     Raises:
         KitError: the text has another form.

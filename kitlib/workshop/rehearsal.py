@@ -1,7 +1,7 @@
-"""A rehearsal of a room: a hub from the recipe, made-up learners who all come at once, and what this machine carries.
+"""A rehearsal of a room: a hub from the recipe, simulated learners who all come at once, and the machine's capacity.
 
-Everything is the day's own: the recipe's configuration with the trainer's changes, real servers, kernels and checks.
-Only the learners' folder, the roster, the words and the ports are the rehearsal's, and vanish with it.
+The rehearsal uses the recipe's configuration with the trainer's changes, and real servers, kernels and checks. Only
+the learners' folder, the roster, the passwords and the ports are temporary.
 
     servers start beforehand -> all log in within 10 s -> all open a lab and its widget -> all check at once, twice
 """
@@ -47,16 +47,18 @@ STEPS = {
 
 @dataclass
 class RehearsalResult:
-    """What a rehearsal measured.
+    """The measurements of a rehearsal.
 
     Attributes:
-        learners, processors: how many.
-        memory: bytes of the machine.
-        available, least: bytes that were available before the hub started, and the least since then.
-        beforehand: seconds until all servers ran, without a learner.
-        problems: what went wrong for a learner, in words.
-        refused: pages that had to ask again because too many servers were starting.
-        seconds: step -> of each learner.
+        learners: number of learners.
+        processors: number of processors of the machine.
+        memory: memory of the machine in bytes.
+        available: available bytes before the hub started.
+        least: minimum of available bytes since then.
+        beforehand: seconds until all servers ran, before the first learner came.
+        problems: problems of learners, as text.
+        refused: number of repeated requests because too many servers were starting.
+        seconds: step -> seconds of each learner.
     """
 
     learners: int
@@ -70,21 +72,21 @@ class RehearsalResult:
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def slowest(self, step: str) -> float:
-        """Return the seconds of the slowest learner; 0 = none came so far."""
+        """Return the seconds of the slowest learner; 0 = no learner has finished the step."""
         return max(self.seconds.get(step, ()), default=0.0)
 
     @property
     def per_learner(self) -> float:
-        """Bytes that one more learner took, at the most crowded moment."""
+        """The bytes per learner at the time of the highest memory use."""
         return max(0.0, (self.available - self.least) / self.learners)
 
     def carries(self) -> int:
-        """Return how many such learners the memory is enough for, with a tenth of it left."""
+        """Return the number of learners for which the memory suffices, with a tenth of it in reserve."""
         room = self.available - LITTLE_MEMORY * self.memory
         return int(room / self.per_learner) if self.per_learner else 0
 
     def findings(self) -> list[str]:
-        """Return what breaks first and what to change, the worst first; [] = nothing."""
+        """Return the bottlenecks with the settings to change, the worst first; [] = none."""
         found = []
         if self.problems:
             found.append(
@@ -138,11 +140,11 @@ def rehearse(recipe: Path, learners: int, tell: Callable[[str], None] = lambda _
 
     Args:
         recipe: the folder that `kitlib workshop` wrote; KITLIB_HUB_SPAWNER chooses the servers, as for the hub itself.
-        learners: how many come.
-        tell: is given what happens now, in a sentence.
+        learners: number of learners.
+        tell: called with a sentence about the current step.
 
     Raises:
-        KitError: there is no such recipe, no JupyterHub or proxy, or the hub does not start.
+        KitError: the recipe, JupyterHub or its proxy does not exist, or the hub does not start.
     """
     config = recipe / "jupyterhub_config.py"
     if not config.exists():
@@ -177,7 +179,7 @@ def _memory() -> dict[str, int]:
 
 @contextmanager
 def _watched(measured: RehearsalResult) -> Iterator[None]:
-    """Note the least available memory meanwhile."""
+    """Record the minimum of available memory during the block."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -194,7 +196,7 @@ def _watched(measured: RehearsalResult) -> Iterator[None]:
 
 
 def _ports() -> tuple[int, int]:
-    """Return a free port for learners, and one for the hub of which the next two are free (proxy's, room's)."""
+    """Return a free port for learners, and one for the hub whose two successors are free (proxy's, room's)."""
     for _ in range(50):
         with ExitStack() as opened:
             first, second, *others = (opened.enter_context(socket.socket()) for _ in range(4))
@@ -209,10 +211,10 @@ def _ports() -> tuple[int, int]:
 
 @contextmanager
 def _hub(config: Path, folder: Path, words: Mapping[str, str]) -> Iterator[str]:
-    """Run a hub; its address.
+    """Run a hub and yield its address.
 
     Raises:
-        KitError: it does not start; with the end of its log.
+        KitError: the hub does not start; the message has the end of its log.
     """
     port, api = _ports()
     settings = {
@@ -256,7 +258,7 @@ def _answers(session: Any, address: str) -> bool:
 
 
 def _until(happened: Callable[[], Any], seconds: float) -> Any:
-    """Wait until something has happened; return what was returned last."""
+    """Wait until a condition holds or a timeout; return its last value."""
     end = time.monotonic() + seconds
     while not (found := happened()) and time.monotonic() < end:
         time.sleep(0.3)
@@ -264,7 +266,7 @@ def _until(happened: Callable[[], Any], seconds: float) -> Any:
 
 
 def _started_beforehand(hub: str, word: str, learners: int) -> float:
-    """Wait until the room's page says that all servers were started, or gave up; return the seconds."""
+    """Wait until the room's page reports that all servers have started or failed; return the seconds."""
     began, session = time.monotonic(), hub_client.session()
     if hub_client.log_in(session, hub, roster.TRAINER, word, "") != 302:
         raise KitError("the trainer cannot log in; is room_login.py the recipe's own?")
@@ -280,13 +282,13 @@ def _started_beforehand(hub: str, word: str, learners: int) -> float:
 
 
 def live_a_day(hub: str, word: str, accounts: list[str], measured: RehearsalResult) -> None:
-    """Let all learners come, each in a thread, and go through the steps together.
+    """Simulate all learners, each in a thread, who go through the steps together.
 
     Args:
-        hub: its address.
-        word: of the room.
-        accounts: of the learners; each has the own word "ACCOUNT's own word".
-        measured: filled in.
+        hub: address of the hub.
+        word: password of the room.
+        accounts: accounts of the learners; each has the personal password "ACCOUNT's own word".
+        measured: the result to fill in.
     """
     barrier, lock = threading.Barrier(len(accounts)), threading.Lock()
 
@@ -325,6 +327,7 @@ def live_a_day(hub: str, word: str, accounts: list[str], measured: RehearsalResu
         except Exception as error:  # a rehearsal tells everything that goes wrong
             with lock:
                 measured.problems.append(str(error)[:200])
+            # Without it the other learners would wait for this one until their timeout.
             barrier.abort()
 
     with ThreadPoolExecutor(len(accounts)) as pool:

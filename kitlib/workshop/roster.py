@@ -1,11 +1,11 @@
-"""The people of a room: a CSV file with a line for each, and the account with which each logs in.
+"""The people of a room: a CSV file with a line for each person and their account.
 
     account,name
     ada-lovelace,Ada Lovelace
     ada-lovelace-2,Ada Lovelace
 
-A trainer's file needs a column `name` only; accounts are made of the names. Of two people with one name, the second
-gets the account with `-2`.
+A trainer's file needs only a column `name`; accounts are derived from the names. If two people have the same name, the
+second gets the account with `-2`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "o", "ł": "l", "Ł": "l"
 
 @dataclass(frozen=True)
 class Person:
-    """One line of a roster.
+    """A line of a roster.
 
     Attributes:
-        account: the name to log in with.
-        name: as it is shown and printed.
+        account: the account's name.
+        name: the displayed and printed name.
     """
 
     account: str
@@ -46,7 +46,7 @@ def read(file: str | Path) -> tuple[Person, ...]:
     """Return the people of a CSV file in its order.
 
     Raises:
-        KitError: naming the file, the line and the value.
+        KitError: a value is invalid; the message names the file, the line and the value.
     """
     place = Path(file)
     try:
@@ -86,7 +86,7 @@ def _people(place: Path, rows: Iterable[Mapping[str, str]]) -> tuple[Person, ...
 
 
 def account_of(name: str, taken: Iterable[str] = ()) -> str:
-    """Return an account for a name: its Latin letters and digits, and a number if that is taken."""
+    """Return an account for a name: its Latin letters and digits, with a number if that account is taken."""
     plain = unicodedata.normalize("NFKD", name.translate(_LETTERS)).encode("ascii", "ignore").decode().lower()
     base = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:26].rstrip("-")
     base = base if base[:1].isalpha() else f"learner-{base}".rstrip("-")
@@ -98,7 +98,7 @@ def account_of(name: str, taken: Iterable[str] = ()) -> str:
 
 
 def to_csv(people: Iterable[Person]) -> str:
-    """Return a roster as the recipe's own file."""
+    """Return a roster in the format of the recipe's file."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["account", "name"])

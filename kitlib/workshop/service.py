@@ -1,7 +1,8 @@
-"""The hub's service of a room, at /services/room/: the trainer's page, calls for help, votes, servers, collected files.
+"""The hub's service of a room, at /services/room/: trainer's page, calls for help, votes, servers, collected files.
 
-JupyterHub starts it (`python -m kitlib.workshop.service`, see jupyterhub_config.py) in its own environment. The trainer
-(an administrator of the hub) sees the room, a learner a page with one button, and everybody else may vote.
+JupyterHub starts it (`python -m kitlib.workshop.service`, see jupyterhub_config.py) in its own environment. The
+trainer (an administrator of the hub) sees the room, a learner a page with one button. Visitors without an account can
+vote.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ hub: Any = import_module("jupyterhub.services.auth")
 
 
 class Servers:
-    """Starts learners' servers before people come, through the hub's API.
+    """Starts learners' servers before people log in, through the hub's API.
 
     Args:
-        accounts: of the roster.
+        accounts: accounts of the roster.
     """
 
     def __init__(self, accounts: list[str]) -> None:
@@ -55,7 +56,7 @@ class Servers:
         return f"{len(self._ready)} of {len(self._accounts)} servers were started{failed}."
 
     def start(self) -> None:
-        """Start all servers that do not run, a few at once."""
+        """Start all servers that are not running, a few at a time."""
         if self._running is None or self._running.done():
             self._running = asyncio.ensure_future(self._start_all())
 
@@ -84,22 +85,23 @@ class Servers:
 
 
 async def call_hub(method: str, path: str, also: tuple[int, ...] = ()) -> Any:
-    """Ask the hub's API; return the answer's JSON, or None.
+    """Send a request to the hub's API; return the JSON of the response, or None.
 
     Args:
-        method: of HTTP.
-        path: below the API's address.
-        also: statuses of errors that are none here.
+        method: HTTP method.
+        path: path below the API's address.
+        also: HTTP statuses that do not count as errors.
 
     Raises:
-        HTTPClientError: the hub refuses.
-        OSError: it does not answer.
+        HTTPClientError: the hub responds with an error.
+        OSError: the hub does not respond.
     """
     headers = {"Authorization": f"token {os.environ['JUPYTERHUB_API_TOKEN']}"}
     answer = await AsyncHTTPClient().fetch(
         f"{os.environ['JUPYTERHUB_API_URL']}{path}",
         method=method,
         headers=headers,
+        # tornado refuses a POST without a body otherwise
         allow_nonstandard_methods=True,
         raise_error=False,
         request_timeout=READY_SECONDS,
@@ -110,13 +112,13 @@ async def call_hub(method: str, path: str, also: tuple[int, ...] = ()) -> Any:
 
 
 async def _has_server(user: str) -> bool:
-    """Return whether a user's server runs, starts or stops."""
+    """Return whether a user's server is running, starting or stopping."""
     found = await call_hub("GET", user, also=(404,))
     return bool(found and found["servers"])
 
 
 class _Base(RequestHandler):
-    """What all pages share."""
+    """The common base of all pages."""
 
     desk: Desk
     servers: Servers
@@ -154,7 +156,7 @@ class _Base(RequestHandler):
 
 
 class _OfPeople(hub.HubOAuthenticated, _Base):
-    """A page of people who are logged in."""
+    """A page for users who are logged in."""
 
     @property
     def account(self) -> str:
@@ -237,7 +239,7 @@ class _Act(_OfPeople):
         return str(self.servers)
 
     async def _forget_word(self, account: str) -> str:
-        """Delete the hub's user, which forgets the learner's own word but no file.
+        """Delete the hub's user, which deletes the learner's personal password but no file.
 
         Source: FirstUseAuthenticator.delete_user.
         """
@@ -269,7 +271,7 @@ class _Help(_OfPeople):
 
 
 class _Voting(_Base):
-    """Pages without an account. A voter's cookie is all that a request can use, so no token is asked for."""
+    """Pages without an account. A request can use only the voter's cookie, so no cross-site token is required."""
 
     def check_xsrf_cookie(self) -> None:
         return
@@ -283,6 +285,7 @@ class _VotePage(_Voting):
     def get(self) -> None:
         if not self.voter:
             address = (
+                # the last entry is the proxy's, the others may be forged by the client
                 self.request.headers.get("X-Forwarded-For", "").split(",")[-1].strip() or self.request.remote_ip or ""
             )
             try:
@@ -332,7 +335,7 @@ def application(desk: Desk, servers: Servers, prefix: str, secret: bytes) -> App
 
 
 def settings_of(environment: dict[str, str]) -> Settings:
-    """Return the settings that jupyterhub_config.py gives. Raises: KitError."""
+    """Return the settings from the environment that jupyterhub_config.py sets. Raises: KitError."""
     people = roster.read(environment["KITLIB_HUB_ROSTER"]) if environment.get("KITLIB_HUB_ROSTER") else ()
     return Settings(
         learners=Path(environment["KITLIB_HUB_LEARNERS"]),
@@ -346,7 +349,7 @@ def settings_of(environment: dict[str, str]) -> Settings:
 
 
 async def serve() -> None:
-    """Serve the room until the hub ends this process, with SIGINT or SIGTERM."""
+    """Serve the room until the hub ends this process with SIGINT or SIGTERM."""
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):  # SIGINT may have been inherited as ignored
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

@@ -1,8 +1,8 @@
-"""The trainer's edition of the labs: worked solutions, pitfalls, talking points, timing, sheets to print, the day.
+"""The trainer's edition of the labs: worked solutions, pitfalls, talking points, timing, printed sheets, the schedule.
 
-Solutions and wrong answers come from `labs/NAME/solution/answers.yaml`, which the labs' tests run: what stands here is
-what passes and fails. An installed kit has no solutions, so that learners have none: this needs a checkout of the
-source. Names and numbers are those of one variant; learners have their own, unless the room has a fixed one.
+Solutions and wrong answers come from `labs/NAME/solution/answers.yaml`, which the labs' tests run, so they are known
+to pass and fail. An installed kit has no solutions, since learners must not have them; a checkout of the source is
+required. Names and numbers belong to one variant; learners have their own, unless the room has a fixed one.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ Say so in the morning, and until when you keep it. To delete everything: stop th
 
 
 def write(folder: Path, source: Path, *, seed: int = 0, people: Sequence[Person] = ()) -> list[str]:
-    """Write the trainer's edition; return the files' names.
+    """Write the trainer's edition and return the names of the files.
 
     Args:
-        folder: made where it is missing.
+        folder: the folder to write to, created if missing.
         source: the checkout's folder `labs`.
-        seed: the variant.
-        people: for whom sheets are printed; () = one sheet with blanks.
+        seed: seed of the variant.
+        people: people for whom sheets are printed; () = one sheet with blanks.
 
     Raises:
         KitError: the folder cannot be written, or `source` has no solutions.
@@ -90,7 +90,7 @@ def write(folder: Path, source: Path, *, seed: int = 0, people: Sequence[Person]
 
 
 def lab_text(lab: LabFolder) -> str:
-    """Return one lab for the trainer, as Markdown."""
+    """Return a lab for the trainer as Markdown."""
     definition, answers = lab.definition, lab.answers_data()
     parts = [
         f"# Lab {lab.name.partition('-')[0]}: {definition.title}",
@@ -130,7 +130,7 @@ def _prediction(one: Any) -> str:
 
 
 def _misconceptions(place: str, key: str) -> str:
-    """Return what people believe who give a wrong answer, as a paragraph of a list's item."""
+    """Return the misconceptions behind wrong answers, as a paragraph of a list's item."""
     return "".join(f"\n\n  Who says “{wrong}”: {words}" for wrong, words in behind(place, key).items())
 
 
@@ -146,7 +146,7 @@ def questions() -> str:
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> str:
-    """Return the steps of an answer in sentences."""
+    """Return the steps of an answer as sentences."""
     return " ".join(_step(step) for step in steps)
 
 
@@ -208,7 +208,7 @@ def timing(labs: Sequence[LabFolder]) -> str:
 
 
 def front(labs: Sequence[LabFolder]) -> dict[str, Any]:
-    """Return the notebook of the front machine: each lab opened, its questions, room for one learner's way."""
+    """Return the notebook of the front machine: each lab opened, its questions, cells for one learner's solution."""
     cells = [
         _cell(
             "markdown",
@@ -247,7 +247,7 @@ def _cell(kind: str, name: str, text: str) -> dict[str, Any]:
 
 
 def sheets(people: Sequence[Person]) -> str:
-    """Return a page to print: a card for each person, with the account and what to do first."""
+    """Return a page to print with a card for each person: the account and the first steps."""
     blank = "_" * 24
     cards = "".join(
         f"<section><h2>{html.escape(one.name)}</h2><p>Address: <b>{blank}</b></p>"

@@ -1,7 +1,7 @@
-"""A vote of the room before the kernel answers: hidden, then shown, then a second vote; both are kept.
+"""A vote of the room before the kernel answers: hidden, then shown, then a second vote; both rounds are kept.
 
-A vote belongs to a browser and carries no name. A browser's vote counts once and may be changed while the round is
-open. Who deletes cookies may vote again; new voters are therefore limited by address and in all.
+A vote belongs to a browser and is anonymous. Each browser has one vote, which may be changed while the round is open.
+A person who deletes cookies can vote again, so the number of new voters is limited per address and in total.
 
     closed -> open (round 1, hidden) -> shown -> open (round 2, hidden) -> shown -> closed
 """
@@ -34,9 +34,9 @@ class RoomQuestion:
     Attributes:
         place: the lab or notebook.
         key: the question's name there.
-        text: as people read it.
-        choices: the answers; () = a number.
-        unit: of the number.
+        text: text of the question.
+        choices: the possible answers; () = a number.
+        unit: unit of the number.
     """
 
     place: str
@@ -46,10 +46,10 @@ class RoomQuestion:
     unit: str = ""
 
     def read(self, answer: object) -> str | float:
-        """Return an answer as it is counted.
+        """Convert an answer to the form in which it is counted.
 
         Raises:
-            KitError: it is not one of the choices, or not a finite number.
+            KitError: the answer is not one of the choices, or not a finite number.
         """
         if self.choices:
             if answer in self.choices:
@@ -66,7 +66,7 @@ class RoomQuestion:
 
 @dataclass
 class _Address:
-    """New voters of one address: how many are left, and since when that is counted."""
+    """The remaining new voters of one address, and the start of the counting period."""
 
     left: float
     at: float
@@ -74,11 +74,11 @@ class _Address:
 
 @dataclass
 class Votes:
-    """The room's votes.
+    """The votes of the room.
 
     Attributes:
-        file: where closed questions are kept, JSON Lines.
-        places: learners that the room has; twice as many browsers may vote.
+        file: the file of closed questions, JSON Lines.
+        places: number of learners; twice as many browsers may vote.
     """
 
     file: Path
@@ -91,20 +91,20 @@ class Votes:
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def open(self, asked: RoomQuestion) -> None:
-        """Ask the room a question; one that is open is kept first."""
+        """Ask the room a question, after saving an open one."""
         self.close()
         self.asked, self.round, self.is_shown, self._rounds = asked, 1, False, [{}]
 
     def show(self) -> None:
-        """Show the histogram; votes of this round no longer change."""
+        """Show the histogram; votes of this round can no longer change."""
         self._require()
         self.is_shown = True
 
     def again(self) -> None:
-        """Begin the second round, hidden.
+        """Start the second round, hidden.
 
         Raises:
-            KitError: no question is open, the first round is not shown yet, or there was a second one.
+            KitError: no question is open, the first round is not shown yet, or there was a second round.
         """
         self._require()
         if not self.is_shown or self.round >= ROUNDS:
@@ -113,7 +113,7 @@ class Votes:
         self._rounds.append({})
 
     def close(self) -> None:
-        """End the question and keep the votes of its rounds.
+        """End the question and save the votes of its rounds.
 
         Raises:
             KitError: the file cannot be written.
@@ -137,20 +137,21 @@ class Votes:
         self.asked, self.round, self._rounds, self.is_shown = None, 0, [], False
 
     def _changed(self) -> int:
-        """Return how many of those who voted twice changed their answer."""
+        """Return how many people who voted twice changed their answer."""
         first, second = (*self._rounds, {}, {})[:2]
         return sum(voter in first and first[voter] != answer for voter, answer in second.items())
 
     def new_voter(self, address: str) -> str:
-        """Return a new browser's mark.
+        """Return a signed mark for a new browser.
 
         Raises:
-            KitError: this address has brought too many.
+            KitError: the address has too many voters.
         """
         now = time.monotonic()
         if len(self._addresses) >= MAX_ADDRESSES:
             self._addresses.clear()
         known = self._addresses.setdefault(address, _Address(2.0 * self.places, now))
+        # A token bucket as large as the room, since all its browsers may share one address.
         known.left = min(2.0 * self.places, known.left + (now - known.at) / REFILL)
         known.at = now
         if known.left < 1:
@@ -160,18 +161,19 @@ class Votes:
         return f"{name}.{self._seal(name)}"
 
     def voter(self, mark: str) -> str:
-        """Return the voter of a mark; "" = this room did not make it."""
+        """Return the voter of a mark; "" if this room did not create it."""
         name, _, seal = mark.partition(".")
+        # Encoded, since compare_digest raises a TypeError for text that is not ASCII.
         return name if hmac.compare_digest(seal.encode(), self._seal(name).encode()) else ""
 
     def _seal(self, name: str) -> str:
         return hmac.new(self._secret, name.encode(), hashlib.sha256).hexdigest()[:32]
 
     def cast(self, voter: str, answer: object) -> None:
-        """Count a vote, in place of this voter's earlier one.
+        """Count a vote; it replaces the voter's earlier one.
 
         Raises:
-            KitError: no round is open, the answer is none, or the room is full.
+            KitError: no round is open, the answer is invalid, or the room is full.
         """
         asked = self._require()
         if self.is_shown:
@@ -187,11 +189,11 @@ class Votes:
         return self.asked
 
     def state(self, voter: str = "", *, trainer: bool = False) -> dict[str, Any]:
-        """Return what a page shows; the histogram only where it is shown to the room.
+        """Return the content of a page; the histogram only after it is shown to the room.
 
         Args:
-            voter: whose own vote is added.
-            trainer: add what only the trainer's page shows.
+            voter: voter whose own vote is included; "" = none.
+            trainer: whether to include the parts of the trainer's page.
         """
         if self.asked is None:
             return {"round": 0}
@@ -212,7 +214,7 @@ class Votes:
 
 
 def _histogram(votes: dict[str, str | float], choices: tuple[str, ...] = ()) -> list[tuple[str, int]]:
-    """Return (answer, votes): choices in their order, numbers by size."""
+    """Return (answer, number of votes): choices in their order, numbers by size."""
     counts = Counter(votes.values())
     if choices:
         return [(choice, counts[choice]) for choice in choices]

@@ -1,4 +1,4 @@
-"""`kitlib bench`: how fast the kit is on this machine, in figures that can be compared.
+"""`kitlib bench`: the speed of the kit on this machine, in comparable figures.
 
 Imported by the command line alone. Face: `add`.
 """
@@ -90,7 +90,7 @@ def _line(figure: Figure) -> str:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    """Both revisions in turn, each in a process of its own; the median of the ratios, the smallest and the largest."""
+    """Measure both revisions in turn, each in its own process, and print median, minimum and maximum of the ratios."""
     root = Path(__file__).parents[3]
     asked = ["--pods", str(options.pods)] if options.pods else []
     for size in options.nodes or ():
@@ -135,7 +135,7 @@ def _git(root: Path, *arguments: str) -> None:
 
 
 def _figures(tree: Path, arguments: list[str], missing: dict[str, float] | None = None) -> dict[str, float]:
-    """What a checkout's `kitlib bench` prints: figure -> seconds; `missing` where it fails, if that may be."""
+    """Return figure -> seconds from a checkout's `kitlib bench`; if that fails, `missing` unless it is None."""
     from kitlib.api.errors import KitError
 
     command = [sys.executable, "-m", "kitlib.cli", "bench", *arguments]

@@ -1,4 +1,4 @@
-"""What every measurement of `kitlib bench` shares: a figure, how it is timed, and the pods it is about."""
+"""The common parts of the measurements of `kitlib bench`: a figure, its timing, and the pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def timed(what: str, pods: int, runs: int, work: Callable[[], object], unit: str
 
 
 def pod_manifest(number: int, node: str = "") -> dict[str, Any]:
-    """Pods of all three classes in turn, with one or two containers."""
+    """Return a pod; successive numbers alternate between the three QoS classes and one or two containers."""
     asked = [
         {"requests": {"cpu": "500m", "memory": "128Mi"}, "limits": {"cpu": "500m", "memory": "128Mi"}},
         {"requests": {"cpu": "250m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},

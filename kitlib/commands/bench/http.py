@@ -1,4 +1,4 @@
-"""The Kubernetes API over HTTPS: lists, tables and watches, and the work behind them as the reference."""
+"""Measurements of the Kubernetes API over HTTPS: lists, tables and watches, relative to the underlying work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kitlib.commands.bench.figures import Figure, pod_manifest, timed
 
 
 def http(options: argparse.Namespace) -> list[Figure]:
-    """A list of pods read over HTTPS, against writing it as JSON alone; a watch of new ones, against creating them."""
+    """Measure a list of pods over HTTPS relative to JSON encoding, and a watch relative to the pods' creation."""
     from kitlib.apiserver.http.server import GenericAPIServer
     from kitlib.cluster import Cluster
 
@@ -40,9 +40,9 @@ def http(options: argparse.Namespace) -> list[Figure]:
 
 
 def _first_table(cluster: Any, count: int, runs: int) -> Figure:
-    """Pods and nodes as tables, by a server that has none of them ready yet; against writing plain data as JSON.
+    """Measure the first tables of pods and nodes from a new server, relative to writing plain data as JSON.
 
-    Both in processor time, in turn.
+    Both are measured in processor time, in turn.
     """
     from kitlib.api.core import Pod
     from kitlib.api.serialize import to_dict
@@ -83,7 +83,7 @@ def _written(cluster: Any, service: Any) -> bytes:
 
 
 def _asked(service: Any, path: str) -> tuple[Any, Any]:
-    """The connection, and the answer to a request of the administrator."""
+    """Return the connection and the response to a request of the administrator."""
     import base64
     import http.client
     import ssl
@@ -106,7 +106,7 @@ def _listed(service: Any, count: int) -> None:
 
 
 def _watched(service: Any, cluster: Any, pods: list[dict[str, Any]]) -> float:
-    """Seconds from the beginning of their creation until a watch has seen all of them."""
+    """Return the seconds from the start of the pods' creation until a watch has received all of them."""
     connection, answer = _asked(service, f"/api/v1/pods?watch=true&resourceVersion={cluster.api.store.version}")
     left = {pod["metadata"]["name"] for pod in pods}
     began = time.perf_counter()

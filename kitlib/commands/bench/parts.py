@@ -1,4 +1,4 @@
-"""The kit's parts by themselves: enforcement, apply, the scheduler, loading, a node's minutes, sweeps."""
+"""Measurements of parts of the kit: enforcement, apply, the scheduler, loading, a node's minutes, sweeps."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def minutes(options: argparse.Namespace) -> list[Figure]:
 
 
 def sweep(options: argparse.Namespace) -> list[Figure]:
-    """Spreading scenarios in one worker process and in two, in turn; the second figure's ratio is how much faster."""
+    """Measure spreading scenarios in one worker process and in two, in turn; the last ratio is the speedup."""
     from kitlib.api.errors import KitError
     from kitlib.examples.sweeps import example
     from kitlib.study.sweeps import Sweep

@@ -1,4 +1,4 @@
-"""Large clusters: many pods placed, a pending pod of a large dump explained. In processor time."""
+"""Measurements of large clusters in processor time: many pods placed, a pending pod of a large dump explained."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NODES = 5_000
 
 
 def scale(options: argparse.Namespace) -> list[Figure]:
-    """Pods of ten ReplicaSets through admission, controllers, queue, scheduler and bindings, in processor time.
+    """Measure pods of ten ReplicaSets through admission, controllers, queue, scheduler and binding, in processor time.
 
-    The ratio says how many times what 5,000 pods take; the memory is the process's greatest until then.
+    The ratio is relative to 5,000 pods; the memory is the process's maximum so far.
     """
     figures: list[Figure] = []
     for count in (5_000, options.pods or 100_000):
@@ -60,7 +60,7 @@ def _placed(count: int) -> float:
 
 
 def explain(options: argparse.Namespace) -> list[Figure]:
-    """`kitlib explain` with remedies for the one pending pod of a dump, in a process of its own, in processor time.
+    """Measure `kitlib explain` with remedies for the only pending pod of a dump, in its own process, in processor time.
 
     The first dump is large and has pods of three templates; in the second, a tenth of it, no two pods are alike.
     """
@@ -70,7 +70,7 @@ def explain(options: argparse.Namespace) -> list[Figure]:
 
 
 def _like_pods(nodes: int, count: int) -> list[dict[str, Any]]:
-    """Return nodes, pods of three templates, and last a pod that asks for more CPUs than any node has."""
+    """Return nodes, pods of three templates, and last a pod that requests more CPUs than any node has."""
     amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
     items: list[dict[str, Any]] = [
         {
@@ -88,7 +88,7 @@ def _like_pods(nodes: int, count: int) -> list[dict[str, Any]]:
 
 
 def _unlike_pods(nodes: int, count: int) -> list[dict[str, Any]]:
-    """Return nodes of many kinds, pods as kubectl prints them, and last a pod that needs two changes to get in."""
+    """Return nodes of many kinds, pods as kubectl prints them, and last a pod that needs two changes to fit."""
     from kitlib.study import unlike_pods as unlike
 
     items = [unlike.node_manifest(i, zones=10) for i in range(nodes)]

@@ -10,8 +10,8 @@ process   a plain process each, all of them as the hub's own user. For a trial: 
     export KITLIB_HUB_SPAWNER=docker
     jupyterhub -f jupyterhub_config.py
 
-Who may come in: room_login.py. KITLIB_HUB_NETWORK=host is for an engine without a bridge: learners' containers then
-share this host's network, a port each, and can reach what listens on this host. What learners do is kept in
+room_login.py decides who may log in. KITLIB_HUB_NETWORK=host is for an engine without a bridge: learners' containers
+then share this host's network, a port each, and can reach all services on this host. Learners' files are kept in
 LEARNERS_FOLDER/NAME (systemd: /var/lib/private/NAME). The trainer's page is /services/room/ (kitlib.workshop.service).
 """
 
@@ -108,7 +108,7 @@ c.JupyterHub.load_roles = [
 
 
 def own_folder(user: str) -> Path:
-    """The learner's folder on this host: course, notes, progress."""
+    """Return the learner's folder on this host, created if missing, with course, notes and progress."""
     folder = LEARNERS_FOLDER / user
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -131,7 +131,7 @@ if spawner == "docker":
     c.Spawner.environment |= {"KITLIB_PROGRESS": HOME, "HOME": HOME, "KITLIB_ROOM": f"{ROOM_IN_CONTAINER}/room.json"}
 
     def give_folder(spawner) -> None:
-        """A folder that the image's user may write."""
+        """Make the learner's folder writable for the image's user."""
         os.chown(own_folder(spawner.user.name), USER_ID, USER_ID)
 
     c.Spawner.pre_spawn_hook = give_folder
@@ -144,7 +144,7 @@ if spawner == "docker":
         from jupyterhub.utils import random_port
 
         class OnThisHost(DockerSpawner):
-            """A container on the host's own network: each server needs a port of its own there."""
+            """A container on the host's network, where each server needs its own port."""
 
             async def start(self):
                 self.ip, self.port = "127.0.0.1", random_port()
@@ -179,7 +179,7 @@ else:
     c.Spawner.environment |= {"KITLIB_PROGRESS_IN_HOME": "1"}
 
     def limit_memory() -> None:
-        """What a process may allocate for itself; it is the only limit that plain processes can be given here."""
+        """Limit the memory that a process may allocate, the only limit that plain processes can have here."""
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB * 1000 * 1000,) * 2)
 
     c.LocalProcessSpawner.popen_kwargs = {"preexec_fn": limit_memory}

@@ -1,10 +1,10 @@
-"""Who may come in: people who know the word of the room, each with a word of their own.
+"""The login of a room: people know the password of the room, and each has a personal password.
 
-The word of the room is KITLIB_HUB_PASSWORD, on the whiteboard. A learner's own word is chosen at the first login, and
-FirstUseAuthenticator keeps its hash in passwords.dbm, in the hub's folder. Deleting the user in /hub/admin, or "new
-word" on the trainer's page, forgets it; the learner's files stay. With a roster (KITLIB_HUB_ROSTER, a CSV file with a
-column `account`) only its accounts come in, without one any name does. KITLIB_HUB_ADMIN_PASSWORD (at least 32
-characters) lets `trainer` in as administrator.
+The password of the room is KITLIB_HUB_PASSWORD, on the whiteboard. A learner chooses a personal password at the first
+login; FirstUseAuthenticator keeps its hash in passwords.dbm, in the hub's folder. Deleting the user in /hub/admin, or
+"new word" on the trainer's page, deletes this password; the learner's files remain. With a roster (KITLIB_HUB_ROSTER,
+a CSV file with a column `account`) only its accounts can log in, without one every name can. With
+KITLIB_HUB_ADMIN_PASSWORD (at least 32 characters), `trainer` can log in as administrator.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ if roster:
 
 
 class RoomLogin(FirstUseAuthenticator):
-    """The word of the room in the second field, a word of one's own in the first."""
+    """The login form: the personal password in the first field, the room's in the second."""
 
     _one_by_one = asyncio.Lock()
 
