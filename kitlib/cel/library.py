@@ -92,6 +92,7 @@ def charge_text(length: int) -> None:
 def equal(one: Any, other: Any) -> bool:
     """Return whether two values are equal: numbers compare across types, values of other types differ."""
     kinds = {type_of(one), type_of(other)}
+    # Python's == would treat true and 1 as equal.
     if len(kinds) > 1 and not kinds <= set(NUMBERS):
         return False
     if isinstance(one, list):
@@ -114,6 +115,7 @@ def type_of(value: Any) -> str:
     return named
 
 
+# Subclasses precede their base classes: TypeName before str, bool and Unsigned before int.
 _TYPES: tuple[tuple[type, str], ...] = (
     (TypeName, TYPE),
     (bool, BOOL),

@@ -88,6 +88,7 @@ def _location(text: str) -> Location:
         raise ValueError(f"{start}missing protocol scheme")
     if not rest.startswith("/"):
         if scheme and rest:
+            # An opaque URL such as `mailto:a@b` has neither host nor path.
             return Location(scheme, "", "", rest.partition("?")[2].partition("#")[0])
         raise ValueError(f"{start}invalid URI for request")
     rest = rest.partition("#")[0]

@@ -117,6 +117,7 @@ def _zone(name: str) -> tzinfo:
         except (KeyError, ValueError, OSError):
             raise EvaluationError(f"unknown time zone {name}") from None
     try:
+        # The sign is read from the text, because int("-00") has none.
         ahead = int(hours) * 60 + (-int(minutes) if name[0] == "-" else int(minutes))
         return timezone(timedelta(minutes=ahead))
     except ValueError:

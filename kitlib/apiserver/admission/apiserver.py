@@ -149,6 +149,7 @@ class APIServer:
             if NAMESPACE_FINALIZER not in made.spec.finalizers:
                 made.spec.finalizers = [*made.spec.finalizers, NAMESPACE_FINALIZER]
         with self.store.transaction():
+            # Object and quota usage are stored together: a failed write charges nothing.
             stored = self.store.create(made)
             for changed in around.charged:
                 self.store.update(changed)

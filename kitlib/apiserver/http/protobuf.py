@@ -57,6 +57,8 @@ def encode_object(obj: Mapping[str, Any]) -> bytes:
     """Encode an object or a list of a built-in kind with its envelope."""
     version, kind = str(obj["apiVersion"]), str(obj["kind"])
     head = _chunk(1, version.encode()) + _chunk(2, kind.encode())
+    # The last four bytes are the empty contentEncoding and contentType, which Go writes too. Source: runtime
+    # generated.pb.go.
     return MAGIC + _chunk(1, head) + _chunk(2, _encode(message_of(version, kind), obj)) + b"\x1a\x00\x22\x00"
 
 
@@ -145,6 +147,7 @@ def _decode(message: str, data: bytes, depth: int) -> Object:
             made.setdefault(name, []).append(_value(kind, value, depth))
         elif field.shape == "{}":
             entry = dict(_scan(_bytes(value)))
+            # An entry without a value has the zero value of its type.
             zero: int | bytes = 0 if kind in ("i", "t") else b""
             made.setdefault(name, {})[_text(entry.get(1, b""))] = _value(kind, entry.get(2, zero), depth)
         else:
@@ -161,6 +164,7 @@ def _value(kind: str, value: int | bytes, depth: int) -> Any:
     if kind in ("i", "t"):
         if not isinstance(value, int):
             raise _unreadable("wrong wireType = 2")
+        # Negative integers are varints of 64 bits in two's complement.
         return bool(value) if kind == "t" else value - (1 << 64) if value >> 63 else value
     raw = _bytes(value)
     if kind == "b":
@@ -327,6 +331,7 @@ def _time(text: str, *, micro: bool = False) -> bytes:
 def _int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
         return b"\x08\x01\x10\x00" + _chunk(3, value.encode())
+    # Go writes all three fields, the unused one as its zero value. Source: intstr generated.pb.go.
     return b"\x08\x00\x10" + _varint(value) + b"\x1a\x00"
 
 

@@ -111,6 +111,7 @@ class Framer:
 
     def _headers(self, block: bytes) -> dict[str, str]:
         try:
+            # The limit applies to the decompressed size: a small block can expand to any size.
             plain = self._inflate.decompress(block, MAX_HEADERS)
             if self._inflate.unconsumed_tail:
                 raise SpdyError(f"a header block of more than {MAX_HEADERS} bytes")
@@ -131,6 +132,7 @@ class Framer:
 
     def reply(self, stream: int) -> bytes:
         """Return the frame that accepts a stream, without headers."""
+        # All header blocks share one zlib stream; the flush makes each block decompressible at once.
         block = self._deflate.compress(struct.pack(">I", 0)) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
         return _control_frame(SYN_REPLY, struct.pack(">I", stream) + block)
 

@@ -58,6 +58,7 @@ class _Patch:
     def add(self, one: Mapping[str, Any]) -> None:
         path = _path(one, "path", "add operation failed to decode path")
         place, key = self._place(path, f'add operation does not apply: doc is missing path: "{path}"')
+        # A copy, because later operations can change the inserted value, but must not change the patch.
         _wrapped(f"error in add for path: '{path}'", _insert, place, key, deepcopy(one.get("value")))
 
     def remove(self, one: Mapping[str, Any]) -> None:

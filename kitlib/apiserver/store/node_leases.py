@@ -101,6 +101,8 @@ class NodeLeases:
             return
         self._writing = True
         try:
+            # The store calls this method before each read of Leases, also before those in _write: the flag ends the
+            # recursion.
             for name, kept in list(self._kept.items()):
                 self._write(name, kept)
         finally:

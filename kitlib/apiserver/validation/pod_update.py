@@ -118,6 +118,7 @@ def _with_allowed_changes(new: Pod, old: Pod) -> Pod:
     munged.spec.active_deadline_seconds = old.spec.active_deadline_seconds
     munged.spec.tolerations = old.spec.tolerations
     munged.spec.scheduling_gates = old.spec.scheduling_gates
+    # A negative period, which older releases accepted, may be corrected to 1. Source: ValidatePodUpdate.
     if (old.spec.termination_grace_period_seconds or 0) < 0 and munged.spec.termination_grace_period_seconds == 1:
         munged.spec.termination_grace_period_seconds = old.spec.termination_grace_period_seconds
     return munged

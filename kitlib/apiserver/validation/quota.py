@@ -124,6 +124,7 @@ def _ratio(ratio: Quantity | None, least: Quantity | None, most: Quantity | None
         return found
     value, low, high = float(ratio.value()), least.value(), most.value()
     if max(ratio.value(), low, high) < _MAX_MILLI:
+        # Milli values are exact for CPU, but are used only if none of them overflows 64 bits.
         value, low, high = ratio.milli_value() / 1000, least.milli_value(), most.milli_value()
     limit = high / low if low else float("inf")
     if value > limit:

@@ -162,6 +162,7 @@ def _requested_node_ports(service: Service, old: Service | None) -> Errors:
     for i, port in enumerate(spec.ports):
         number = port.node_port
         if old is None and port.port not in by_number:
+            # A later port of the same number may request the node port. Source: findRequestedNodePort.
             same = (other.node_port for other in spec.ports if other.port == port.port and other.node_port)
             number = by_number[port.port] = next(same, 0)
         elif old is None and number == by_number[port.port]:

@@ -75,12 +75,14 @@ def _fill(data: Any, schema: Schema, left: list[int], *, root: bool = False) -> 
         fields, more = dict(parts(schema, "properties")), below(schema, "additionalProperties")
         for name, part in fields.items():
             default = part.get("default")
+            # A null in a field that is not nullable is replaced by the default. Source: defaulting.Default.
             stands = name in data and (data[name] is not None or part.get("nullable"))
             if default is not None and not stands and not (root and name in _META):
                 text = json.dumps(default)
                 left[0] -= len(text)
                 if left[0] < 0:
                     continue
+                # A copy for each object, because objects are changed in place.
                 data[name] = json.loads(text)
         for name in list(data):
             known = fields.get(name, more)

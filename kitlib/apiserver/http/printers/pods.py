@@ -25,7 +25,9 @@ def print_pod(pod: Object, now: datetime) -> list[Any]:
     reason = init.reason or reason
     ready, restarts, last = init.ready, init.restarts, init.last_restart
     if not init.reason or known.get("Initialized", {}).get("status") == "True":
+        # After initialization, only the restarts of sidecars and of containers count.
         restarts, last, running = init.sidecar_restarts, init.sidecar_last_restart, False
+        # In reverse, so that the reason of the first container wins.
         for one in reversed(status.get("containerStatuses") or ()):
             restarts += one.get("restartCount", 0)
             last = _later(last, one)
