@@ -1,7 +1,7 @@
-"""What the kubelet knows about its machine: processors and how they are grouped, memory, huge pages, disk, PIDs.
+"""The kubelet's information about its machine: processors and their groups, memory, huge pages, disk, PIDs.
 
-On a real node the figures are read from the host (`node/real`), in a simulation they are declared; the arithmetic of
-the kubelet only ever sees this value. From it comes the node's capacity, before anything is reserved.
+On a real node the values are read from the host (`node/real`), in a simulation they are declared; the kubelet's
+arithmetic uses only this information. It determines the node's capacity, before any reservation.
 
 Source: cadvisor info/v1 MachineInfo; kubelet cadvisor.CapacityFromMachineInfo,
 cadvisor.EphemeralStorageCapacityFromFsInfo.
@@ -25,7 +25,7 @@ _KIB, _UNITS = 1024, ("", "KB", "MB", "GB", "TB", "PB")
 
 
 class CPU(NamedTuple):
-    """One logical processor and the groups it belongs to; ids as the kernel numbers them."""
+    """A logical processor and its groups, with the kernel's ids."""
 
     id: int
     core: int
@@ -37,15 +37,16 @@ class CPU(NamedTuple):
 def grouped(
     sockets: int = 1, numa: int = 1, cores: int = 1, threads: int = 2, *, caches: int = 1, siblings: str = "apart"
 ) -> tuple[CPU, ...]:
-    """The processors of a regular machine.
+    """Return the processors of a machine whose groups of a kind all have the same size.
 
     Args:
-        sockets: how many.
-        numa: NUMA nodes in each.
-        cores: in each NUMA node.
-        threads: of each core.
-        caches: last-level caches in each NUMA node.
-        siblings: "apart" numbers the second threads after all first ones (most servers), "next" side by side.
+        sockets: the number of sockets.
+        numa: the number of NUMA nodes in each socket.
+        cores: the number of cores in each NUMA node.
+        threads: the number of threads in each core.
+        caches: the number of last-level caches in each NUMA node.
+        siblings: the numbering of a core's threads: "apart" = the second threads follow all first ones (most servers),
+            "next" = side by side.
     """
     total = sockets * numa * cores
     made = []
@@ -64,7 +65,7 @@ class HugePages:
 
     Attributes:
         page_size: bytes of one page.
-        pages: how many pages the pool has.
+        pages: the number of pages in the pool.
     """
 
     page_size: int
@@ -72,7 +73,7 @@ class HugePages:
 
     @property
     def resource_name(self) -> str:
-        """`hugepages-2Mi` for pages of 2 MiB."""
+        """The name of the resource: `hugepages-2Mi` for pages of 2 MiB."""
         return f"hugepages-{Quantity.from_int(self.page_size, 'BinarySI')}"
 
 
@@ -85,15 +86,16 @@ class MachineInfo:
         memory: bytes of RAM (on a node in a container: its own limit).
         swap: bytes of swap space.
         huge_pages: the pools of huge pages; their memory is part of `memory`.
-        ephemeral_storage: bytes of the file system that holds /var/lib/kubelet; 0 = unknown.
-        image_storage: bytes of a file system that holds images and containers' layers alone; 0 = they share the former.
-        max_pid: how many process ids there are: the lesser of the kernel's pid_max and threads-max; 0 = unknown.
+        ephemeral_storage: bytes of the file system of /var/lib/kubelet; 0 = unknown.
+        image_storage: bytes of a separate file system for images and containers' layers; 0 = they are in
+            `ephemeral_storage`.
+        max_pid: the number of process ids, the minimum of the kernel's pid_max and threads-max; 0 = unknown.
         topology: one entry a processor (`grouped` makes them); empty means one socket, one NUMA node, one thread a
             core.
         numa_memory: bytes of RAM of each NUMA node; empty means all memory on node 0.
         numa_distances: NUMA node -> its distances to all nodes; empty means 10 to itself and 20 to any other.
         page_size: bytes of an ordinary page.
-        cgroups: paths of the cgroups that its administrator made before the kubelet starts, `("/sys",)`.
+        cgroups: paths of the cgroups that the administrator makes before the kubelet starts, `("/sys",)`.
         apparmor: whether its kernel enforces AppArmor profiles.
     """
 
@@ -124,12 +126,12 @@ class MachineInfo:
 
     @property
     def cpus(self) -> tuple[CPU, ...]:
-        """The processors with their groups; where none were declared, one socket without hyper-threading."""
+        """The processors with their groups; without a declared topology, one socket without hyper-threading."""
         return self.topology or tuple(CPU(i, i, 0, 0, 0) for i in range(self.cores))
 
     @property
     def huge_page_sizes(self) -> tuple[int, ...]:
-        """The page sizes of which there are cgroup files, in bytes."""
+        """The page sizes in bytes for which cgroups have hugetlb files."""
         return tuple(pool.page_size for pool in self.huge_pages)
 
     @classmethod
@@ -146,9 +148,9 @@ class MachineInfo:
         cgroups: Sequence[str] = (),
         **more: Any,
     ) -> MachineInfo:
-        """A machine in the words of manifests: `MachineInfo.declare(8, "16Gi", huge_pages={"2Mi": 512})`.
+        """Make a machine from quantities as in manifests: `MachineInfo.declare(8, "16Gi", huge_pages={"2Mi": 512})`.
 
-        Process ids that are not declared are as many as the kernel and systemd allow on such a machine.
+        Without `max_pid`, the number of process ids is the default of the kernel and systemd on such a machine.
         """
         pools = tuple(HugePages(Quantity(size).value(), count) for size, count in (huge_pages or {}).items())
         return cls(
@@ -169,7 +171,10 @@ class MachineInfo:
         return sum(pool.page_size * pool.pages for pool in self.huge_pages)
 
     def capacity(self) -> ResourceList:
-        """CPU, memory and huge pages, as the node reports them. Source: kubelet cadvisor.CapacityFromMachineInfo."""
+        """Return CPU, memory and huge pages as in the node's status.
+
+        Source: kubelet cadvisor.CapacityFromMachineInfo.
+        """
         resources = {
             "cpu": Quantity.from_milli(self.cores * 1000, "DecimalSI"),
             "memory": Quantity.from_int(self.memory, "BinarySI"),
@@ -179,14 +184,14 @@ class MachineInfo:
         return resources
 
     def container_manager_capacity(self) -> ResourceList:
-        """`capacity()` and the disk for containers' own writing. Source: kubelet containerManagerImpl.GetCapacity."""
+        """Return `capacity()` and ephemeral storage. Source: kubelet containerManagerImpl.GetCapacity."""
         resources = self.capacity()
         if self.ephemeral_storage:
             resources["ephemeral-storage"] = Quantity.from_int(self.ephemeral_storage, "BinarySI")
         return resources
 
     def internal_capacity(self) -> ResourceList:
-        """`capacity()` and the process ids: what the cgroup of all pods is cut from.
+        """Return `capacity()` and the process ids, from which the limits of all pods together are computed.
 
         Source: kubelet cm.NewContainerManager (internalCapacity).
         """
@@ -197,7 +202,7 @@ class MachineInfo:
 
 
 class MachineError(KitError, ValueError):
-    """A machine that cannot be."""
+    """An invalid declaration of a machine."""
 
 
 PID_MAX_LIMIT = 4 * 1024 * 1024
@@ -206,18 +211,19 @@ _THREAD_SIZE = 16 * 1024
 
 
 def default_max_pid(memory: int) -> int:
-    """The lesser of pid_max and threads-max, which lets thread stacks fill an eighth of memory.
+    """Return the minimum of pid_max and threads-max.
 
     Args:
-        memory: bytes of the machine.
+        memory: bytes of the machine's memory.
 
     Source: kernel/fork.c set_max_threads; kubelet pidlimit.Stats.
     """
+    # The kernel's default of threads-max lets the stacks of all threads fill an eighth of memory; its minimum is 20.
     return max(min(memory // (8 * _THREAD_SIZE), PID_MAX_LIMIT), 20)
 
 
 def huge_page_unit(page_size: int) -> str:
-    """`2097152` is `2MB`: how the kernel names the page size in `hugetlb.2MB.max`.
+    """Return the kernel's name of a page size, as in `hugetlb.2MB.max`: `2MB` for 2097152.
 
     Source: kubelet v1helper.HugePageUnitSizeFromByteSize, opencontainers/cgroups HugePageSizes.
     """
@@ -229,7 +235,7 @@ def huge_page_unit(page_size: int) -> str:
 
 
 def huge_page_limits(resources: ResourceList) -> dict[int, int]:
-    """Page size in bytes -> limit in bytes, of every `hugepages-<size>`. Source: kubelet cm.HugePageLimits."""
+    """Return page size -> limit of every `hugepages-<size>`, both in bytes. Source: kubelet cm.HugePageLimits."""
     limits: dict[int, int] = {}
     for name, quantity in resources.items():
         if name.startswith("hugepages-"):

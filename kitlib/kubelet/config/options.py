@@ -1,4 +1,4 @@
-"""Which options of the CPU and topology managers' policies the kubelet refuses, in its own words.
+"""Validation of the options of the CPU and topology managers' policies, with the kubelet's messages.
 
 Source: cpumanager.NewStaticPolicyOptions, ValidateStaticPolicyOptions, NewNonePolicy; topologymanager.NewPolicyOptions;
 cmd/kubelet/app/server.go.
@@ -18,7 +18,7 @@ CPU_OPTIONS = {
     "align-by-socket": "Alpha",
     "distribute-cpus-across-cores": "Alpha",
 }
-"""Option of the static CPU policy -> how far it has come; "" = stable."""
+"""Option of the static CPU policy -> its stage; "" = stable."""
 CPU_EXCLUSIVE = (
     ("full-pcpus-only", "distribute-cpus-across-cores"),
     ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
@@ -35,7 +35,7 @@ _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 def static_policy_option_problems(options: Mapping[str, str], gates: Release) -> list[str]:
-    """The kubelet's messages about options of the static CPU policy; [] = accepted.
+    """Return the kubelet's messages about options of the static CPU policy; [] = valid.
 
     Source: cpumanager.NewStaticPolicyOptions.
     """
@@ -54,14 +54,14 @@ def policy_problems(
     topology_options: Mapping[str, str],
     gates: Release,
 ) -> Iterator[str]:
-    """The kubelet's messages about both managers' options.
+    """Yield the kubelet's messages about both managers' options.
 
     Args:
         cpu_policy: "none" or "static".
         cpu_options: `--cpu-manager-policy-options`.
         topology_policy: `--topology-manager-policy`.
         topology_options: `--topology-manager-policy-options`.
-        gates: the feature gates that hold.
+        gates: the release that determines the feature gates.
     """
     if cpu_options and not gates.enabled("CPUManagerPolicyOptions"):
         yield (
@@ -89,12 +89,12 @@ def policy_problems(
 
 
 def is_on(options: Mapping[str, str], name: str) -> bool:
-    """Whether an option is given and true."""
+    """Return whether an option is given and true."""
     return options.get(name, "") in _TRUE
 
 
 def go_map(values: Mapping[str, str]) -> str:
-    """`map[a:1 b:2]`: how Go prints a map."""
+    """Format a map as Go does: `map[a:1 b:2]`."""
     return f"map[{' '.join(f'{name}:{values[name]}' for name in sorted(values))}]"
 
 

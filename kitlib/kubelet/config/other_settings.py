@@ -1,5 +1,7 @@
-"""Flags that the kubelet has and that enforcement does not depend on: accepted and kept, so that a node's real command
-line can be pasted; a flag that is in no table is refused as the kubelet refuses it.
+"""The kubelet's flags that do not affect enforcement.
+
+They are accepted and stored, so that the command line of a real node can be used. An unknown flag is rejected with
+the kubelet's message.
 
 Source: cmd/kubelet/app/options/options.go.
 """
@@ -126,4 +128,4 @@ OTHER_SWITCHES = frozenset(
         "serialize-image-pulls",
     ]
 )
-"""Flags that are true or false; the value may be left out."""
+"""Flags that are true or false; the value may be omitted."""

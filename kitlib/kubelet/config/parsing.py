@@ -1,7 +1,7 @@
-"""Settings from command line flags and from a KubeletConfiguration.
+"""Parses the kubelet's settings from command line flags and from a KubeletConfiguration.
 
 A flag and its configuration field are one setting: `--kube-reserved cpu=500m` and `kubeReserved: {cpu: 500m}` both
-are `kube_reserved`. Where both are given the flag wins, as in the kubelet.
+are `kube_reserved`. If both are given, the flag has precedence, as in the kubelet.
 
 Source: cmd/kubelet/app/options/options.go (AddKubeletConfigFlags), k8s.io/kubelet/config/v1beta1.
 """
@@ -20,10 +20,10 @@ from kitlib.kubelet.config.settings import DEFAULT_EVICTION_HARD, KubeletSetting
 
 
 def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> KubeletSettings:
-    """Settings from command line flags: `--name=value`, `--name value`, `--switch`; `--config FILE` is read first.
+    """Return settings from flags `--name=value`, `--name value` and `--switch`; `--config FILE` is read first.
 
     Raises:
-        SettingsError: for a flag that the kubelet does not have, or a value that it cannot read.
+        SettingsError: an unknown flag, or an invalid value.
     """
     given: list[tuple[str, str]] = []
     rest = list(flags)
@@ -59,10 +59,10 @@ def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> Kub
 
 
 def from_configuration(data: Mapping[str, Any]) -> KubeletSettings:
-    """Settings from the fields of a `KubeletConfiguration`; fields that enforcement does not need go to `extra`.
+    """Return settings from the fields of a `KubeletConfiguration`; fields that do not affect enforcement go to `extra`.
 
     Raises:
-        SettingsError: for another kind of object, or a value of the wrong type.
+        SettingsError: another kind of object, or a value of the wrong type.
     """
     kind = data.get("kind", "KubeletConfiguration")
     if kind != "KubeletConfiguration":
@@ -109,7 +109,7 @@ _FLAGS_ONLY = ("maximum_dead_containers", "maximum_dead_containers_per_container
 
 
 def field_name(attribute: str) -> str:
-    """The configuration field of a setting: `cgroups_per_qos` is `cgroupsPerQOS`."""
+    """Return the configuration field of a setting: `cgroupsPerQOS` for `cgroups_per_qos`."""
     if attribute in _CAMEL_EXCEPTIONS:
         return _CAMEL_EXCEPTIONS[attribute]
     first, *others = attribute.split("_")
@@ -158,7 +158,7 @@ _BOOLEANS = (
 
 
 def _from_text(attribute: str, text: str) -> Any:
-    """The value of a flag."""
+    """Convert the text of a flag to the setting's value."""
     if attribute in _LISTS:
         return tuple(part for part in text.split(",") if part)
     if attribute in _INTEGERS:
@@ -179,7 +179,7 @@ def _from_text(attribute: str, text: str) -> Any:
 
 
 def _from_data(attribute: str, value: Any) -> Any:
-    """The value of a configuration field."""
+    """Convert the value of a configuration field to the setting's value."""
     if isinstance(_DEFAULTS.get(attribute), Mapping) and not isinstance(value, Mapping):
         raise ValueError("a mapping is expected")
     if attribute in _RESOURCES:
@@ -236,7 +236,7 @@ def _boolean(text: str) -> bool:
 
 
 def _pairs(text: str, mark: str = "=") -> dict[str, str]:
-    """`cpu=500m,memory=1Gi`; thresholds are written with "<"."""
+    """Parse `cpu=500m,memory=1Gi`; the separator of eviction thresholds is "<"."""
     found: dict[str, str] = {}
     for part in text.split(","):
         if part:
@@ -248,7 +248,7 @@ def _pairs(text: str, mark: str = "=") -> dict[str, str]:
 
 
 def _reserved_memory_flag(text: str) -> tuple[ReservedMemory, ...]:
-    """`0:memory=1Gi,hugepages-1M=2Gi;1:memory=2Gi`."""
+    """Parse `0:memory=1Gi,hugepages-1M=2Gi;1:memory=2Gi`."""
     made = []
     for part in text.split(";"):
         node, colon, limits = part.partition(":")
@@ -259,10 +259,10 @@ def _reserved_memory_flag(text: str) -> tuple[ReservedMemory, ...]:
 
 
 def load_file(path: str) -> Mapping[str, Any]:
-    """The fields of a configuration file.
+    """Return the fields of a configuration file.
 
     Raises:
-        SettingsError: the file cannot be read, or holds no mapping.
+        SettingsError: the file cannot be read, or does not contain a mapping.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -272,10 +272,10 @@ def load_file(path: str) -> Mapping[str, Any]:
 
 
 def load_text(text: str, name: str) -> Mapping[str, Any]:
-    """The fields of a configuration in YAML; `name` stands in its errors.
+    """Return the fields of a configuration in YAML; `name` is its name in error messages.
 
     Raises:
-        SettingsError: it holds no mapping.
+        SettingsError: the text does not contain a mapping.
     """
     from kitlib.api.serialize import load_data
 

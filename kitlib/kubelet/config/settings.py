@@ -1,7 +1,7 @@
 """The kubelet's settings under their own names, with the kubelet's defaults.
 
-`kitlib.kubelet.config.parsing` makes them from flags and from a KubeletConfiguration file; `kitlib.kubelet.app.read`
-also checks them as the kubelet does when it starts.
+`kitlib.kubelet.config.parsing` parses them from flags and from a KubeletConfiguration file; `kitlib.kubelet.app.read`
+also validates them as the kubelet does at its start.
 
 Source: k8s.io/kubelet/config/v1beta1, pkg/kubelet/apis/config/v1beta1/defaults.go.
 """
@@ -17,7 +17,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 
 Driver = Literal["cgroupfs", "systemd"]
-"""Who makes the cgroups: the kubelet itself, or systemd. Source: KubeletConfiguration cgroupDriver."""
+"""The component that makes the cgroups: the kubelet itself, or systemd. Source: KubeletConfiguration cgroupDriver."""
 DEFAULT_EVICTION_HARD = {
     "memory.available": "100Mi",
     "nodefs.available": "10%",
@@ -31,10 +31,10 @@ BY_RELEASE = {"memory_throttling_factor": "memoryThrottlingFactor"}
 
 
 class SettingsError(KitError, ValueError):
-    """Settings that the kubelet would not start with.
+    """Invalid settings, with which the kubelet does not start.
 
     Attributes:
-        problems: its messages, one a problem.
+        problems: the kubelet's messages, one for each problem.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -44,7 +44,7 @@ class SettingsError(KitError, ValueError):
 
 @dataclass(frozen=True)
 class ReservedMemory:
-    """One entry of `--reserved-memory`: memory of a NUMA node that is not given to pods."""
+    """An entry of `--reserved-memory`: memory of a NUMA node that is reserved for the system."""
 
     numa_node: int
     limits: ResourceList
@@ -52,34 +52,37 @@ class ReservedMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class KubeletSettings:
-    """The settings that enforcement depends on; defaults are the kubelet's.
+    """The settings that affect enforcement, with the kubelet's defaults.
 
-    Durations are seconds, `cpu_cfs_quota_period` microseconds. Names are those of the configuration file. A default
-    that differs from release to release is in the table of releases, and None here: see `with_defaults`.
+    Durations are in seconds, `cpu_cfs_quota_period` in microseconds. Names are those of the configuration file. A
+    default that depends on the release is None here and in the table of releases: see `with_defaults`.
 
     Attributes:
-        cgroups_per_qos: make a cgroup for each QoS class and pod.
-        cgroup_root: below which "kubepods" stands, as a cgroupfs path; "" or "/" = the root.
+        cgroups_per_qos: whether to make a cgroup for each QoS class and pod.
+        cgroup_root: the parent of "kubepods", as a cgroupfs path; "" or "/" = the root.
         allowed_unsafe_sysctls: names and patterns of sysctls that pods may set besides the safe ones.
-        enforce_node_allocatable: of pods, system-reserved, kube-reserved, their `-compressible` forms, none.
-        system_reserved, kube_reserved: kept for system daemons and for Kubernetes' own.
-        system_reserved_cgroup, kube_reserved_cgroup: existing cgroups that get these limits, absolute paths.
-        system_cgroups, kubelet_cgroups: where processes that stand in no cgroup, and the kubelet, are moved to.
-        qos_reserved: resource -> percent text of requests that lower classes cannot use; only memory.
-        reserved_system_cpus: `--reserved-cpus`, a list of CPUs that replaces the CPU reservations. eviction_*:
-            thresholds by signal, quantities or percentages; grace periods in seconds.
+        enforce_node_allocatable: any of pods, system-reserved, kube-reserved, their `-compressible` forms, or none.
+        system_reserved, kube_reserved: the reservations for system daemons and for Kubernetes' own daemons.
+        system_reserved_cgroup, kube_reserved_cgroup: absolute paths of existing cgroups that get these limits.
+        system_cgroups, kubelet_cgroups: the cgroups for the processes of the root cgroup and for the kubelet.
+        qos_reserved: resource -> percentage of requests that lower classes cannot use; only memory.
+        reserved_system_cpus: `--reserved-cpus`, a list of CPUs that replaces the CPU reservations.
+        eviction_*: signal -> threshold (a quantity or a percentage), or grace period in seconds.
         memory_throttling_factor: above 0, at most 1; None = the release's default.
         memory_swap_behavior: `memorySwap.swapBehavior`: "", "NoSwap" or "LimitedSwap".
-        pod_pids_limit: `--pod-max-pids`; -1 = no limit of a pod's own.
+        pod_pids_limit: `--pod-max-pids`; -1 = no limit of a single pod.
         single_process_oom_kill: None = the kubelet's default (False on cgroup v2: the whole container is killed).
-        crash_loop_back_off_max: seconds.
-        back_off_base: seconds before the first restart. image_*: thresholds in percent of the images' file system, and
-            ages in seconds; 0 = no greatest age.
-        maximum_dead_containers, maximum_dead_containers_per_container: that stay; negative = any number.
-        fail_swap_on: refuse to start on a machine that has swap.
-        fail_cgroup_v1: refuse to start on cgroup v1. The kubelet's own default is True since 1.35; here it is False, so
-            that both versions can be compared.
-        extra: settings that were given and that enforcement does not depend on.
+        crash_loop_back_off_max: the maximum of the restart back-off in seconds.
+        back_off_base: the first restart back-off in seconds.
+        image_*: thresholds in percent of the images' file system, 0 to 100, and
+        ages in seconds; a maximum age of 0 = no
+            maximum.
+        maximum_dead_containers, maximum_dead_containers_per_container: the numbers of dead containers to keep;
+            negative = no limit.
+        fail_swap_on: whether not to start on a machine with swap.
+        fail_cgroup_v1: whether not to start on cgroup v1. The kubelet's own default is True since 1.35; here it is
+            False, so that both versions can be compared.
+        extra: the given settings that do not affect enforcement.
     """
 
     cgroups_per_qos: bool = True
@@ -143,5 +146,5 @@ class KubeletSettings:
         return replace(self, **missing)
 
     def gates(self, release: Release) -> Release:
-        """The release with this kubelet's feature gates on top."""
+        """Return the release with this kubelet's feature gates."""
         return release.with_gates(self.feature_gates) if self.feature_gates else release

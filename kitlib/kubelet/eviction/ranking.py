@@ -1,12 +1,11 @@
-"""Who is evicted first: pods ranked for pressure on memory, process ids and disk, and the message that an evicted pod
-carries.
+"""The order in which pods are evicted, and the message of an evicted pod.
 
 * memory: pods that use more than they request come first, then lower priority, then the larger use above the request;
 * disk: the same with ephemeral storage;
 * process ids: lower priority, then more processes.
 
-A pod of which nothing is known comes first. The QoS class plays no part of its own: BestEffort pods come early because
-they request nothing, so whatever they use is too much.
+A pod without statistics comes first. The QoS class itself has no effect: BestEffort pods come early because any use
+exceeds a request of 0.
 
 Source: kubelet eviction.rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc, evictionMessage;
 v1resource.GetResourceRequestQuantity.
@@ -37,7 +36,7 @@ SIGNAL_RESOURCES = {
     "nodefs.inodesFree": "inodes",
     "pid.available": "pids",
 }
-"""Signal -> what runs short. Source: kubelet eviction.signalToResource."""
+"""Signal -> the resource that is low. Source: kubelet eviction.signalToResource."""
 REASON = "Evicted"
 STARVED_RESOURCE = "starved_resource"
 OFFENDING_CONTAINERS = "offending_containers"
@@ -48,7 +47,7 @@ OFFENDING_POD_USAGE = "offending_pod_usage"
 
 @dataclass(frozen=True, slots=True)
 class ContainerStats:
-    """What a container uses; bytes, None = not measured."""
+    """The usage of a container in bytes; None = not measured."""
 
     name: str
     memory: int | None = None
@@ -58,14 +57,14 @@ class ContainerStats:
 
 @dataclass(frozen=True, slots=True)
 class PodStats:
-    """What a pod uses.
+    """The usage of a pod.
 
     Attributes:
-        memory: working set in bytes.
-        processes: how many. Both None = not measured.
-        containers: in the order of the summary.
+        memory: the working set in bytes; None = not measured.
+        processes: the number of processes; None = not measured.
+        containers: the usage of its containers, in the order of the summary.
         volumes: bytes in local volumes.
-        inodes: files of all of it.
+        inodes: the number of files in layers, logs and volumes.
     """
 
     memory: int | None = None
@@ -75,7 +74,7 @@ class PodStats:
     inodes: int = 0
 
     def disk(self, *, rootfs: bool = True, logs: bool = True, volumes: bool = True) -> int:
-        """Bytes on disk of the parts that are measured. Source: kubelet eviction.podDiskUsage."""
+        """Return the sum of the selected parts on disk in bytes. Source: kubelet eviction.podDiskUsage."""
         used = self.volumes if volumes else 0
         for container in self.containers:
             used += (container.rootfs or 0) if rootfs else 0
@@ -84,15 +83,15 @@ class PodStats:
 
 
 Stats = Mapping[str, PodStats]
-"""Pod UID -> what it uses; a pod that is missing has no figures."""
+"""Pod UID -> its usage; a missing pod has no statistics."""
 Key = tuple[Any, ...]
 
 
 def resource_request(pod: Pod, resource: str, release: Release | None = None) -> Quantity:
-    """What a pod requests as eviction sees it; overhead counts only where something is requested.
+    """Return the request of a pod that eviction compares with its usage.
 
-    Where the pod itself has `spec.resources` (more than `{}`), only these count, even for a resource that they do not
-    name.
+    Pod-level resources (`spec.resources`, more than `{}`) replace the containers' requests, even for a resource that
+    they do not name.
 
     Source: v1resource.GetResourceRequestQuantity.
     """
@@ -104,12 +103,13 @@ def resource_request(pod: Pod, resource: str, release: Release | None = None) ->
         total = pod_requests(pod, exclude_overhead=True, release=release).get(resource)
     if total is None or total.is_zero():
         return Quantity.from_int(0, "BinarySI")
+    # Upstream adds the overhead only to a request above 0, so the overhead of a BestEffort pod does not protect it.
     overhead = pod.spec.overhead.get(resource)
     return total + overhead if overhead is not None else total
 
 
 def rank_memory_pressure(pods: Iterable[Pod], stats: Stats, release: Release | None = None) -> list[list[Pod]]:
-    """Groups of pods, first evicted first; the pods of a group are equal.
+    """Return groups of pods in the order of eviction; the pods of a group have the same rank.
 
     Source: kubelet eviction.rankMemoryPressure.
     """
@@ -117,10 +117,11 @@ def rank_memory_pressure(pods: Iterable[Pod], stats: Stats, release: Release | N
 
 
 def rank_pid_pressure(pods: Iterable[Pod], stats: Stats) -> list[list[Pod]]:
-    """The same for process ids. Source: kubelet eviction.rankPIDPressure."""
+    """Rank pods for pressure on process ids. Source: kubelet eviction.rankPIDPressure."""
 
     def key(pod: Pod) -> Key:
         found = stats.get(pod.metadata.uid)
+        # Here the priority comes before missing statistics, and requests play no part: pids cannot be requested.
         return (pod.spec.priority or 0, found is not None, -((found.processes or 0) if found else 0))
 
     return _rank(pods, key)
@@ -135,13 +136,15 @@ def rank_disk_pressure(
     volumes: bool = True,
     release: Release | None = None,
 ) -> list[list[Pod]]:
-    """The same for ephemeral storage.
+    """Rank pods for pressure on ephemeral storage.
 
     Args:
-        pods: to rank.
-        stats: what they use.
-        rootfs, logs, volumes: what lies on the disk that is short.
-        release: whose feature gates hold.
+        pods: the pods to rank.
+        stats: the pods' usage.
+        rootfs: whether layers of containers are on the disk that is low.
+        logs: whether logs are on it.
+        volumes: whether local volumes are on it.
+        release: the release that determines the feature gates; None = the latest.
 
     Source: kubelet eviction.rankDiskPressureFunc.
     """
@@ -153,7 +156,10 @@ def rank_disk_pressure(
 
 
 def rank_inode_pressure(pods: Iterable[Pod], stats: Stats, release: Release | None = None) -> list[list[Pod]]:
-    """The same for files; nobody can request any. Source: kubelet eviction.rankDiskPressureFunc (resourceInodes)."""
+    """Rank pods for pressure on inodes, which cannot be requested.
+
+    Source: kubelet eviction.rankDiskPressureFunc (resourceInodes).
+    """
     return _rank(pods, lambda pod: _against_request(pod, stats, "inodes", lambda s: s.inodes, release))
 
 
@@ -165,15 +171,15 @@ def eviction_message(
     observations: Mapping[str, Observation] | None = None,
     release: Release | None = None,
 ) -> tuple[str, dict[str, str]]:
-    """The status message of an evicted pod, and the annotations of its event.
+    """Return the status message of an evicted pod, and the annotations of its event.
 
     Args:
-        resource: what is short: memory, ephemeral-storage, inodes or pids.
-        pod: that is evicted.
-        stats: what it uses; None = not known.
-        thresholds: that were crossed.
-        observations: by signal.
-        release: whose feature gates hold.
+        resource: the resource that is low: memory, ephemeral-storage, inodes or pids.
+        pod: the evicted pod.
+        stats: the pod's usage; None = unknown.
+        thresholds: the thresholds that are met.
+        observations: signal -> its observation.
+        release: the release that determines the feature gates; None = the latest.
 
     Source: kubelet eviction.evictionMessage.
     """
@@ -218,6 +224,8 @@ def _against_request(
     if found is None:
         return (0, 0, priority, 0)
     usage, request = _bytes(used(found)), resource_request(pod, resource, release)
+    # Upstream's three comparisons as one key: exceedMemoryRequests, priority, memory. The first one already puts a pod
+    # without statistics before all others, regardless of its priority.
     return (1, not usage > request, priority, request - usage)
 
 

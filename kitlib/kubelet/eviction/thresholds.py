@@ -1,9 +1,10 @@
-"""When the kubelet evicts: thresholds of the eviction signals, hard and soft, and which of them a node has crossed.
+"""The thresholds of the eviction signals, hard and soft, and the check whether a node meets them.
 
-`--eviction-hard memory.available<100Mi` evicts at once, `--eviction-soft` after a grace period. A threshold is an
-amount, or a percentage of the capacity (a 32-bit float in the kubelet; that shows in the last bytes). 0% and 100%
-switch a threshold off. With "pods" in enforce-node-allocatable the hard memory threshold also watches the cgroup of all
-pods, under the name allocatableMemory.available. `--eviction-minimum-reclaim` raises the line that ends an eviction.
+`--eviction-hard memory.available<100Mi` evicts immediately, `--eviction-soft` after a grace period. A threshold is an
+amount, or a percentage of the capacity (a 32-bit float in the kubelet, which affects the last bytes). 0% and 100%
+disable a threshold. With "pods" in enforce-node-allocatable the hard memory threshold also applies to the cgroup of
+all pods, as the signal allocatableMemory.available. `--eviction-minimum-reclaim` raises the threshold that ends an
+eviction.
 
 Source: kubelet eviction.ParseThresholdConfig, thresholdsMet, nodeConditions; evictionapi.GetThresholdQuantity.
 """
@@ -39,18 +40,18 @@ _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class ThresholdError(KitError, ValueError):
-    """Thresholds that the kubelet refuses; with its text."""
+    """Invalid thresholds; with the kubelet's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdValue:
-    """An amount, or a share of the capacity (0 to 1); one of the two."""
+    """An amount, or else a fraction of the capacity (0 to 1)."""
 
     quantity: Quantity | None = None
     percentage: float = 0.0
 
     def of(self, capacity: int) -> int:
-        """Bytes, inodes or process ids. Source: kubelet evictionapi.GetThresholdQuantity."""
+        """Return the amount in bytes, inodes or process ids. Source: kubelet evictionapi.GetThresholdQuantity."""
         if self.quantity is not None:
             return self.quantity.value()
         return int(float(capacity) * self.percentage)
@@ -61,13 +62,13 @@ class ThresholdValue:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One line that a signal must not fall below.
+    """A threshold of a signal, which is met while the signal is below its value.
 
     Attributes:
-        signal: `memory.available` and so on.
-        value: the line.
-        grace_period: seconds below the line before pods are evicted; 0 = a hard threshold.
-        min_reclaim: how far above the line an eviction goes on; None = not at all.
+        signal: the name of the signal, such as `memory.available`.
+        value: the amount.
+        grace_period: seconds for which it must be met before a pod is evicted; 0 = a hard threshold.
+        min_reclaim: the amount above the value at which an eviction ends; None = 0.
     """
 
     signal: str
@@ -77,12 +78,12 @@ class Threshold:
 
     @property
     def hard(self) -> bool:
-        """Whether pods are evicted at once."""
+        """Whether pods are evicted without a grace period."""
         return self.grace_period == 0
 
 
 class Observation(NamedTuple):
-    """What a signal shows: bytes, inodes or process ids."""
+    """The observation of a signal: bytes, inodes or process ids."""
 
     available: int
     capacity: int
@@ -95,7 +96,7 @@ def without_huge_pages(seen: Mapping[str, Observation], huge: int, release: Rele
     signal shows memory that no process can get. The capacity is what is available and the working set together.
 
     Args:
-        seen: signal -> what it shows.
+        seen: signal -> its observation.
         huge: bytes of all pools of huge pages.
         release: the release; from 1.37 on the gate HugepageAwareEviction applies.
 
@@ -116,16 +117,17 @@ def parse_threshold_config(
     grace_periods: Mapping[str, str] | None = None,
     min_reclaim: Mapping[str, str] | None = None,
 ) -> list[Threshold]:
-    """The thresholds that the four settings make.
+    """Return the thresholds of the four settings.
 
     Args:
         enforce: `--enforce-node-allocatable`; "pods" adds the thresholds of the cgroup of all pods.
-        hard, soft: signal -> quantity or percentage.
+        hard: signal -> quantity or percentage of the hard threshold.
+        soft: signal -> quantity or percentage of the soft threshold.
         grace_periods: signal -> duration; every soft threshold needs one.
         min_reclaim: signal -> quantity or percentage.
 
     Raises:
-        ThresholdError: with the kubelet's text.
+        ThresholdError: a setting is invalid; the message is the kubelet's.
 
     Source: kubelet eviction.ParseThresholdConfig.
     """
@@ -139,6 +141,8 @@ def parse_threshold_config(
         found.append(replace(threshold, grace_period=periods[threshold.signal]))
     found = [replace(threshold, min_reclaim=reclaims.get(threshold.signal)) for threshold in found]
     if "pods" in set(enforce):
+        # Pods can reach the limit of their common cgroup although the node has
+        # free memory, which is reserved for others.
         found += [replace(t, signal=ALLOCATABLE_MEMORY) for t in found if t.signal == MEMORY and t.hard]
     return found
 
@@ -146,12 +150,12 @@ def parse_threshold_config(
 def thresholds_met(
     thresholds: Iterable[Threshold], observations: Mapping[str, Observation], *, min_reclaim: bool = False
 ) -> list[Threshold]:
-    """The thresholds that are crossed; a signal without an observation never is.
+    """Return the thresholds that are met; without an observation of its signal a threshold is not met.
 
     Args:
-        thresholds: to look at.
-        observations: by signal.
-        min_reclaim: while pods are being evicted: the line is the threshold plus its minimum reclaim.
+        thresholds: the thresholds to check.
+        observations: signal -> its observation.
+        min_reclaim: whether to add the minimum reclaim to the thresholds, for those that were met before.
 
     Source: kubelet eviction.thresholdsMet.
     """
@@ -169,7 +173,7 @@ def thresholds_met(
 
 
 def node_conditions(thresholds: Iterable[Threshold]) -> list[str]:
-    """The node conditions of crossed thresholds, each once. Source: kubelet eviction.nodeConditions."""
+    """Return the node conditions of met thresholds, each once. Source: kubelet eviction.nodeConditions."""
     return list(dict.fromkeys(NODE_CONDITIONS[threshold.signal] for threshold in thresholds))
 
 
@@ -237,7 +241,7 @@ def _quantity(text: str) -> Quantity:
 
 
 def _percentage(text: str) -> float:
-    """A 32-bit float, as the kubelet keeps it. Source: kubelet eviction.parsePercentage."""
+    """Return the percentage as a fraction with 32-bit precision. Source: kubelet eviction.parsePercentage."""
     number = text.rstrip("%")
     if not _FLOAT.fullmatch(number):
         raise ThresholdError(f'strconv.ParseFloat: parsing "{number}": invalid syntax')

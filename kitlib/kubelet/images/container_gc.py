@@ -1,8 +1,8 @@
-"""Which dead containers the kubelet removes, with what they have written: all but the last instance of each container.
+"""Garbage collection of dead containers: all instances of a container except the last one are removed.
 
-A container that is restarted leaves its old instance behind, with its writable layer and its log, so that one can look
-at `kubectl logs --previous`. Once a minute the older ones go; of pods that were evicted or deleted all go; under disk
-pressure also those of pods that are over.
+A restarted container leaves its old instance behind, with its writable layer and its log, so that
+`kubectl logs --previous` works. Once a minute older instances are removed, and all instances of evicted or deleted
+pods; under disk pressure also those of pods in a terminal phase.
 
 Source: kubelet kuberuntime containerGC.evictContainers, ContainerGCPolicy; Kubelet.cleanUpContainersInPod.
 """
@@ -22,12 +22,12 @@ class DeadContainer(NamedTuple):
     """An instance of a container that has ended.
 
     Attributes:
-        id: of this instance.
-        container: the id under which its container is started, again and again.
-        created: seconds on the node's clock.
-        image: it was made of.
+        id: the id of this instance.
+        container: the id of the container, which is the same for all of its instances.
+        created: its creation, in seconds on the node's clock.
+        image: the name of its image.
         layer, logs: bytes of its writable layer and of its log.
-        inodes: files of both.
+        inodes: the number of files of both.
     """
 
     id: str
@@ -46,14 +46,14 @@ def evictable(
     pod_of: Callable[[str], str],
     removable: Callable[[str], bool],
 ) -> list[DeadContainer]:
-    """The instances that go, oldest first.
+    """Return the instances to remove, oldest first.
 
     Args:
-        dead: all there are.
-        settings: how many may stay.
-        now: seconds.
+        dead: all dead instances.
+        settings: the kubelet's settings, with the numbers of instances to keep.
+        now: seconds on the node's clock.
         pod_of: container -> the UID of its pod.
-        removable: pod UID -> whether all of the pod may go.
+        removable: pod UID -> whether all of the pod's instances may be removed.
 
     Source: containerGC.evictContainers, enforceMaxContainersPerEvictUnit.
     """
@@ -75,7 +75,7 @@ def evictable(
 
 
 def _beyond(units: dict[str, list[DeadContainer]], most: int) -> list[DeadContainer]:
-    """Take what exceeds so many from every unit; a negative number is no limit."""
+    """Remove and return the instances of each container beyond the first `most`; a negative number is no limit."""
     gone: list[DeadContainer] = []
     for container, unit in units.items():
         if most >= 0:

@@ -1,8 +1,9 @@
-"""Which images the kubelet removes: those that no container uses, the longest unused first, when their disk is full.
+"""Garbage collection of images: if their disk is full, unused images are removed, the longest unused first.
 
-Every five minutes: where `imageGCHighThresholdPercent` of the images' file system is in use, enough unused images go to
-come down to `imageGCLowThresholdPercent`; one that is younger than `imageMinimumGCAge` stays. With `imageMaximumGCAge`
-unused images go when they are old, however much room there is. Under disk pressure all unused ones go.
+Every five minutes: if at least `imageGCHighThresholdPercent` of the images' file system is in use, unused images are
+removed until the usage is `imageGCLowThresholdPercent`; an image younger than `imageMinimumGCAge` is kept. With
+`imageMaximumGCAge` old unused images are removed regardless of the usage. Under disk pressure all unused images are
+removed.
 
 Source: kubelet images realImageGCManager (detectImages, GarbageCollect, freeOldImages, freeSpace, DeleteUnusedImages);
 KEP-4210.
@@ -20,11 +21,11 @@ from kitlib.kubelet.eviction.thresholds import Observation
 EVERY = 300.0
 """Seconds between two collections. Source: kubelet ImageGCPeriod."""
 DETECT_EVERY = 300.0
-"""Seconds between two looks at which images are in use. Source: realImageGCManager.Start."""
+"""Seconds between two detections of the images in use. Source: realImageGCManager.Start."""
 
 
 class Image(NamedTuple):
-    """An image on the node: its name, bytes, and whether the runtime keeps it from being collected."""
+    """An image on the node: its name, its size in bytes, and whether the runtime excludes it from collection."""
 
     name: str
     size: int
@@ -33,7 +34,7 @@ class Image(NamedTuple):
 
 @dataclass
 class ImageRecord:
-    """What the kubelet remembers of an image, seconds on the node's clock; minus infinity = it was never in use."""
+    """The kubelet's record of an image; times in seconds on the node's clock, minus infinity = never in use."""
 
     image: Image
     first_detected: float
@@ -42,11 +43,11 @@ class ImageRecord:
 
 @dataclass(frozen=True)
 class Collected:
-    """What one collection did.
+    """The result of one collection.
 
     Attributes:
-        removed: images and the reason, `space` or `age`.
-        to_free, freed: bytes that were to be freed, and that were; 0 where there was room enough.
+        removed: the removed images, each with the reason `space` or `age`.
+        to_free, freed: the bytes to free, and the freed bytes; 0 below the high threshold.
     """
 
     removed: tuple[tuple[Image, str], ...] = ()
@@ -55,7 +56,7 @@ class Collected:
 
     @property
     def problem(self) -> str:
-        """Why it has failed; "" = it has not."""
+        """The message of a failed collection; "" = it succeeded."""
         if self.freed >= self.to_free:
             return ""
         return (
@@ -66,14 +67,14 @@ class Collected:
 
 @dataclass
 class ImageGC:
-    """Remembers since when images are there and unused, and picks those that go.
+    """Records the age and the last use of images, and selects the images to remove.
 
     Args:
-        settings: the kubelet's.
-        began: when the kubelet started, seconds.
+        settings: the kubelet's settings.
+        began: the start of the kubelet, in seconds on the node's clock.
 
     Attributes:
-        records: image name -> what is known of it.
+        records: image name -> its record.
     """
 
     settings: KubeletSettings
@@ -82,11 +83,11 @@ class ImageGC:
 
     @property
     def off(self) -> bool:
-        """Whether it never collects of its own accord. Source: Kubelet.StartGarbageCollection."""
+        """Whether the periodic collection is disabled. Source: Kubelet.StartGarbageCollection."""
         return self.settings.image_gc_high_threshold_percent == 100 and not self.settings.image_maximum_gc_age
 
     def detect(self, now: float, images: Iterable[Image], in_use: Collection[str]) -> None:
-        """Take note of what is there, and what is in use now."""
+        """Record which images exist and which are in use now."""
         known = {image.name: image for image in images}
         for name, image in known.items():
             record = self.records.setdefault(name, ImageRecord(image, now))
@@ -103,19 +104,21 @@ class ImageGC:
         disk: Observation,
         remove: Callable[[Image], None],
     ) -> Collected:
-        """One collection.
+        """Run one collection.
 
         Args:
-            now: seconds.
-            images: on the node.
-            in_use: names of those that a container has, be it a dead one.
-            disk: the file system that holds images, before the collection.
-            remove: does it.
+            now: seconds on the node's clock.
+            images: the images on the node.
+            in_use: the names of the images of all containers, including dead ones.
+            disk: the images' file system, before the collection.
+            remove: removes an image.
         """
         self.detect(now, images, in_use)
         removed: list[tuple[Image, str]] = []
         available = min(disk.available, disk.capacity)
         age = self.settings.image_maximum_gc_age
+        # The kubelet does not persist when an image was last used: after its start every unused image would seem to be
+        # too old, so it waits for the maximum age first.
         if age and now - self.began > age:
             for record in self._unused(in_use):
                 if now - record.last_used > age:
@@ -132,23 +135,26 @@ class ImageGC:
     def delete_unused(
         self, now: float, images: Iterable[Image], in_use: Collection[str], remove: Callable[[Image], None]
     ) -> list[Image]:
-        """Remove all unused images that are old enough; for the eviction manager. Source: DeleteUnusedImages."""
+        """Remove all unused images that are old enough, for the eviction manager. Source: DeleteUnusedImages."""
         self.detect(now, images, in_use)
         return self._free(now, None, in_use, remove)
 
     def _unused(self, in_use: Collection[str]) -> list[ImageRecord]:
-        """The longest unused first, of these the one that is there the longest. Source: imagesInEvictionOrder."""
+        """Return the unused images, the longest unused first, then the first detected.
+
+        Source: imagesInEvictionOrder.
+        """
         free = [r for name, r in self.records.items() if name not in in_use and not r.image.pinned]
         return sorted(free, key=lambda record: (record.last_used, record.first_detected))
 
     def _free(
         self, now: float, wanted: int | None, in_use: Collection[str], remove: Callable[[Image], None]
     ) -> list[Image]:
-        """Remove until so many bytes are free; None = all that may go. Source: freeSpace."""
+        """Remove images until `wanted` bytes are freed; None = all unused ones. Source: freeSpace."""
         gone: list[Image] = []
         for record in self._unused(in_use):
             if now - record.first_detected < self.settings.image_minimum_gc_age:
-                continue  # it may just have been pulled for a container that starts in a moment
+                continue  # it may have been pulled for a container that has not started yet
             self._remove(record, remove)
             gone.append(record.image)
             if wanted is not None and sum(image.size for image in gone) >= wanted:

@@ -1,4 +1,4 @@
-"""The environment of a container: `envFrom`, `env`, references between variables, the runtime's own.
+"""The environment variables of a container: `envFrom`, `env`, and references between variables.
 
 Source: kubelet makeEnvironmentVariables; third_party/forked/golang/expansion;
 kubecontainer.ExpandContainerCommandAndArgs.
@@ -21,11 +21,11 @@ Reference = ConfigMapEnvSource | SecretEnvSource | ConfigMapKeySelector | Secret
 
 
 class ContainerEnvironment(NamedTuple):
-    """What a container's process finds.
+    """The environment of a container's process.
 
     Attributes:
         values: variable -> value.
-        skipped: source (`ConfigMap default/web`) -> its keys that are no names of variables.
+        skipped: source (`ConfigMap default/web`) -> its keys that are not valid names of variables.
     """
 
     values: dict[str, str]
@@ -35,20 +35,21 @@ class ContainerEnvironment(NamedTuple):
 MAX_TEXT = 128 * 1024
 """Bytes of one argument or variable that Linux passes to a program. Source: uapi/linux/binfmts.h MAX_ARG_STRLEN."""
 MAX_TEXTS = 2 * 1024 * 1024
-"""Bytes of all of them. Source: execve(2), a quarter of the usual limit of the stack (8 MiB)."""
+"""Bytes of all arguments and variables. Source: execve(2), a quarter of the usual limit of the stack (8 MiB)."""
 
 
 def _bounded(size: int, most: int, what: str) -> None:
-    """Raises: KitError, for more than a program can be started with; references can double at every step."""
+    """Raise KitError if a text exceeds the limit of Linux."""
+    # References may double a text at every step, so the limit also bounds the memory of a malicious manifest.
     if size > most:
         raise KitError(f"argument list too long: {what} of {size} bytes, Linux passes at most {most} to a program")
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """`$(NAME)` is replaced where NAME is known, `$$` is one dollar. Source: expansion.Expand.
+    """Replace `$(NAME)` by the value of NAME if it is known, and `$$` by one dollar. Source: expansion.Expand.
 
     Raises:
-        KitError: the text becomes longer than a program can be given.
+        KitError: the text exceeds the limit of Linux.
     """
     made, at, size = [], 0, 0
     while (found := text.find("$", at)) >= 0 and found + 1 < len(text):
@@ -72,15 +73,16 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 def make_environment_variables(
     pod: Pod, container: Container, objects: Objects, allocatable: Mapping[str, int]
 ) -> ContainerEnvironment:
-    """The variables that a manifest declares.
+    """Return the variables that a manifest declares.
 
     Args:
-        pod, container: whose.
-        objects: the ConfigMaps and Secrets.
-        allocatable: of the node, in thousandths.
+        pod: the container's pod.
+        container: the container with `env` and `envFrom`.
+        objects: the ConfigMaps and Secrets that the kubelet may read.
+        allocatable: resource -> allocatable amount of the node, in thousandths.
 
     Raises:
-        KitError: in the kubelet's words, where an object or key is not there.
+        KitError: an object or a key does not exist; the message is the kubelet's.
     """
     values: dict[str, str] = {}
     skipped: dict[str, list[str]] = {}
@@ -134,10 +136,10 @@ def _value(
 
 
 def _data(objects: Objects, kind: str, namespace: str, reference: Reference) -> Mapping[str, bytes] | None:
-    """The data of an object that a container refers to; None where it is not there and need not be.
+    """Return the data of an object that a container refers to; None if it is optional and does not exist.
 
     Raises:
-        MissingObject: it is not there.
+        MissingObject: the object is not optional and does not exist.
     """
     try:
         return objects.data(kind, namespace, reference.name)
@@ -148,15 +150,15 @@ def _data(objects: Objects, kind: str, namespace: str, reference: Reference) -> 
 
 
 def _is_name(name: str) -> bool:
-    """Source: validation.IsEnvVarName (printable ASCII but "=", from 1.34 on)."""
+    """Return whether a name is valid. Source: validation.IsEnvVarName (printable ASCII except "=", from 1.34 on)."""
     return bool(name) and all(" " <= one <= "~" and one != "=" for one in name)
 
 
 def expanded(container: Container, values: Mapping[str, str]) -> Container:
-    """A container whose command and arguments have their references replaced.
+    """Return the container with the references in its command and arguments replaced.
 
     Raises:
-        KitError: they become more than a program can be started with.
+        KitError: they exceed the limit of Linux.
     """
     words = [*container.command, *container.args]
     if not any("$" in word for word in words):

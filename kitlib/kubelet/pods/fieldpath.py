@@ -20,10 +20,10 @@ _MERGED = ("cpu", "memory", "ephemeral-storage")
 
 
 def field_value(pod: Pod, selector: ObjectFieldSelector) -> str:
-    """A field of a pod.
+    """Return the text of a field of a pod.
 
     Raises:
-        KitError: for a path that the downward API does not know.
+        KitError: the downward API does not support the path.
     """
     path, meta = selector.field_path, pod.metadata
     subscript = _SUBSCRIPT.match(path)
@@ -49,23 +49,23 @@ def field_value(pod: Pod, selector: ObjectFieldSelector) -> str:
 
 
 def format_map(values: Mapping[str, str]) -> str:
-    """Labels or annotations, a line each. Source: fieldpath.FormatMap."""
+    """Format labels or annotations, one a line. Source: fieldpath.FormatMap."""
     return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(values.items()))
 
 
 def resource_value(
     pod: Pod, container: Container, selector: ResourceFieldSelector, allocatable: Mapping[str, int]
 ) -> str:
-    """A request or limit of a container, in units of the divisor, rounded up.
+    """Return a request or limit of a container in units of the divisor, rounded up.
 
     Args:
-        pod: whose.
-        container: the one that asks; the selector may name another of the pod.
-        selector: which resource.
-        allocatable: what the node offers, in thousandths: it stands for a limit that is not set.
+        pod: the container's pod.
+        container: the container with the reference; the selector may name another container of the pod.
+        selector: the resource and the divisor.
+        allocatable: resource -> allocatable amount of the node, in thousandths; it replaces a missing limit.
 
     Raises:
-        KitError: for an unknown container or resource.
+        KitError: the container or the resource is unknown.
     """
     if selector.container_name:
         everybody = (*pod.spec.init_containers, *pod.spec.containers)

@@ -1,4 +1,4 @@
-"""The objects that a kubelet may read: its own node, and what its pods refer to (ConfigMaps, Secrets, claims).
+"""The objects that a kubelet may read: its own node, and those that its pods refer to (ConfigMaps, Secrets, claims).
 
 Source: kubelet configmap.Manager, secret.Manager; plugin/pkg/auth/authorizer/node.
 """
@@ -16,7 +16,7 @@ from kitlib.api.volume_files import ServiceAccountTokenProjection
 CONFIG_MAP, SECRET, NODE, CLAIM = "ConfigMap", "Secret", "Node", "PersistentVolumeClaim"
 _TOKEN = "token:"
 DEFAULT_EXPIRATION = 3600
-"""Seconds. Source: pkg/apis/core/v1 SetDefaults_ServiceAccountTokenProjection."""
+"""The default lifetime of a token in seconds. Source: pkg/apis/core/v1 SetDefaults_ServiceAccountTokenProjection."""
 
 
 class Reference(NamedTuple):
@@ -28,12 +28,12 @@ class Reference(NamedTuple):
 
 
 class TokenReference(NamedTuple):
-    """A service account's token that a pod's volume asks for; its name as an object is none that a Secret can have.
+    """A service account's token that a pod's volume requests, as a reference with a name that no Secret can have.
 
     Attributes:
-        pod, uid: whose volume.
-        seconds: for which it shall hold.
-        audience: for whom; "" = the API server.
+        pod, uid: the name and the UID of the volume's pod.
+        seconds: the lifetime of the token.
+        audience: the recipient of the token; "" = the API server.
     """
 
     pod: str
@@ -42,12 +42,12 @@ class TokenReference(NamedTuple):
     audience: str
 
     def in_namespace(self, namespace: str) -> Reference:
-        """The reference under which the token is found."""
+        """Return the reference to the token."""
         return Reference(SECRET, namespace, f"{_TOKEN}{self.pod}:{self.uid}:{self.seconds}:{self.audience}")
 
     @classmethod
     def parse(cls, reference: Reference) -> TokenReference | None:
-        """The token that a reference asks for; None where it asks for something else."""
+        """Return the token of a reference; None if it refers to another object."""
         if reference.kind != SECRET or not reference.name.startswith(_TOKEN):
             return None
         pod, uid, seconds, audience = reference.name.removeprefix(_TOKEN).split(":", 3)
@@ -55,21 +55,20 @@ class TokenReference(NamedTuple):
 
 
 class MissingObject(KitError):
-    """A ConfigMap, a Secret or a key of one is not there; the message is the kubelet's."""
+    """A ConfigMap, a Secret or a key of one does not exist; the message is the kubelet's."""
 
 
 class Objects:
-    """What a kubelet knows of ConfigMaps and Secrets.
+    """The objects that a kubelet may read.
 
     Attributes:
-        find: the object behind a reference; None where there is none.
+        find: returns the object of a reference; None if it does not exist.
     """
 
     def __init__(self, find: Callable[[Reference], Any | None] = lambda reference: None) -> None:
         self.find = find
 
     def node(self, name: str) -> Node | None:
-        """Return the Node object."""
         found: Node | None = self.find(Reference(NODE, "", name))
         return found
 
@@ -79,10 +78,10 @@ class Objects:
         return found
 
     def data(self, kind: str, namespace: str, name: str) -> dict[str, bytes]:
-        """The keys of an object with their content.
+        """Return the keys of an object with their content.
 
         Raises:
-            MissingObject: where it is not there.
+            MissingObject: the object does not exist.
         """
         found = self.find(Reference(kind, namespace, name))
         if found is None:
@@ -91,7 +90,7 @@ class Objects:
 
 
 def content(found: ConfigMap | Secret) -> dict[str, bytes]:
-    """Key -> bytes."""
+    """Return key -> content of a ConfigMap or a Secret."""
     if isinstance(found, ConfigMap):
         return {key: value.encode() for key, value in found.data.items()} | found.binary_data
     return dict(found.data)
@@ -107,7 +106,7 @@ def references(pod: Pod) -> set[Reference]:
 
 
 def tokens(pod: Pod) -> set[Reference]:
-    """The tokens that a pod's volumes ask for."""
+    """Return the tokens that a pod's volumes request."""
     return {
         token_of(pod, source.service_account_token)
         for volume in pod.spec.volumes
@@ -118,7 +117,7 @@ def tokens(pod: Pod) -> set[Reference]:
 
 
 def token_of(pod: Pod, wanted: ServiceAccountTokenProjection) -> Reference:
-    """The token that a source of a projected volume asks for."""
+    """Return the token that a source of a projected volume requests."""
     seconds = wanted.expiration_seconds or DEFAULT_EXPIRATION
     return TokenReference(pod.name, pod.metadata.uid, seconds, wanted.audience).in_namespace(pod.namespace)
 
@@ -141,7 +140,7 @@ def _of_container(container: Container) -> Iterator[tuple[str, str]]:
 
 
 def claim_of(pod: Pod, volume: Volume) -> str:
-    """Return the name of the claim behind a pod's volume; "" where it has none."""
+    """Return the name of the claim of a pod's volume; "" = no claim."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     return f"{pod.name}-{volume.name}" if volume.ephemeral is not None else ""

@@ -1,4 +1,4 @@
-"""The files of volumes that the API server's objects make: configMap, secret, downwardAPI, projected.
+"""The files of volumes whose content comes from the API server: configMap, secret, downwardAPI, projected.
 
 Source: pkg/volume/configmap MakePayload, pkg/volume/secret MakePayload, pkg/volume/downwardapi CollectData,
 pkg/volume/projected collectData.
@@ -25,8 +25,8 @@ class VolumeFile(NamedTuple):
     """A file of a volume.
 
     Attributes:
-        data: its content.
-        mode: permission bits.
+        data: the content.
+        mode: the permission bits.
     """
 
     data: bytes
@@ -34,25 +34,26 @@ class VolumeFile(NamedTuple):
 
 
 Files = dict[str, VolumeFile]
-"""Path below the volume -> file."""
+"""Path in the volume -> file."""
 
 
 def makes_files(volume: Volume) -> bool:
-    """Whether the kubelet writes a volume's files."""
+    """Return whether the kubelet writes a volume's files."""
     sources = (volume.config_map, volume.secret, volume.downward_api, volume.projected)
     return any(source is not None for source in sources)
 
 
 def volume_files(pod: Pod, volume: Volume, objects: Objects, allocatable: Mapping[str, int]) -> Files:
-    """The files of a volume.
+    """Return the files of a volume; {} if the kubelet does not write it.
 
     Args:
-        pod, volume: whose.
-        objects: the ConfigMaps and Secrets.
-        allocatable: of the node, in thousandths.
+        pod: the volume's pod.
+        volume: the volume in the manifest.
+        objects: the ConfigMaps and Secrets that the kubelet may read.
+        allocatable: resource -> allocatable amount of the node, in thousandths.
 
     Raises:
-        KitError: in the kubelet's words, where an object, a key or a field is not there.
+        KitError: an object, a key or a field does not exist; the message is the kubelet's.
     """
     if volume.config_map is not None:
         one, mode = volume.config_map, _mode(volume.config_map.default_mode)
@@ -78,12 +79,12 @@ def volume_files(pod: Pod, volume: Volume, objects: Objects, allocatable: Mappin
 
 
 def mounted(container: Container, volume: Callable[[str], Files], env: Mapping[str, str]) -> Files:
-    """Path in a container -> the file that a volume puts there.
+    """Return path in a container -> file, for all of its mounts.
 
     Args:
-        container: whose mounts.
-        volume: the files of a volume by its name.
-        env: of the container, for `subPathExpr`.
+        container: the container with the mounts.
+        volume: returns the files of a volume by its name.
+        env: the container's variables, for `subPathExpr`.
     """
     made: Files = {}
     for mount in container.volume_mounts:
@@ -99,7 +100,7 @@ def mounted(container: Container, volume: Callable[[str], Files], env: Mapping[s
 
 
 def sub_path(mount: VolumeMount, env: Mapping[str, str]) -> str:
-    """The part of a volume that is mounted; "" = all. Source: kubelet makeMounts."""
+    """Return the path in a volume that is mounted; "" = the whole volume. Source: kubelet makeMounts."""
     return (expand(mount.sub_path_expr, env) if mount.sub_path_expr else mount.sub_path).strip("/")
 
 
@@ -129,7 +130,7 @@ def _payload(
 
 
 def _token(pod: Pod, wanted: ServiceAccountTokenProjection, mode: int, objects: Objects) -> Files:
-    """A service account's token; its user's alone where the pod names one. A cluster that is not served has none.
+    """Return the file of a service account's token; {} without an API server, which issues the tokens.
 
     Source: projectedVolumeMounter.collectData.
     """
@@ -137,6 +138,8 @@ def _token(pod: Pod, wanted: ServiceAccountTokenProjection, mode: int, objects: 
     if found is None:
         return {}
     context = pod.spec.security_context
+    # If the pod names a user or a group, upstream writes the file for its owner only. With a group, SetVolumeOwnership
+    # then changes the mode to 0640, which is not modelled here.
     own = context is not None and (context.fs_group is not None or context.run_as_user is not None)
     return {wanted.path: VolumeFile(content(found)["token"], 0o600 if own else mode)}
 
@@ -147,7 +150,7 @@ def _downward(pod: Pod, items: Iterable[DownwardAPIVolumeFile], mode: int, alloc
         text = ""
         if item.field_ref is not None:
             text = field_value(pod, item.field_ref)
-        elif item.resource_field_ref is not None:  # a volume's item always names its container
+        elif item.resource_field_ref is not None:  # the item of a volume always names its container
             text = resource_value(pod, pod.spec.containers[0], item.resource_field_ref, allocatable)
         made[item.path] = VolumeFile(text.encode(), mode if item.mode is None else item.mode)
     return made

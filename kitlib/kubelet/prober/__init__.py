@@ -1,4 +1,4 @@
-"""Probes of containers: when one is due, and from how many answers on it counts.
+"""Probes of containers: their schedule, and their thresholds of success and failure.
 
 Imported by the kubelet's loop and runtimes. Face: `worker.ProbeWorker`.
 """

@@ -1,8 +1,8 @@
-"""One probe of one container: when it is asked, and what its answers in a row amount to.
+"""One probe of one container: its schedule, and the result of consecutive answers.
 
-    startup     not started until it succeeds; the other two wait for it
-    readiness   not ready until it succeeds
-    liveness    alive until it fails; then the container is killed
+    startup     the container has not started until it succeeds; the other two probes wait for it
+    readiness   the container is not ready until it succeeds
+    liveness    the container is killed when it fails
 
 Source: kubelet prober.worker doProbe, prober.manager AddPod and UpdatePodStatus.
 """
@@ -18,15 +18,15 @@ ProbeType = Literal["Liveness", "Readiness", "Startup"]
 Result = Literal["Unknown", "Success", "Failure"]
 Outcome = Literal["success", "warning", "failure", "unknown"]
 INITIAL: dict[ProbeType, Result] = {"Liveness": "Success", "Readiness": "Failure", "Startup": "Unknown"}
-"""The result before the first one counts. Source: prober.newWorker."""
+"""The result until a threshold is reached. Source: prober.newWorker."""
 
 
 class Answer(NamedTuple):
-    """What one probe found.
+    """The answer of one run of a probe.
 
     Attributes:
-        outcome: of it.
-        output: what the event says about it.
+        outcome: the outcome of the run.
+        output: the text for the event.
     """
 
     outcome: Outcome
@@ -38,14 +38,15 @@ class ProbeWorker:
     """One probe of one container.
 
     Attributes:
-        kind: what it is for.
-        spec: the manifest's.
-        due: seconds on the node's clock: when it is asked next.
-        result: that counts.
-        last, run: the last answer, and how often in a row it was given; a restart does not forget them.
-        on_hold: whether it waits for a new container.
-        triggered: whether it is asked at once, its period notwithstanding.
-        asking: whether it has been asked and its answer is not there yet; a tick that comes meanwhile is kept.
+        kind: the type of the probe.
+        spec: the probe in the manifest.
+        due: the next tick, in seconds on the node's clock.
+        result: the current result, after the thresholds.
+        last: the last answer.
+        run: the number of consecutive answers equal to the last one; a restart of the container does not reset it.
+        on_hold: whether the probe waits for a new container.
+        triggered: whether the probe runs immediately, before its next tick.
+        asking: whether a run has begun and has no answer yet; a tick in this time is stored.
     """
 
     kind: ProbeType
@@ -60,35 +61,37 @@ class ProbeWorker:
 
     @property
     def period(self) -> float:
-        """Seconds."""
+        """The period in seconds."""
         return float(self.spec.period_seconds or 10)
 
     def new_container(self) -> None:
-        """The container has started."""
+        """Reset the result for a container that has started."""
         self.result, self.on_hold = INITIAL[self.kind], False
 
     def is_due(self, now: float) -> bool:
-        """Whether its ticker or a trigger wakes it now; the ticker goes on from its own last time."""
+        """Return whether a tick or a trigger starts the probe now."""
         woken, self.triggered = self.triggered or now >= self.due, False
         while self.due <= now:
             self.due += self.period
         return woken
 
     def take(self, found: Result) -> bool:
-        """Count an answer; whether the result that counts is another one now, or was found again where it kills."""
+        """Count an answer; return whether the result has changed."""
         self.run = self.run + 1 if self.last == found else 1
         self.last = found
         needed = self.spec.failure_threshold if found == "Failure" else self.spec.success_threshold
         if self.run < needed:
             return False
         changed, self.result = self.result != found, found
+        # Upstream stops probing until there is a new container, because a command in a container that is being stopped
+        # could corrupt the runtime's state (kubernetes#21751).
         if found == "Failure" and self.kind != "Readiness":
             self.on_hold, self.run = True, 0
         return changed
 
 
 def probes_of(container: Container) -> dict[ProbeType, Probe]:
-    """The probes that a container's manifest has."""
+    """Return the probes in a container's manifest."""
     found: dict[ProbeType, Probe | None] = {
         "Startup": container.startup_probe,
         "Readiness": container.readiness_probe,
@@ -98,10 +101,11 @@ def probes_of(container: Container) -> dict[ProbeType, Probe]:
 
 
 def workers_of(container: Container, now: float) -> dict[ProbeType, ProbeWorker]:
-    """The probes of a container of a pod that the kubelet has just taken in: the first tick is a period away.
+    """Return the probes of a container of a pod that was just admitted.
 
-    Source: prober.manager.AddPod; worker.run, whose first look finds no container yet.
+    Source: prober.manager.AddPod; worker.run.
     """
+    # Upstream's worker also probes at its start, but finds no container yet; so the first probe is one period later.
     return {
         kind: ProbeWorker(kind, probe, now + float(probe.period_seconds or 10), INITIAL[kind])
         for kind, probe in probes_of(container).items()

@@ -1,8 +1,9 @@
-"""Who dies first when memory runs out: the oom_score_adj that the kubelet gives to every container.
+"""The oom_score_adj of containers, which determines the order in which the kernel kills processes without memory.
 
-The kernel's score of a process is its share of memory in thousandths plus oom_score_adj (-1000 to 1000). Guaranteed
-containers get -997, BestEffort ones 1000, Burstable ones something between: the more memory a container requests, the
-lower. The idea: a container that uses as much as it requested scores about 1000, one that uses more scores above.
+The kernel's score of a process is its part of the machine's memory in thousandths plus oom_score_adj (-1000 to 1000).
+Guaranteed containers get -997, BestEffort containers 1000, Burstable containers a value in between that is lower the
+more memory they request. With this heuristic a container that uses exactly its request has a score of about 1000, and
+one that uses more a higher score. It fails for a container with many small processes.
 
 Source: kubelet qos.GetContainerOOMScoreAdjust.
 """
@@ -15,7 +16,7 @@ from kitlib.api.release import Release
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_node_critical_pod, is_restartable_init, pod_level_resources
 
 SANDBOX_OOM_SCORE_ADJ = -998
-"""Of a pod's pause container; set by the runtime. Source: containerd defaultSandboxOOMAdj, CRI-O PodInfraOOMAdj."""
+"""The value of pause containers; the runtime sets it. Source: containerd defaultSandboxOOMAdj, CRI-O PodInfraOOMAdj."""
 GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
 MIN_BURSTABLE = 1000 + GUARANTEED_OOM_SCORE_ADJ
@@ -25,16 +26,15 @@ MAX_BURSTABLE = BEST_EFFORT_OOM_SCORE_ADJ - 1
 def get_container_oom_score_adjust(
     pod: Pod, container: Container, memory_capacity: int, release: Release | None = None
 ) -> int:
-    """-997 for Guaranteed and node-critical pods, 1000 for BestEffort, else 1000 − 1000 × request / capacity.
+    """Return the oom_score_adj of a container.
 
-    A sidecar gets at most the value of the least-requesting ordinary container, so that it does not die before those
-    it serves. With pod-level resources, what the pod requests beyond its containers' requests is shared out evenly.
+    It is -997 for Guaranteed and node-critical pods, 1000 for BestEffort pods, else 1000 − 1000 × request / capacity.
 
     Args:
-        pod: defaulted.
+        pod: the pod, with API defaults.
         container: one of its containers or init containers.
-        memory_capacity: bytes of memory of the machine.
-        release: whose feature gates hold; None = the latest.
+        memory_capacity: bytes of the machine's memory.
+        release: the release that determines the feature gates; None = the latest.
 
     Source: kubelet qos.GetContainerOOMScoreAdjust.
     """
@@ -46,11 +46,16 @@ def get_container_oom_score_adjust(
     if qos == "BestEffort":
         return BEST_EFFORT_OOM_SCORE_ADJ
 
+    # The part of a pod-level request that no container requests is divided evenly among the containers.
     extra = _unallocated_per_container(pod) if pod_level_resources(pod, release) else 0
     score = 1000 - _div(1000 * (_memory_request(container) + extra), memory_capacity)
     if is_restartable_init(container):
+        # A sidecar must not be killed before the containers that it serves: it gets at most the value of the regular
+        # container with the smallest request.
         least = min((_memory_request(c) for c in pod.spec.containers), default=0)
         score = min(score, 1000 - _div(1000 * (least + extra), memory_capacity))
+    # Burstable pods keep one point below BestEffort pods, and stay above Guaranteed ones: a Guaranteed pod that uses
+    # all memory has a score of 1000 - 997.
     if score == BEST_EFFORT_OOM_SCORE_ADJ:
         return MAX_BURSTABLE
     return max(score, MIN_BURSTABLE)
@@ -62,7 +67,7 @@ def _memory_request(container: Container) -> int:
 
 
 def _unallocated_per_container(pod: Pod) -> int:
-    """The part of the pod-level memory request that no container claims, divided evenly; bytes.
+    """Return the bytes of the pod-level memory request that no container requests, per container.
 
     Source: kubelet qos.remainingPodMemReqPerContainer.
     """
@@ -76,5 +81,5 @@ def _unallocated_per_container(pod: Pod) -> int:
 
 
 def _div(a: int, b: int) -> int:
-    """Division as Go does it: towards zero."""
+    """Divide integers as Go does, rounding towards zero."""
     return a // b if a >= 0 else -(-a // b)

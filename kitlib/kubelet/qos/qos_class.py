@@ -1,7 +1,8 @@
-"""A pod's quality of service class, and which pods are critical: what all later decisions of the kubelet rest on.
+"""A pod's quality of service class, and the criteria of critical pods.
 
-The class is never written by the user; it follows from CPU and memory requests and limits. It decides where the pod's
-cgroup stands, what its processes' oom_score_adj is and in which order pods are evicted.
+The user does not set the class; it follows from CPU and memory requests and limits. It determines the parent of the
+pod's cgroup and the oom_score_adj of its processes. The order of eviction follows from the requests, not from the
+class.
 
 Sources: component-helpers qos.GetPodQOS (ComputePodQOS), kubelet types.IsCriticalPod, types.IsNodeCriticalPod.
 """
@@ -18,7 +19,7 @@ QosClass = Literal["Guaranteed", "Burstable", "BestEffort"]
 QOS_CLASSES: tuple[QosClass, ...] = ("Guaranteed", "Burstable", "BestEffort")
 
 QOS_RESOURCES = ("cpu", "memory")
-"""Only these two count: a pod that asks for nothing but a GPU is BestEffort."""
+"""The only resources that determine the class: a pod that requests only a GPU is BestEffort."""
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 SYSTEM_NODE_CRITICAL = "system-node-critical"
@@ -27,7 +28,7 @@ _MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 
 
 def get_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
-    """The class in the pod's status, or (not yet set) the one that follows from its resources.
+    """Return the class in the pod's status; if it is not set yet, the class that follows from its resources.
 
     Source: component-helpers qos.GetPodQOS.
     """
@@ -36,18 +37,18 @@ def get_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
 
 
 def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
-    """Guaranteed, Burstable or BestEffort, from the requests and limits of CPU and memory.
+    """Return the QoS class that follows from the requests and limits of CPU and memory.
 
-    * Guaranteed: every container has a CPU and a memory limit, and the requests' sums equal the limits' sums.
-    * BestEffort: no container requests or limits either.
+    * Guaranteed: every container has a CPU and a memory limit, and the sums of the requests equal those of the limits.
+    * BestEffort: no container has a request or a limit of CPU or memory.
     * Burstable: all others.
 
-    Where the pod itself has `spec.resources`, only these are looked at, not the containers'. Values of zero count as
-    absent. Defaulting comes first: a container with a limit and no request has the limit as its request.
+    Pod-level resources (`spec.resources`) replace the containers'. Values of zero count as absent. The API's defaults
+    must be applied: a container with a limit and without a request has the limit as its request.
 
     Args:
-        pod: defaulted.
-        release: whose feature gates decide whether pod-level resources count; None = the latest.
+        pod: the pod, with API defaults.
+        release: the release that determines whether pod-level resources are used; None = the latest.
 
     Source: component-helpers qos.ComputePodQOS.
     """
@@ -59,7 +60,7 @@ def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
         requirements = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
         every_limit_set = all(_has_all(r.limits) for r in requirements)
 
-    if not every_limit_set:  # no sums are needed to tell the other two classes apart
+    if not every_limit_set:  # the other two classes do not depend on the sums
         asked = any(_positive(r.requests) or _positive(r.limits) for r in requirements)
         return "Burstable" if asked else "BestEffort"
     if requirements and all(_same(r.requests, r.limits) for r in requirements):
@@ -72,7 +73,7 @@ def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
 
 
 def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
-    """Return whether the pod has `spec.resources` and the release honours them; since 1.37 they must name an amount.
+    """Return whether the pod has `spec.resources` and the release uses them; since 1.37 only if they contain an amount.
 
     Source: kubernetes/kubernetes #137150 (read in its description: pods with `resources: {}` no longer are BestEffort).
     """
@@ -83,12 +84,12 @@ def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
 
 
 def pod_level_managed(pod: Pod, release: Release | None = None) -> bool:
-    """Whether the CPU, memory and topology managers go by the pod's own `spec.resources`. Source: KEP-5526."""
+    """Return whether the CPU, memory and topology managers use the pod's `spec.resources`. Source: KEP-5526."""
     return pod_level_resources(pod, release) and (release or Release.followed()).enabled("PodLevelResourceManagers")
 
 
 def resembles_guaranteed(container: Container) -> bool:
-    """Whether a container by itself asks for CPU and memory with limits equal to its requests.
+    """Return whether a container requests CPU and memory with limits equal to its requests.
 
     Source: kubelet cm/qos IsContainerEquivalentQOSGuaranteed.
     """
@@ -100,7 +101,7 @@ def resembles_guaranteed(container: Container) -> bool:
 
 
 def is_critical_pod(pod: Pod) -> bool:
-    """A static pod, a mirror pod, or a pod of system-critical priority (2000000000 or more).
+    """Return whether a pod is critical: a static or mirror pod, or one with a priority of 2000000000 or more.
 
     Source: kubelet types.IsCriticalPod.
     """
@@ -115,17 +116,17 @@ def is_static_pod(pod: Pod) -> bool:
 
 
 def is_node_critical_pod(pod: Pod) -> bool:
-    """A critical pod of the priority class system-node-critical. Source: kubelet types.IsNodeCriticalPod."""
+    """Return whether a critical pod has the class system-node-critical. Source: kubelet types.IsNodeCriticalPod."""
     return is_critical_pod(pod) and pod.spec.priority_class_name == SYSTEM_NODE_CRITICAL
 
 
 def is_restartable_init(container: Container) -> bool:
-    """Whether an init container is a sidecar: it stays and runs beside the containers."""
+    """Return whether an init container is a sidecar, which runs beside the regular containers."""
     return container.restart_policy == "Always"
 
 
 def is_regular_init(pod: Pod, container: Container) -> bool:
-    """Whether a container ends before those after it start, and leaves them what it had."""
+    """Return whether a container is a regular init container, whose resources the next containers can reuse."""
     return any(c.name == container.name and not is_restartable_init(c) for c in pod.spec.init_containers)
 
 
@@ -135,13 +136,13 @@ def _has_all(limits: ResourceList) -> bool:
 
 
 def _positive(resources: ResourceList) -> bool:
-    """Whether CPU or memory is there and above zero."""
+    """Return whether CPU or memory is above 0."""
     cpu, memory = resources.get("cpu"), resources.get("memory")
     return (cpu is not None and cpu.sign() > 0) or (memory is not None and memory.sign() > 0)
 
 
 def _same(requests: ResourceList, limits: ResourceList) -> bool:
-    """Whether CPU and memory are there in both, above zero and equal."""
+    """Return whether CPU and memory are above 0 and equal in both."""
     return _has_all(limits) and requests.get("cpu") == limits["cpu"] and requests.get("memory") == limits["memory"]
 
 

@@ -1,4 +1,4 @@
-"""What several parts of the kubelet need: lists of CPUs, Go durations.
+"""Functions of several parts of the kubelet: lists of CPUs, the usage of cgroups.
 
 Imported by the kubelet's packages and nodes. Face: `cpuset.parse_cpus`, `cpuset.format_cpus`.
 """

@@ -1,4 +1,4 @@
-"""Lists of CPUs as the kernel and the kubelet write them: `0-3,8` is the CPUs 0, 1, 2, 3 and 8.
+"""Lists of CPUs in the format of the kernel and the kubelet: `0-3,8` is the CPUs 0, 1, 2, 3 and 8.
 
 Source: k8s.io/utils/cpuset (Parse, CPUSet.String).
 """
@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable
 
 MAX_CPUS = 65_536
-"""More than any kernel has: CONFIG_NR_CPUS is at most 8192 on x86."""
+"""A bound above the CPUs of any kernel: CONFIG_NR_CPUS is at most 8192 on x86."""
 
 
 def parse_cpus(text: str) -> frozenset[int]:
-    """The CPUs of a list; "" is none.
+    """Return the CPUs of a list; "" = none.
 
     Raises:
-        ValueError: with the text of k8s.io/utils/cpuset.
+        ValueError: the list is invalid; the message is that of k8s.io/utils/cpuset.
 
     Source: cpuset.Parse.
     """
@@ -36,7 +36,7 @@ def parse_cpus(text: str) -> frozenset[int]:
 
 
 def format_cpus(cpus: Iterable[int]) -> str:
-    """The shortest list of these CPUs. Source: CPUSet.String."""
+    """Return the shortest list of these CPUs. Source: CPUSet.String."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and runs[-1][1] == cpu - 1:
