@@ -111,8 +111,6 @@ def pod_of(action: Entry, name: str, timeline: Sequence[Entry], *, static: bool 
     """Return the pod of an action: its manifest if recorded, otherwise containers c0, c1, … of the observed program.
 
     The cases do not record tolerations: a pod that was not rejected for the node's condition gets a toleration of it.
-
-    Tolerations are not in the cases: a pod that was not refused for the node's condition tolerates it.
     """
     manifest = action.get("manifest") or action.get("object")
     seen = [entry for entry in timeline if entry["kind"] == "pod" and entry["pod"] == name]
@@ -207,8 +205,6 @@ def hand_written(action: Entry, timeline: Sequence[Entry], files: Sequence[str])
     """Return the cgroup, file and value that an action wrote by hand; None for any other action.
 
     An action without them names the file in its text; the value is the one that the file shows next.
-
-    Where the action does not hold them it names the file, and the value is what that file is seen to show next.
     """
     if all(action.get(key) is not None for key in ("cgroup", "file", "value")):
         return str(action["cgroup"]), str(action["file"]), str(action["value"])
@@ -241,8 +237,6 @@ def with_transition_period(case: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the case with evictionPressureTransitionPeriod, which the case does not record.
 
     It is the time from the last eviction to the end of the pressure condition, rounded down to ten seconds.
-
-    It is read off the observation: from the last eviction to the end of the pressure.
     """
     evicted = [e["t"] for e in case["timeline"] if e.get("reason") == "Evicted" and e["annotations"]]
     over = [e["t"] for e in case["timeline"] if e.get("reason") == "NodeHasSufficientMemory"]

@@ -144,8 +144,6 @@ def _steps(statuses: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the successive distinct statuses, from the first that the kubelet wrote.
 
     Intermediate steps of the start (sandbox, image pull) are left out: the kit starts a pod in one step.
-
-    A pod that is on its way to run shows how far it is (sandbox, image); the kit starts it at one instant.
     """
     written = [one for one in statuses if one.get("conditions") or one.get("reason")]
     return _distinct([one for one in written if one.get("phase") != "Pending" or not _starting(one)])

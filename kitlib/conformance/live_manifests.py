@@ -39,8 +39,6 @@ def compare(case: dict[str, Any], field: str, expected: Any, found: Any) -> bool
     """Compare messages apart from generated names, UIDs and the order of unknown fields.
 
     The server names unknown fields in the order of the manifest, but the file's manifests have sorted keys.
-
-    Unknown fields are named in the order of the manifest, but the keys of the file's manifests have been sorted.
     """
     if field not in ("message", "causes"):
         return False

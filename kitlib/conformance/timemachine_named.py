@@ -44,8 +44,6 @@ def _as_seen(recorded: dict[str, Any], found: dict[str, Any], besides: dict[str,
     """Drop nominated nodes that the recorded runs did not choose.
 
     The recorded scheduler picks one of several equal nodes at random. Ten runs were recorded, so some may be missing.
-
-    The recorded scheduler picks one of them at random; ten runs were made.
     """
     seen = (recorded.get("postFilter") or {}).get("nominated")
     mine = (found.get("postFilter") or {}).get("nominated")

@@ -103,7 +103,7 @@ class Spread:
         loose = deepcopy(pod)
         loose.spec.topology_spread_constraints = []
         by_hand = scenario.release(release)
-        # every filter is asked about every node, as in 1.24, so that a full node that is also excluded says both
+        # as in 1.24 every filter checks every node, so that a node that is both full and excluded has both marks
         found = scenario.scheduler(by_hand.with_gates({"KitAllFiltersRun": True})).explain(loose)
         said = {node: {status.plugin for status in found.statuses(node)} for node in found.nodes}
         matcher = LabelSelectorMatcher(one.label_selector)

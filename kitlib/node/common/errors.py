@@ -12,10 +12,10 @@ class CgroupError(KitError, OSError):
     """A write, or the making or removing of a cgroup, that the kernel refuses.
 
     Attributes:
-        errno: as the system call returns it.
-        path: of the cgroup.
+        errno: error number of the system call.
+        path: path of the cgroup.
         file: its name, or "".
-        value: what was written.
+        value: the written value.
     """
 
     def __init__(self, number: int, path: str, file: str = "", value: str = "", why: str = "") -> None:

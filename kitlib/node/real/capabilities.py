@@ -1,8 +1,8 @@
-"""What the host grants a node, and what not, in sentences: for `node.fidelity` and `kitlib doctor`.
+"""Sentences about what the host grants a node and what not, for `node.fidelity` and `kitlib doctor`.
 
-A node of an engine without root stands in a user namespace. It may own the cgroups that were delegated to the engine's
-user, with the controllers that were delegated; no process may ask to be spared by the OOM killer more than the engine's
-own may, because that takes CAP_SYS_RESOURCE on the host itself.
+A node of a rootless engine is in a user namespace. It can own the cgroups that were delegated to the engine's user,
+with the delegated controllers. No process can lower its oom_score_adj below the engine's own, because that needs
+CAP_SYS_RESOURCE on the host itself.
 
 Source: kernel fs/proc/base.c __set_oom_adj, user_namespaces(7), admin-guide/cgroup-v2.rst "Delegation"; KEP-2033.
 """
@@ -13,7 +13,7 @@ from kitlib.kubelet.config.machine import MachineInfo, huge_page_unit
 from kitlib.node.real.cgroupfs import RealCgroupFS
 
 AGENT_SCORE = -999
-"""The agent's oom_score_adj, as the kubelet's own; where the host refuses it, the lowest that it grants."""
+"""The agent's oom_score_adj, equal to the kubelet's; if the host refuses it, the lowest that it allows."""
 LOWEST = -1000
 USED = {
     "cpu": "neither shares nor quotas of CPU hold",
@@ -22,16 +22,16 @@ USED = {
     "pids": "no limit of processes holds: a pod can start as many as the host bears",
     "hugetlb": "no limit of huge pages holds",
 }
-"""Controllers of which the kubelet writes files -> what does not hold without."""
+"""The effect of a missing controller, by controller that the kubelet uses."""
 _SCORE = "/proc/self/oom_score_adj"
 _EVERYBODY = 2**32 - 1
 
 
 def lowest_score() -> int:
-    """Give the agent the kubelet's score, or the next that it may have; the lowest that this node may set.
+    """Set the agent's oom_score_adj to the kubelet's or the nearest allowed one; return the lowest of this node.
 
-    With CAP_SYS_RESOURCE that is -1000; else nothing below what the engine gave the container, or what its own
-    processes have: a session of systemd begins at 100.
+    With CAP_SYS_RESOURCE that is -1000. Without it no score below the one that the engine gave the container, or that
+    its own processes have, is allowed: a session of systemd has 100.
     """
     if _set(AGENT_SCORE):
         return LOWEST
@@ -58,7 +58,7 @@ def _set(score: int) -> bool:
 
 
 def in_user_namespace() -> bool:
-    """Whether users of this node are others on the host: its engine runs without root, or maps users."""
+    """Return whether this node's users are mapped to others of the host, by a rootless engine or userns-remap."""
     try:
         with open("/proc/self/uid_map") as file:
             return file.read().split() != ["0", "0", str(_EVERYBODY)]
@@ -67,12 +67,12 @@ def in_user_namespace() -> bool:
 
 
 def limits(cgroups: RealCgroupFS, machine: MachineInfo, lowest: int) -> list[str]:
-    """Sentences: what this node is refused.
+    """Return sentences about what this node is refused.
 
     Args:
-        cgroups: of the node.
-        machine: as it was declared.
-        lowest: the oom_score_adj that it may set.
+        cgroups: cgroups of the node.
+        machine: declared resources of the node.
+        lowest: lowest oom_score_adj that it may set.
     """
     mapped = in_user_namespace()
     found = []

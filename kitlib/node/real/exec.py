@@ -1,4 +1,4 @@
-"""A command that is started in a running container: `crun exec`, which leaves the process to the agent.
+"""Commands in a running container by `crun exec`, which leaves the process to the agent.
 
 Source: OCI runtime-spec config.md, process; crun(1) exec.
 """
@@ -18,24 +18,24 @@ from kitlib.node.real.state_files import STATE, read
 
 
 class Crun(Protocol):
-    """Runs crun to its end; its exit code."""
+    """A function that runs crun to its end and returns its exit code."""
 
     def __call__(self, *words: str, streams: ContainerPipes | None = None) -> int: ...
 
 
 def start_exec(crun: Crun, identity: str, command: Sequence[str], number: int, *, stdin: bool, tty: bool) -> Started:
-    """Start a command with the user, the rights and the variables of a container's own process.
+    """Start a command with the user, the rights and the environment of a container's own process.
 
     Args:
-        crun: runs it.
-        identity: of the container.
-        command: words.
-        number: that no other command has.
-        stdin: whether it gets a standard input.
-        tty: whether it gets a terminal.
+        crun: function that runs crun.
+        identity: id of the container.
+        command: the command's arguments.
+        number: number that no other command of this node has.
+        stdin: whether it has a standard input.
+        tty: whether it has a terminal.
 
     Raises:
-        KitError: with what crun says.
+        KitError: crun failed; the message is crun's.
     """
     place = f"{STATE}/exec-{number}"
     with open(f"{STATE}/bundles/{identity}/config.json", "rb") as file:

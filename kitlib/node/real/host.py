@@ -1,7 +1,7 @@
 """The properties of an engine, and what its host withholds from the nodes: for `kitlib doctor` and messages.
 
-The engine tells most of it itself; what only a node can find out (capabilities, cgroup files that are not there), a
-node tells in `fidelity`.
+The engine reports most of it; a node reports in `fidelity` what only a node can find out (capabilities, missing
+cgroup files).
 
 Source: Docker Engine API SystemInfo and SystemVersion; Podman pkg/api/handlers/compat GetInfo.
 """
@@ -22,10 +22,10 @@ _CONTROLLERS = {
     "CpuCfsQuota": "CPU quotas",
     "CPUSet": "CPU sets",
 }
-"""What SystemInfo says of the host's cgroups -> what is missing where it says no."""
+"""Missing features of the host's cgroups by field of SystemInfo that is false."""
 _FILES_OF_V1 = ("CPUShares", "CpuCfsQuota", "CPUSet")
-"""Podman answers these by looking for cpu.shares, cpu.cfs_quota_us and the root's cpuset.cpus, which cgroup v2 does not
-have: its "no" means nothing there. What is missing in truth, a node finds. Source: containers/common pkg/sysinfo
+"""Fields for which Podman searches cpu.shares, cpu.cfs_quota_us and the root's cpuset.cpus, which cgroup v2 does not
+have: on v2 a false value means nothing, and a node finds what is missing. Source: containers/common pkg/sysinfo
 checkCgroupCPU, checkCgroupCpusetInfo."""
 
 
@@ -35,15 +35,15 @@ class Host:
 
     Attributes:
         name: "Docker Engine", "Docker Desktop", "Podman".
-        version: of the engine.
-        found: how it was found.
+        version: version of the engine.
+        found: description of how it was found.
         system: the machine's operating system.
-        cgroup: version of its cgroups, 1 or 2.
-        driver: of the engine.
-        refuses: sentences: what nodes will not get there.
-        hindrance: why none can start at all; "" = they may.
-        maps_root: root of a node is an ordinary user of the machine: an engine without root puts every container into a
-            user namespace. Elsewhere CAP_SYS_ADMIN, without which a node owns no cgroups, makes it the machine's root.
+        cgroup: cgroup version of the machine, 1 or 2.
+        driver: cgroup driver of the engine.
+        refuses: sentences about features that nodes will not get.
+        hindrance: why no node can start; "" = nodes may start.
+        maps_root: whether root of a node is an ordinary user of the machine: a rootless engine creates a user namespace
+            for every container. Otherwise it is the machine's root, since a node needs CAP_SYS_ADMIN to own cgroups.
     """
 
     name: str
@@ -61,10 +61,10 @@ class Host:
 
 
 def host_of(client: Any, endpoint: EngineEndpoint) -> Host:
-    """Ask an engine.
+    """Return the properties of an engine and its machine.
 
     Raises:
-        EngineError: where it does not answer.
+        EngineError: the engine does not answer.
     """
     with asking("the engine says nothing of itself"):
         version, info = client.version(), client.info()
@@ -83,7 +83,7 @@ def host_of(client: Any, endpoint: EngineEndpoint) -> Host:
 
 
 def name_of(version: Mapping[str, Any], info: Mapping[str, Any]) -> str:
-    """Which product it is, of its answers to /version and /info."""
+    """Return the product's name, from the engine's answers to /version and /info."""
     components = {str(one.get("Name", "")) for one in version.get("Components") or ()}
     if any("Podman" in name for name in components):
         return PODMAN
@@ -111,7 +111,7 @@ def refusals(info: Mapping[str, Any], product: str = "") -> list[str]:
 
 
 def hindrance(info: Mapping[str, Any]) -> str:
-    """Why no node can start on that host, and the way out, of the engine's answer to /info; "" where one can try.
+    """Return why no node can start on that host, and the remedy, from the answer to /info; "" = nodes may start.
 
     Source: KEP-2033 (rootless mode needs cgroup v2 and delegation); kernel admin-guide/cgroup-v1 knows no delegation.
     """
@@ -126,7 +126,7 @@ def hindrance(info: Mapping[str, Any]) -> str:
 
 
 def rootless(info: Mapping[str, Any]) -> bool:
-    """Whether the engine runs without root, of its answer to /info."""
+    """Return whether the engine runs without root, from its answer to /info."""
     return bool(info.get("Rootless")) or any(one.startswith("name=rootless") for one in _security(info))
 
 

@@ -46,7 +46,7 @@ def host_time(own: float, now: float) -> dict[str, Any]:
         now: seconds on the node's clock.
 
     Returns:
-        `at`, `own`, `busy` (processor -> seconds), and `waited`, None where the kernel has no PSI.
+        `at`, `own`, `busy` (seconds by processor), and `waited`, which is None if the kernel has no PSI.
     """
     with open(STAT) as file:
         busy = busy_seconds(file.read(), os.sched_getaffinity(0), os.sysconf("SC_CLK_TCK"))

@@ -1,13 +1,13 @@
-"""How systemd becomes process 1 of a node: in a pid namespace of its own, below the watchdog of the container.
+"""The start of systemd as process 1 of a node: in its own pid namespace, below the watchdog of the container.
 
-    watchdog                      process 1 of the container, outside of what systemd sees
+    watchdog                      process 1 of the container, invisible for systemd
     └── systemd                   process 1 of the node
-        ├── agent                 started before systemd takes over, holds the owner's streams
+        ├── agent                 started before systemd, holds the owner's streams
         └── dbus-daemon, pods …
 
-The watchdog ends the container when its owner goes, whatever systemd, a unit or the agent does: nobody in the node can
-see it, stop it or outlive it, and systemd needs no say in it. What the engine hides of /proc is hidden in the node's
-own /proc again. Only what the node needs is started: systemd and, when the runtime asks for it, the bus.
+The watchdog ends the container with its owner, whatever systemd, a unit or the agent does: no process of the node can
+see it, stop it or outlive it. Paths of /proc that the engine hides are hidden in the node's own /proc too. Only the
+necessary parts are started: systemd and, when the runtime connects to it, the bus.
 
 Source: pid_namespaces(7), mount_namespaces(7); systemd's CONTAINER_INTERFACE; systemd manager_setup_cgroup.
 """
@@ -29,7 +29,7 @@ UNITS = "/run/systemd/system"
 GENERATORS = ("system-generators", "system-environment-generators")
 _SETTINGS = {
     TARGET: "[Unit]\nDescription=A node of the kit\nDefaultDependencies=no\nWants=dbus.socket\n",
-    # the bus needs nothing of what an ordinary machine starts before it
+    # without default dependencies: the bus must not wait for units that this node does not have
     "dbus.socket.d/kitlib.conf": "[Unit]\nDefaultDependencies=no\n",
     "dbus.service.d/kitlib.conf": "[Unit]\nDefaultDependencies=no\n",
 }
@@ -39,13 +39,13 @@ _ENVIRONMENT = {"container": "docker", "PATH": oci.PATH}
 
 
 def begin(agent: Callable[[], int]) -> None:
-    """In a child of the watchdog: have systemd and the agent started in namespaces of their own, and end.
+    """Start systemd and the agent in namespaces of their own, and exit; called in a child of the watchdog.
 
     Args:
-        agent: what the agent's process does; its result is the exit code.
+        agent: function that runs in the agent's process; its result is the exit code.
 
     Raises:
-        KitError: where the image has no systemd, or the host refuses.
+        KitError: the image has no systemd, or the host refuses.
     """
     if not os.path.exists(PROGRAM):
         raise KitError(f"this image has no {PROGRAM}: kitlib image build --systemd")
@@ -53,12 +53,12 @@ def begin(agent: Callable[[], int]) -> None:
     cgroups = RealCgroupFS()
     for root in cgroups.roots:
         mounts.make_writable(root)
-        # systemd takes over what stands in the root: the watchdog stays out of its sight
+        # systemd manages the processes of the root cgroup: the watchdog must not be one of them
         if cgroups.version == 2 or root == cgroups.hierarchies.get("name=systemd"):
             os.makedirs(root + LEAF, exist_ok=True)
             with open(f"{root}/cgroup.procs") as file:
                 stands_here = str(os.getppid()) in file.read().split()
-            if stands_here:  # in a pod it stands above the node's root
+            if stands_here:  # in a pod the watchdog is above the node's root
                 with open(f"{root}{LEAF}/cgroup.procs", "w") as file:
                     file.write(str(os.getppid()))
     if os.fork():
@@ -73,7 +73,7 @@ def _process_1(agent: Callable[[], int]) -> None:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "w") as file:
             file.write(text)
-    for kind in GENERATORS:  # they look for disks, terminals and passwords: nothing that a node has
+    for kind in GENERATORS:  # disabled: they search for disks, terminals and passwords, which a node does not have
         os.makedirs(f"/run/systemd/{kind}", exist_ok=True)
         with suppress(FileNotFoundError):
             for name in os.listdir(f"/lib/systemd/{kind}"):
@@ -82,7 +82,7 @@ def _process_1(agent: Callable[[], int]) -> None:
         os.setsid()
         os._exit(agent() & 255)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # the streams are the agent's alone: what systemd says goes nowhere
+    for descriptor in (0, 1, 2):  # the streams belong to the agent: systemd's output is dropped
         os.dup2(nothing, descriptor)
     for number in range(1, signal.NSIG):
         with suppress(OSError, ValueError):

@@ -47,7 +47,7 @@ class HostMachine:
         systemd: whether systemd is process 1.
         root: whether this user is root.
         runtime: the user's folder for sockets.
-        find: program -> its path, "" = not installed.
+        find: returns the path of a program; "" = not installed.
     """
 
     platform: str

@@ -1,13 +1,13 @@
-"""Ends a container with all of its processes, also those of a fork bomb.
+"""The end of a container with all of its processes, including those of a fork bomb.
 
-A container has ended when no process of its cgroup is left. SIGKILL to the first process is not enough: processes that
-joined its namespaces live on, and thousands of processes take their time to die, during which they must not fork.
+A container has ended when its cgroup holds no process. SIGKILL to the first process is not enough: processes that
+joined its namespaces survive, and thousands of processes take time to exit, during which they must not fork.
 
-* `cgroup.kill` (v2 since Linux 5.14) kills all of them at once, and those that are just being forked.
-* Elsewhere the cgroup's `pids.max` becomes 0, so that none is forked, and each process gets SIGKILL, until none is
-  left. Freezing the cgroup instead waits until every process has run once, which a fork bomb's thousands do late.
+* `cgroup.kill` (v2 since Linux 5.14) kills all of them at once, including those being forked.
+* Elsewhere the cgroup's `pids.max` is set to 0, so that no process is forked, and each process gets SIGKILL until none
+  is left. Freezing the cgroup instead would wait until every process has run once, which takes long for a fork bomb.
 
-The CPU quota is lifted: a process that is throttled cannot die before its next period.
+The CPU quota is removed: a throttled process cannot exit before its next period.
 
 Source: containerd's task deletion, runc `signalAllProcesses`; kernel cgroup-v2.rst cgroup.kill, pids.rst.
 """
@@ -35,7 +35,7 @@ def kill_all(cgroups: RealCgroupFS, path: str) -> bool:
         below += cgroups.children(one)
     left = False
     for one in below:
-        with suppress(CgroupError):  # it has gone
+        with suppress(CgroupError):  # the cgroup was removed
             if not cgroups.procs(one):
                 continue
             left = True
@@ -57,11 +57,11 @@ def _kill_each(cgroups: RealCgroupFS, path: str) -> None:
 
 
 class Killing:
-    """The containers whose time is over.
+    """The containers that are being killed.
 
     Args:
         cgroups: the node's cgroups.
-        clock: seconds.
+        clock: returns seconds.
     """
 
     def __init__(self, cgroups: RealCgroupFS, clock: Callable[[], float]) -> None:
@@ -70,17 +70,17 @@ class Killing:
         self._exited: dict[str, tuple[Running, int]] = {}
 
     def kill(self, running: Running) -> None:
-        """Kill a container's first process and all others."""
+        """Kill all processes of a container."""
         self._next[running.id] = self._clock() + AGAIN
         with suppress(ProcessLookupError):
             os.kill(running.pid, signal.SIGKILL)
         kill_all(self._cgroups, running.cgroup)
 
     def look(self, containers: Iterable[Running]) -> list[tuple[Running, int]]:
-        """Kill the containers whose grace period is over; return those that have ended since they were killed.
+        """Kill the containers whose grace period has passed, and return the killed containers that have ended.
 
         Returns:
-            Each with the status of its first process.
+            (container, exit status of its first process) of each.
         """
         for running in containers:
             if max(running.kill_at, self._next.get(running.id, 0.0)) <= self._clock():
@@ -93,7 +93,7 @@ class Killing:
         return again if running.id in self._exited else max(running.kill_at, again)
 
     def has_ended(self, running: Running, status: int) -> bool:
-        """Note that a container's first process has ended; return whether that was all of it. The rest is killed."""
+        """Return whether a container has ended with its first process; remaining processes are killed."""
         if kill_all(self._cgroups, running.cgroup):
             self._forget(running)
             return True

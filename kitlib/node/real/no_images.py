@@ -1,4 +1,4 @@
-"""A real node of the kit has no images: its own root serves as each, and nothing is left of ended containers."""
+"""Images of a real node: there are none, since its own root file system replaces every image."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from kitlib.kubelet.images.image_gc import Image
 
 
 class NoImages:
-    """What a runtime answers about images and dead containers."""
+    """The methods of a runtime without images and dead containers."""
 
     def dead(self, identity: str = "") -> Sequence[DeadContainer]:
-        """None: a pod has no disk of its own here."""
+        """Return nothing: a pod has no disk of its own here."""
         return ()
 
     def remove_dead(self, instance: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def images(self) -> Sequence[Image]:
-        """None: the node's own root serves as every image."""
+        """Return nothing: the node's own root replaces every image."""
         return ()
 
     def pull(self, image: str) -> Image | None:
-        """Nothing to do."""
+        """Return None: no image is declared."""
         return None
 
     def remove_image(self, image: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -1,8 +1,7 @@
-"""A probe over the node's loopback device, in a process of its own, so that a server that hangs holds nobody up.
+"""A probe over the node's loopback device in its own process, so that a hanging server blocks nothing.
 
 It imports nothing of the kit: `python3 -I -S probe_process.py SECONDS HOST PORT [SCHEME PATH HEADER: VALUE ...]`.
-Without a scheme a connection is enough. It writes what went wrong, or the status code, and ends with 0 where there is
-an answer.
+Without a scheme it only connects. It prints the error or the status code, and exits with 0 if there is an answer.
 
 Source: pkg/probe/http DoHTTPProbe, pkg/probe/tcp DoTCPProbe.
 """
@@ -11,11 +10,11 @@ import socket
 import sys
 
 LINE = 4096
-"""Bytes of a status line that are read."""
+"""Maximum bytes of a status line."""
 
 
 def main(seconds: str, host: str, port: str, scheme: str = "", path: str = "/", *headers: str) -> int:
-    """Connect, ask where there is something to be asked, and tell."""
+    """Run the probe and print its result; return the exit code."""
     try:
         line = socket.create_connection((host, int(port)), float(seconds))
         if not scheme:

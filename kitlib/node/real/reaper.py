@@ -1,7 +1,7 @@
-"""Ends what a killed process leaves on its engine: a container that it had not started yet, a paused node, a pod.
+"""A process that cleans up after a killed owner: containers that were not started yet, paused nodes, pods.
 
-A node ends by itself with its owner's stream, but neither of these can. So the owner has a small process beside it, in
-a session of its own, which reads from a pipe that nobody writes to. When the pipe ends the owner has gone.
+A node ends by itself with its owner's stream, but these do not. Therefore the owner starts a small process in its own
+session, which reads from a pipe without a writer. The end of the pipe means that the owner has ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kitlib.node.real import engine
 from kitlib.node.real.container import OWNER, owner
 
 LOOKS_FOR = 3.0
-"""Seconds after the owner's end: a request of its may still be under way at the engine."""
+"""Seconds of the search after the owner's end, or after the last find: the engine may still process a request."""
 LOOKS_AT_MOST = 60.0
 EVERY = 0.1
 _WAITS = """
@@ -33,18 +33,18 @@ _running: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
 
 
 def start(module: str = __name__, *words: str) -> None:
-    """Start it for this process, once for each engine.
+    """Start the reaper for this process, once for each engine.
 
     Args:
-        module: whose function `reap` cleans up.
-        words: what that function is told; none = the owner, for the container engine.
+        module: name of the module whose function `reap` cleans up.
+        words: arguments of that function; none = the owner, for the container engine.
     """
     told = (module, *(words or (owner(),)))
     with _lock:
         if told in _running and _running[told].poll() is None:
             return
         root = str(Path(__file__).parents[3])
-        with suppress(OSError):  # without it everything works as long as nobody is killed
+        with suppress(OSError):  # it is needed only after a kill
             _running[told] = subprocess.Popen(
                 [sys.executable, "-c", _WAITS, root, *told],
                 stdin=subprocess.PIPE,
@@ -55,22 +55,22 @@ def start(module: str = __name__, *words: str) -> None:
 
 
 def reap(whose: str) -> None:
-    """Remove the containers of an owner that has gone."""
+    """Remove the containers of an ended owner."""
     clean(engine.connect(), whose)
 
 
 def clean(client: Any, whose: str) -> None:
-    """Remove the containers of an owner that has gone, until none has come for a while.
+    """Remove the containers of an ended owner until no new one has appeared for `LOOKS_FOR` seconds.
 
     Args:
-        client: of the engine.
-        whose: the owner, as its containers' labels name it.
+        client: client of the engine.
+        whose: the owner, as in its containers' labels.
     """
     began = last = time.monotonic()
     while time.monotonic() < min(last + LOOKS_FOR, began + LOOKS_AT_MOST):
-        with suppress(Exception):  # the engine may be about to end, or to come back
+        with suppress(Exception):  # the engine may be stopping or restarting
             for found in client.api.containers(all=True, filters={"label": f"{OWNER}={whose}"}):
                 last = time.monotonic()
-                with suppress(Exception):  # it ends by itself in this moment
+                with suppress(Exception):  # it is ending by itself
                     client.api.remove_container(found["Id"], force=True)
         time.sleep(EVERY)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PROGRAMS = {"sh": "dash", "python3": "python3", "crun": "crun", "stress-ng": "stress-ng", "ps": "procps"}
-"""Program of a node -> the Debian package that has it."""
+"""Debian package of each program that a node needs."""
 SYSTEMD_PROGRAMS = {"systemd": "systemd", "dbus-daemon": "dbus"}
-"""The same of a node with systemd as its process 1."""
+"""The same for a node with systemd as process 1."""
 _FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin", "usr/local/bin", "lib/systemd", "usr/lib/systemd")
 
 

@@ -1,4 +1,4 @@
-"""What the runtime of a real node remembers of a container that it started."""
+"""The state of a container that the runtime of a real node has started."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kitlib.node.common.log import Log
 K = TypeVar("K")
 V = TypeVar("V")
 _RATE_WINDOW = 0.1
-"""Seconds: the shortest time over which a rate of CPU use is computed."""
+"""Minimum seconds over which a rate of CPU usage is computed."""
 ENDED_KEPT = 1000
-"""Containers that have ended of which logs and exit codes are kept: a node runs at most a few hundred."""
+"""Number of ended containers whose logs and exit codes are kept: a node runs at most a few hundred."""
 
 
 class Newest(dict[K, V]):
-    """A mapping that forgets its oldest entries, so that a node that runs for days does not grow.
+    """A mapping that drops its oldest entries, so that the memory of a long-running node is bounded.
 
     Args:
-        most: entries that are kept.
+        most: maximum number of entries.
     """
 
     def __init__(self, most: int = ENDED_KEPT) -> None:
@@ -28,7 +28,7 @@ class Newest(dict[K, V]):
         self._most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        self.pop(key, None)  # what is written again is the newest
+        self.pop(key, None)  # a rewritten entry becomes the newest
         super().__setitem__(key, value)
         if len(self) > self._most:
             del self[next(iter(self))]
@@ -36,19 +36,19 @@ class Newest(dict[K, V]):
 
 @dataclass
 class Running:
-    """A container that was started.
+    """A started container.
 
     Attributes:
-        id: its own.
-        cgroup: path.
-        pid: of its first process.
-        kill_at: seconds, when it is killed; inf = it was not asked to end.
-        ours: the kubelet asked it to end, so its end is not reported.
-        output: the read end of its output, or -1.
-        input: where its standard input is written to, or -1: it has none.
-        input_once: its standard input ends with the first that attaches to it (`stdinOnce`).
-        terminal: the master side of its terminal, or -1.
-        namespace, pod: whose it is.
+        id: id of the container.
+        cgroup: path of its cgroup.
+        pid: id of its first process.
+        kill_at: time of SIGKILL on the clock in seconds; infinite = it is not being stopped.
+        ours: whether the kubelet stops it, so that its end is not reported.
+        output: read end of its output; -1 = none.
+        input: write end of its standard input; -1 = none.
+        input_once: whether its standard input ends with the first attached client (`stdinOnce`).
+        terminal: master side of its terminal; -1 = none.
+        namespace, pod: namespace and name of its pod.
         log: its output.
     """
 
@@ -70,7 +70,7 @@ class Running:
     log: Log = field(default_factory=lambda: Log(time.time))
 
     def sample(self, now: float, used: float) -> None:
-        """Compute the rate of CPU use from the seconds of a processor that were used until now."""
+        """Update the rate of CPU usage from the CPU time in seconds that was used until now."""
         then, before = self.sampled
         if now - then >= _RATE_WINDOW:
             self.rate = max(0.0, (used - before) / (now - then))

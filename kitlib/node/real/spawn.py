@@ -1,4 +1,4 @@
-"""Runs another program to its end, without the pipe, the threads and the 0.7 MB that `subprocess` brings with it."""
+"""Running another program, without the pipe, the threads and the 0.7 MB of memory of `subprocess`."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def run(
     """Run a program and wait for it.
 
     Args:
-        words: its path and what it is told.
-        output: descriptor for what it and its children say; -1 = nowhere.
-        inputs: descriptor of its standard input; -1 = nothing.
-        errors: descriptor for standard error; -1 = as the output.
+        words: path of the program and its arguments.
+        output: file descriptor of its standard output; -1 = /dev/null.
+        inputs: file descriptor of its standard input; -1 = /dev/null.
+        errors: file descriptor of its standard error; -1 = the output.
         timeout: seconds after which it is killed.
-        waits: called every `EVERY` seconds while it runs.
+        waits: function that is called every `EVERY` seconds while it runs.
 
     Returns:
-        Its exit code; of a signal that ended it the negative number.
+        The exit code; if a signal ended it, the negative number of the signal.
 
     Raises:
-        TimeoutError: where it was killed.
-        OSError: where it cannot be started.
+        TimeoutError: it was killed after the timeout.
+        OSError: it cannot be started.
     """
     pid = start(words, output, inputs=inputs, errors=errors)
     late = not _ends(pid, timeout, waits)
@@ -50,10 +50,10 @@ def run(
 
 
 def start(words: Sequence[str], output: int = -1, *, inputs: int = -1, errors: int = -1) -> int:
-    """Start a program and leave it to the caller, with the arguments of `run`; its process id.
+    """Start a program and return its process id; the arguments are those of `run`, and the caller waits for it.
 
     Raises:
-        OSError: where it cannot be started.
+        OSError: it cannot be started.
     """
     to = (os.POSIX_SPAWN_DUP2, output, 1) if output >= 0 else (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
     reads = (os.POSIX_SPAWN_DUP2, inputs, 0) if inputs >= 0 else (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
@@ -67,7 +67,7 @@ def start(words: Sequence[str], output: int = -1, *, inputs: int = -1, errors: i
 
 
 def _ends(pid: int, timeout: float, waits: Callable[[], None]) -> bool:
-    """Whether a child ends in time; before Linux 5.3 it is waited for however long it takes."""
+    """Return whether a child exits in time; before Linux 5.3, without pidfd, the caller waits without a limit."""
     try:
         process = os.pidfd_open(pid)
     except OSError:

@@ -1,9 +1,9 @@
-"""A machine's swap does not defeat a memory limit of a node that declares none.
+"""The prohibition of swap on a node that declares none, so that the machine's swap does not defeat memory limits.
 
 A kubelet in the machine's root cgroup finds no memory.swap.max there and writes none for containers. In a node's
-container the file exists further down, and where the engine did not forbid swap, a container at its limit would swap
-out instead of being killed. So kubepods gets memory.swap.max 0 where the node declares no swap. On cgroup v1 without
-memory.memsw the kernel counts no swap at all: that is said.
+container the file exists, and if the engine did not forbid swap, a container at its limit would be swapped instead of
+killed. So memory.swap.max of kubepods is set to 0 if the node declares no swap. On cgroup v1 without memory.memsw the
+kernel does not count swap: a sentence reports that.
 
 Source: kernel cgroup-v2.rst memory.swap.max; kubelet cgroup_manager_linux.go (swap controller availability).
 """
@@ -20,13 +20,13 @@ SWAPS = "/proc/swaps"
 
 
 def forbid(cgroups: RealCgroupFS, kubepods: str, declared: int, swaps: str = SWAPS) -> list[str]:
-    """Give pods no swap where the node declares none; return sentences that say what was done or cannot be.
+    """Forbid swap for pods if the node declares none, and return sentences about what was done or is impossible.
 
     Args:
         cgroups: the node's cgroups.
         kubepods: the path of the cgroup of all pods.
-        declared: bytes of swap that the node declares.
-        swaps: the file that lists the machine's swap.
+        declared: declared swap of the node in bytes.
+        swaps: path of the file that lists the machine's swap.
     """
     if declared or not _has_swap(swaps):
         return []

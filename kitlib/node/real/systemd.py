@@ -114,7 +114,7 @@ class Systemd:
         """Return a unit's own properties, as `systemctl show` prints them.
 
         Raises:
-            KitError: where there is no such unit.
+            KitError: the unit does not exist.
         """
         kind = unit.rpartition(".")[2].capitalize()
         with Bus(self._place) as bus:

@@ -1,4 +1,4 @@
-"""What a cgroup of a real node uses: memory and CPU time."""
+"""The memory and CPU usage of a cgroup of a real node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kitlib.node.real.cgroupfs import RealCgroupFS
 
 
 def memory_of(cgroups: RealCgroupFS, path: str) -> MemoryUse:
-    """Bytes that a cgroup uses; 0 for one that has gone."""
+    """Return a cgroup's memory usage in bytes; 0 for a removed one."""
     try:
         return cgroup_usage.memory_use(partial(cgroups.read, path), cgroups.version)
     except (KitError, ValueError):
@@ -19,5 +19,5 @@ def memory_of(cgroups: RealCgroupFS, path: str) -> MemoryUse:
 
 
 def cpu_seconds(cgroups: RealCgroupFS, path: str) -> float:
-    """Seconds of CPU time that a cgroup has used."""
+    """Return the CPU time that a cgroup has used, in seconds."""
     return cgroup_usage.cpu_seconds(partial(cgroups.read, path), cgroups.version)

@@ -1,10 +1,10 @@
-"""The first process of a container: a watchdog that ends it when nobody holds its standard input any more.
+"""The first process of a container: a watchdog that ends it when its standard input is closed.
 
-The agent, a node's or (with the word `control-plane`) the control plane's, is a child of it; with the word `systemd`
-systemd is, and the agent a child of that (`init.py`). In a pod of Kubernetes it is told the node's bounds, which the
-agent sets itself (`bounds.py`). The watchdog reads nothing and does nothing but wait for the other end of the pipe to
-be closed: even with an agent that is stuck or stopped, the container goes with its owner. When process 1 ends, the
-kernel ends all others of the container, and the engine removes it.
+The agent, a node's or (with the argument `control-plane`) the control plane's, is its child; with the argument
+`systemd` its child is systemd, and the agent a child of that (`init.py`). In a pod of Kubernetes its arguments contain
+the node's limits, which the agent sets itself (`bounds.py`). The watchdog reads nothing and only waits for the other
+end of the pipe to be closed: even with an agent that hangs or is stopped, the container ends with its owner. When
+process 1 ends, the kernel kills all other processes of the container, and the engine removes it.
 """
 
 import _signal as signal  # `signal` itself would load enum: a third of what the watchdog needs
@@ -16,7 +16,7 @@ AGENT_FAILED = 70
 
 
 def main() -> None:
-    """Fork the agent, then watch."""
+    """Fork the agent and wait until the owner or the agent has ended."""
     words = sys.argv[1:]
     systemd, bounds = "systemd" in words, [word for word in words if word.startswith("--")]
     signal.signal(signal.SIGCHLD, signal.SIG_IGN if systemd else signal.SIG_DFL)
@@ -41,15 +41,15 @@ def main() -> None:
         sys.exit(importlib.import_module("kitlib.node.real.init").begin(main_of) if systemd else main_of())
     os.close(begins)
     watch = select.poll()
-    watch.register(0, 0)  # nothing but HUP and ERR, which are always reported
+    watch.register(0, 0)  # only HUP and ERR, which poll always reports
     watch.register(ends, 0)
     while True:
         for descriptor, _ in watch.poll():
             if descriptor == 0:
                 os._exit(0)
             if systemd:
-                os._exit(AGENT_FAILED)  # nobody of what runs there is our child
-            _, status = os.waitpid(child, 0)  # the agent's end of the pipe is closed only by its end
+                os._exit(AGENT_FAILED)  # the agent is no child of this process
+            _, status = os.waitpid(child, 0)  # only the agent's exit closes its end of the pipe
             os._exit(os.waitstatus_to_exitcode(status) & 255 if status else AGENT_FAILED)
 
 

@@ -2,13 +2,13 @@
 
 It runs inside a pod and imports nothing of the kit:
 `python3 -I -S workload_process.py '[[10, 0.5, 104857600], [null, 1, 0]]' 0`.
-Each phase is seconds (null = for ever), CPUs, bytes of memory that are touched and kept, and where it is not one how
-many processes it is. More than one CPU takes more than one process; a part of a CPU is busy for that part of every
-10 ms. Where the kernel refuses a process (pids.max), there are as many as it allows.
+A phase is a list: seconds (null = for ever), CPUs, bytes of memory, and optionally the number of processes. More than
+one CPU takes more than one process; a fraction of a CPU is busy for that fraction of every 10 ms. If the kernel refuses
+a process (pids.max), there are as many as it allows.
 
-Two numbers more are a burst: the CPU time that its processes need together each time, and the seconds from one to the
-next. Each burst writes a line that says how long it took from when it was due: `burst took 0.308 s`. A last number is
-how many bytes of its memory it goes over again and again while it is busy; without it the memory is only kept.
+Two further numbers describe bursts: the CPU time of a burst, all processes together, and the seconds between the starts
+of two bursts. Each burst prints its duration since its planned start: `burst took 0.308 s`. A last number is the bytes
+of memory that are accessed repeatedly while the process is busy; without it the memory is only kept.
 """
 
 import contextlib
@@ -23,15 +23,15 @@ from collections.abc import Iterator
 
 PERIOD = 0.01
 OWN = 6 * 1024 * 1024
-"""Bytes that the interpreter itself takes; a phase's memory counts them in."""
+"""Bytes of the interpreter itself, which are part of a phase's memory."""
 
 
 DEFAULTS = [1, 0, 0, 0]
-"""Processes, burst, every, hot: of a phase that says no more than seconds, CPUs and memory."""
+"""Default processes, burst, every and hot of a phase."""
 
 
 def main(text: str, code: int) -> int:
-    """Go through the phases."""
+    """Follow the phases, and return the exit code."""
     began = time.monotonic()
     kept: list[mmap.mmap] = []
     idle: list[int] = []
@@ -56,7 +56,7 @@ def main(text: str, code: int) -> int:
 
 
 def _populate(idle: list[int], wanted: int) -> None:
-    """Have so many processes that do nothing."""
+    """Start or kill idle processes until their number is `wanted`, or the kernel refuses more."""
     while len(idle) > max(wanted, 0):
         child = idle.pop()
         os.kill(child, signal.SIGKILL)
@@ -71,10 +71,10 @@ def _populate(idle: list[int], wanted: int) -> None:
 
 
 def _touched(size: int) -> mmap.mmap:
-    """Private anonymous memory, as malloc gives it.
+    """Return private anonymous memory, as malloc allocates it.
 
-    The default would be shared memory, which the OOM reaper may not take from the dying (mm/oom_kill.c
-    `__oom_reap_task_mm`): it gives the victim up with the memory still charged, and the next process is killed as well.
+    The default of mmap.mmap is shared memory, which the OOM reaper must not free (mm/oom_kill.c `__oom_reap_task_mm`):
+    it would give up with the memory still charged, and the next process would be killed too.
     """
     block = mmap.mmap(-1, max(size, mmap.PAGESIZE), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for at in range(0, len(block), mmap.PAGESIZE):
@@ -83,7 +83,7 @@ def _touched(size: int) -> mmap.mmap:
 
 
 def _visits(kept: list[mmap.mmap], hot: int) -> Iterator[None] | None:
-    """Each step goes to one page more of the first `hot` bytes, round and round; None where nothing is gone over."""
+    """Return an endless iterator that accesses one page of the first `hot` bytes a step; None without such bytes."""
     parts = []
     for block in kept:
         size = min(len(block), hot) // mmap.PAGESIZE * mmap.PAGESIZE
@@ -122,7 +122,7 @@ def _work(cpus: float, end: float, visits: Iterator[None] | None) -> None:
 
 
 def _work_in_bursts(count: int, work: float, every: float, end: float, visits: Iterator[None] | None) -> None:
-    """Have `count` processes do their part of `work` seconds of CPU time, every so many seconds."""
+    """Run bursts until `end`: every `every` seconds `count` processes use `work` seconds of CPU time together."""
     begin, done = os.pipe(), os.pipe()
     workers = []
     for _ in range(count):
@@ -152,7 +152,7 @@ def _work_in_bursts(count: int, work: float, every: float, end: float, visits: I
 
 
 def _visit(visits: Iterator[None] | None) -> None:
-    """Go to a few pages."""
+    """Access a few pages."""
     if visits is not None:
         for _ in range(8):
             next(visits)
@@ -174,6 +174,6 @@ def _burn(share: float, end: float, visits: Iterator[None] | None) -> None:
 
 
 if __name__ == "__main__":
-    # as the first process of a pid namespace it is asked in vain unless it listens
+    # the kernel discards SIGTERM for the first process of a pid namespace unless it has a handler
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
     sys.exit(main(sys.argv[1], int(sys.argv[2])))

@@ -1,6 +1,6 @@
-"""Taking memory: limits on the way up, reclaim and swap, `memory.high` that slows down, the OOM killer.
+"""Charging memory: limits at every level, reclaim and swap, `memory.high` throttling, the OOM killer.
 
-Where a limit is reached and there is swap, a process gets memory as fast as pages are written there, and is killed only
+If a limit is reached and swap is available, a process gets memory as fast as pages are swapped out, and is killed only
 when swap is full.
 
 Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_handle_over_high, mem_cgroup_out_of_memory,
@@ -20,28 +20,30 @@ from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.swap import READ, WRITE, refaulting, waiting_share
 
 GROWING = 1.0
-"""Seconds between two looks at processes that memory.high slows down, or that wait for swap."""
+"""Seconds between two steps of processes that memory.high throttles, or that wait for swap."""
 DIRTY_RATIO = 20
-"""Percent. Source: vm.dirty_ratio."""
+"""Limit of dirty page cache in percent of memory. Source: vm.dirty_ratio."""
 KILLED = 128 + 9
-"""Exit code of a process that was killed."""
+"""Exit code of a process that was killed by SIGKILL."""
 
 
 class Allocation:
-    """How processes of one kernel come by memory.
+    """The allocation of memory to the processes of one kernel.
 
     Args:
-        kernel: whose.
-        ledger: what is charged.
-        stalls: who waits.
-        reclaim: gives memory back.
+        kernel: the kernel.
+        ledger: the charged memory.
+        stalls: the waiting processes.
+        reclaim: the kernel's reclaim.
     """
 
     def __init__(self, kernel: KernelState, ledger: Ledger, stalls: Stalls, reclaim: Reclaim) -> None:
         self._kernel, self._ledger, self._stalls, self._reclaim = kernel, ledger, stalls, reclaim
 
     def hold_limit(self, path: str, file: str) -> None:
-        """A limit that was set below what is in use reclaims, and memory.max then kills; v1 refuses what needs killing.
+        """Enforce a limit that was set below the usage: reclaim, and for memory.max kill processes.
+
+        On v1 a limit that needs kills is refused before (`relations`).
 
         Source: mm/memcontrol.c memory_max_write, memory_high_write, mem_cgroup_resize_max.
         """
@@ -55,9 +57,9 @@ class Allocation:
                 return
 
     def charge(self, process: Process, phase: Phase) -> None:
-        """Take a phase's memory, cgroup by cgroup upwards; the first limit in the way calls the OOM killer.
+        """Charge a phase's memory at all levels; a limit that reclaim cannot keep calls the OOM killer.
 
-        What it had in swap stays there as long as it still has it.
+        The part that was in swap stays there as long as the phase needs as much.
         """
         if process.charged != process.cgroup:
             self._ledger.hold(process, 0, 0, 0)
@@ -74,11 +76,11 @@ class Allocation:
         self._stalls.note(process)
 
     def _fill_cache(self, process: Process, phase: Phase) -> None:
-        """Bring a phase's files into the page cache: what it has not read yet, and what fits of what was given back.
+        """Bring a phase's files into the page cache: those not read yet, and the reclaimed ones as far as they fit.
 
-        A full cgroup gives up other page cache of all that it holds, in proportion; never is a process killed for it,
-        but where the pages are dirty on v1, which has no limit of dirty pages for each cgroup and cannot always wait
-        for the disk.
+        A full cgroup reclaims other page cache of its descendants, in proportion. Page cache never causes a kill,
+        except for dirty pages on v1: v1 has no limit of dirty pages for a cgroup, so reclaim cannot always wait for the
+        disk.
 
         Source: mm/page-writeback.c balance_dirty_pages (cgroup writeback on v2 alone), domain_dirty_limits.
         """
@@ -111,7 +113,7 @@ class Allocation:
         return min(limits) * DIRTY_RATIO // 100
 
     def make_room(self, process: Process) -> None:
-        """Give cache back, swap, or kill, until no limit is exceeded."""
+        """Reclaim, swap or kill until no limit is exceeded."""
         while process.pid in self._kernel.processes:
             full = self._ledger.exceeded(process.charged)
             if full is None:
@@ -123,7 +125,7 @@ class Allocation:
                 return
 
     def _slow_down(self, process: Process) -> None:
-        """Keep from a process what lies above memory.high, and what others have to be swapped for: it gets it later."""
+        """Withhold memory above memory.high, and memory for which others must be swapped out; it is given later."""
         where, excess = self._crowded(process)
         if excess > 0:
             high = self._ledger.high(where)
@@ -134,9 +136,10 @@ class Allocation:
         self._trim_to_high(process)
 
     def _crowded(self, process: Process) -> tuple[str, int]:
-        """Where a process has to wait for memory, and for how many bytes; 0 = nowhere.
+        """Return the cgroup at which a process must wait for memory, and the number of bytes; 0 = none.
 
-        Above memory.high, or where a limit is reached and swap takes pages in its place, so that nobody is killed yet.
+        It waits above memory.high, and at a reached limit as long as swapping makes room, so that no process is killed
+        yet.
         """
         excess, where = self._ledger.highest_excess(process.charged)
         if self._ledger.swap_size:
@@ -148,7 +151,7 @@ class Allocation:
         return where, excess
 
     def _trim_to_high(self, process: Process) -> None:
-        """What lies above memory.high is given back, or swapped."""
+        """Reclaim or swap the memory above memory.high."""
         if self._kernel.version == 1:
             return
         for path in upwards(process.charged):
@@ -160,7 +163,7 @@ class Allocation:
                     self._reclaim.reclaim(path, self._ledger.usage(path) - high)
 
     def look_again(self) -> float:
-        """Seconds until `grow` is due; infinite = nobody waits. Sooner where all is swapped sooner."""
+        """Return the seconds until `grow` is due, earlier if the swapping ends earlier; infinite = no process waits."""
         waiting = [one for one in self._stalls.waiting if one.missing or refaulting(one)]
         if not waiting:
             return FOREVER
@@ -168,7 +171,7 @@ class Allocation:
         return min(GROWING, max(min(missing, default=GROWING), SHORTEST))
 
     def grow(self, seconds: float) -> None:
-        """Processes that wait for memory get a little more, those that need pages from swap some of them back."""
+        """Give waiting processes some memory, and swap some needed pages in."""
         for process in [p for p in self._stalls.waiting if p.missing or refaulting(p)]:
             if process.pid in self._kernel.processes and process.missing:
                 self._get_more(process, seconds)
@@ -178,7 +181,7 @@ class Allocation:
                 self.reconsider(process)
 
     def reconsider(self, process: Process) -> None:
-        """What a process waits for may have changed, and so what it wants of the CPUs."""
+        """Update a process's demand of CPUs and its stall after a change of the memory that it waits for."""
         if process.pid in self._kernel.processes:
             self._kernel.demand(process)
             self._stalls.note(process)
@@ -198,7 +201,13 @@ class Allocation:
         self.make_room(process)
 
     def _wait_for(self, where: str, seconds: float, wanted: int) -> int:
-        """Bytes more that a process gets in so many seconds: as fast as pages are swapped, or asleep above the line."""
+        """Return the bytes that a process gets in a time: the rate of swapping, or of throttling above memory.high.
+
+        Args:
+            where: the cgroup with the limit.
+            seconds: the time in seconds.
+            wanted: maximum bytes.
+        """
         high = self._ledger.high(where)
         swappable = self._reclaim.swappable(where)
         if swappable or high is None:
@@ -207,7 +216,7 @@ class Allocation:
         return growth(self._ledger.anonymous(where) - high, high, seconds)
 
     def _swap_in(self, process: Process, seconds: float) -> None:
-        """Pages that are needed come back while there is room for them, also such as others do not use."""
+        """Swap needed pages in while there is room for them, including room made by unneeded pages."""
         lacking = refaulting(process)
         if not lacking:
             return
@@ -226,11 +235,11 @@ class Allocation:
                 again = min(over, back)
                 back -= again
                 self._ledger.hold(process, process.memory - again, process.cache, process.swapped + again)
-        if read > back:  # each page that it needs drives out another that it needs
+        if read > back:  # thrashing: each page read from swap drives out another needed page
             self._ledger.count_swapped(process.charged, read - back)
 
     def _out_of_memory(self, path: str, invoker: Process) -> bool:
-        """Kill one process, or its whole cgroup with memory.oom.group; whether a process could be killed."""
+        """Kill a process, or its whole cgroup with memory.oom.group; return whether any process could be killed."""
         limit = self._ledger.limit(path) or 0
         candidates = [self._kernel.candidate(p) for p in self._kernel.below(path)]
         victim = oom.choose(candidates, min(limit, self._kernel.machine.memory) // oom.PAGE)
@@ -248,7 +257,7 @@ class Allocation:
         group = self._group_of(victim, path)
         if group is None:
             group = [self._kernel.processes[victim.pid]]
-        else:  # the victim is killed once for itself, once with its group
+        else:  # the kernel counts the victim's kill itself and again with its group (__oom_kill_process)
             self._ledger.count(victim.cgroup, "oom_kill")
         for one in group:
             self._ledger.count(one.cgroup, "oom_kill")
@@ -256,7 +265,7 @@ class Allocation:
         return True
 
     def _group_of(self, victim: oom.OOMCandidate, path: str) -> list[Process] | None:
-        """Everything below the highest cgroup with memory.oom.group between the victim and `path`; None = no such."""
+        """Return the processes of the highest cgroup with memory.oom.group from the victim up to `path`, if any."""
         highest = None
         if self._kernel.version == 2:
             for above in upwards(victim.cgroup):

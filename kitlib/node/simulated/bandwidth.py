@@ -1,18 +1,18 @@
-"""The quota of one cgroup, slice by slice: what bursts shorter than a period do with it, on each processor.
+"""The CPU quota of one cgroup, slice by slice: the effect of bursts shorter than a period, on each processor.
 
-A cgroup has a pool, its quota, filled once a period. Each processor on which its threads run takes a slice of 5 ms from
-the pool when it has none left, and looks at that only at a tick (4 ms): until then it runs on, and owes what it had too
-much. With several processors the debts add up, so that a burst may use more than the quota in its first period and less
-in the next. Where nothing is left in the pool the processor is throttled until the period ends. A processor whose
-threads sleep gives back what it took, but for 1 ms; who is throttled elsewhere gets of that 5 ms later.
+A cgroup has a pool of runtime, refilled with its quota once a period. Each processor with runnable threads of the
+cgroup takes a slice of 5 ms from the pool when its runtime is used up. It checks that only at a tick (4 ms): until then
+it runs on and owes the excess. With several processors the debts add up, so a burst may use more than the quota in its
+first period and less in the next. If the pool is empty the processor is throttled until the end of the period. A
+processor whose threads sleep returns its runtime except 1 ms; 5 ms later it is given to throttled processors.
 
-Periods are counted only while the quota is used: the timer stops after a period in which nobody took of it. So a
-service that works in bursts of 20 ms every half second has 4 periods a second in `nr_periods`, not 10.
+Periods are counted only while the quota is used: the timer stops after a period without use. A service with bursts
+of 20 ms every half second therefore has 4 periods a second in `nr_periods`, not 10.
 
-With `cpu.max.burst` what was not used stays in the pool, up to that much more than the quota.
+With `cpu.max.burst` unused runtime stays in the pool, up to that much above the quota.
 
 Times are whole nanoseconds since boot; periods end at multiples of their length (Linux before 6.4; later ones begin at
-a random moment). Sources: Documentation/scheduler/sched-bwc.rst; kernel/sched/fair.c (__assign_cfs_rq_runtime,
+a random time). Sources: Documentation/scheduler/sched-bwc.rst; kernel/sched/fair.c (__assign_cfs_rq_runtime,
 account_cfs_rq_runtime, check_enqueue_throttle, throttle_cfs_rq, unthrottle_cfs_rq, distribute_cfs_runtime,
 __return_cfs_rq_runtime, start_cfs_slack_bandwidth, do_sched_cfs_slack_timer, do_sched_cfs_period_timer,
 __refill_cfs_bandwidth_runtime, start_cfs_bandwidth).
@@ -23,25 +23,25 @@ from __future__ import annotations
 from kitlib.node.simulated.ticks import KEPT, SLICE
 
 SLACK_PERIOD = 5_000_000
-"""So much later what was given back is passed on. Source: cfs_bandwidth_slack_period."""
+"""Delay after which returned runtime is distributed. Source: cfs_bandwidth_slack_period."""
 MIN_EXPIRATION = 2_000_000
-"""So shortly before a period ends nothing is passed on. Source: min_bandwidth_expiration."""
+"""Time before the end of a period in which none is distributed. Source: min_bandwidth_expiration."""
 
 
 class CfsBandwidth:
-    """One cgroup's quota; the names are those of `struct cfs_bandwidth`.
+    """One cgroup's quota, with the names of `struct cfs_bandwidth`.
 
     Args:
-        quota, period, burst: nanoseconds.
+        quota, period, burst: the settings in nanoseconds.
 
     Attributes:
-        runtime: what is left in the pool.
-        remaining: processor -> what it has taken and not used; below 0 it is owed.
-        queued: the processors on which some thread wants to run.
-        throttled: processor -> since when it is throttled, in the order in which they were.
-        ends: when the period ends; None = the timer does not run.
-        slack_at: when what was given back is passed on; None = it is not.
-        nr_periods, nr_throttled, throttled_time, nr_burst, burst_time: as `cpu.stat` counts.
+        runtime: runtime in the pool.
+        remaining: taken and unused runtime by processor; a negative one is a debt.
+        queued: processors with runnable threads.
+        throttled: start of the throttling by processor, in the order of throttling.
+        ends: end of the period; None = the timer is stopped.
+        slack_at: time of the distribution of returned runtime; None = none is due.
+        nr_periods, nr_throttled, throttled_time, nr_burst, burst_time: counters of `cpu.stat`.
     """
 
     __slots__ = (
@@ -73,20 +73,21 @@ class CfsBandwidth:
         self.limit(quota, period, burst)
 
     def limit(self, quota: int, period: int, burst: int) -> None:
-        """The files have changed: the pool is filled anew. Source: tg_set_cfs_bandwidth."""
+        """Apply changed settings; the pool is refilled. Source: tg_set_cfs_bandwidth."""
         self.quota, self.period, self.burst = quota, period, burst
         self.runtime = self._snap = quota
         self._idle = False
 
     def enqueue(self, cpu: int, now: int) -> None:
-        """The first thread comes to a processor: it takes a slice, or is throttled at once."""
+        """Note the first runnable thread of a processor, which takes a slice or is throttled at once."""
         self.queued.add(cpu)
         if cpu not in self.throttled:
             self.tick(cpu, now)
 
     def dequeue(self, cpu: int, now: int) -> None:
-        """The last thread leaves a processor: what was taken goes back, but for 1 ms."""
+        """Note the end of a processor's last runnable thread: its runtime is returned except 1 ms."""
         self.queued.discard(cpu)
+        # dequeue_entity calls update_curr first, which takes a new slice if none is left (account_cfs_rq_runtime).
         if cpu not in self.throttled and self.remaining.get(cpu, 0) <= 0:
             self._assign(cpu, SLICE, now)
         slack = self.remaining.get(cpu, 0) - KEPT
@@ -94,21 +95,22 @@ class CfsBandwidth:
             return
         self.runtime += slack
         self.remaining[cpu] = KEPT
+        # Less than a slice is not worth a timer, and none is set shortly before the refill (start_cfs_slack_bandwidth).
         if self.runtime > SLICE and self.throttled and self.slack_at is None and self.ends is not None:
             later = now + SLACK_PERIOD
             self.slack_at = later if later + MIN_EXPIRATION < self.ends else None
 
     def charge(self, cpu: int, used: int) -> None:
-        """A thread has run on a processor."""
+        """Subtract the time that a thread has run on a processor."""
         self.remaining[cpu] = self.remaining.get(cpu, 0) - used
 
     def tick(self, cpu: int, now: int) -> None:
-        """Look whether a processor has used up its slice: it takes another, or is throttled."""
+        """Take a new slice for a processor without runtime, or throttle it."""
         if self.remaining.get(cpu, 0) <= 0 and not self._assign(cpu, SLICE, now):
             self.throttled[cpu] = now
 
     def end_period(self, now: int) -> None:
-        """The period timer: count, fill the pool, let those go on whose debt is paid; stop where nothing was used."""
+        """Handle the period timer: count, refill the pool and unthrottle; stop the timer after a period without use."""
         assert self.ends is not None
         self.nr_periods += 1
         self.runtime += self.quota
@@ -126,16 +128,17 @@ class CfsBandwidth:
             self._distribute(now)
 
     def pass_on(self, now: int) -> None:
-        """The slack timer: what was given back goes to those that are throttled."""
+        """Handle the slack timer: distribute returned runtime to throttled processors."""
         self.slack_at = None
         if self.runtime > SLICE:
             self._distribute(now)
 
     def _distribute(self, now: int) -> None:
-        """Pay debts in the order in which processors were throttled, as far as the pool goes."""
+        """Pay debts in the order of throttling until the pool is empty, and unthrottle."""
         for cpu in list(self.throttled):
             if not self.runtime:
                 return
+            # One nanosecond more than the debt: only a positive remainder unthrottles (distribute_cfs_runtime).
             given = min(1 - self.remaining[cpu], self.runtime)
             self.runtime -= given
             self.remaining[cpu] += given
@@ -143,8 +146,9 @@ class CfsBandwidth:
                 self.throttled_time += now - self.throttled.pop(cpu)
 
     def _assign(self, cpu: int, wanted: int, now: int) -> bool:
-        """Take from the pool until so much is at hand; whether anything is."""
+        """Take runtime from the pool up to `wanted`; return whether the processor has any."""
         if self.ends is None:
+            # The timer runs on the boot-time grid of its period (hrtimer_forward_now), not from the first use.
             self.ends = (now // self.period + 1) * self.period
         left = self.remaining.get(cpu, 0)
         if self.runtime > 0:

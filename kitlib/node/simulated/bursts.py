@@ -1,12 +1,12 @@
-"""Processes that work in bursts, followed in time: which of their threads runs when, and who throttles it.
+"""Processes that work in bursts, followed in time: when each of their threads runs, and which quota throttles it.
 
-Averages (`cpu`) hold for work that lasts for many periods. Here each thread has a processor, and everything that
-changes happens at a moment: a burst begins, a thread is done, a tick looks at quotas, a period ends. Between two such
-moments rates are constant; they are the division's (`cpu`), which sees only the threads that may run now.
+Averages (`cpu`) hold for work that lasts many periods. Here each thread has a processor, and all changes are events: a
+burst begins, a thread finishes, a tick checks quotas, a period ends. Between two events the rates are constant; they
+are computed by the division (`cpu`), which sees only the runnable threads.
 
-A process is followed where it declares bursts (`burst=160ms every=500ms`), or where a phase of it is shorter than
-`BRIEF`. With it everything below the topmost cgroup above it that has a quota is followed, and nothing else: who works
-steadily elsewhere is not computed tick by tick. When nobody there is brief any more, averages take over again.
+A process is followed if it declares bursts (`burst=160ms every=500ms`), or has a phase shorter than `BRIEF`. With it
+everything below its topmost cgroup with a quota is followed, and nothing else: steady work elsewhere is not computed
+tick by tick. When no process there is brief, averages are used again.
 
 Source: kernel/sched/fair.c (task_tick_fair, enqueue_task_fair, dequeue_task_fair); see `bandwidth`.
 """
@@ -22,14 +22,14 @@ from kitlib.node.simulated.bandwidth import CfsBandwidth
 from kitlib.node.simulated.ticks import FILLING, TICK
 
 BRIEF = 1.0
-"""Seconds: a phase that is shorter is a burst, or the pause between two."""
+"""Seconds: a shorter phase is a burst, or the pause between two bursts."""
 NEVER = 2**63
 DONE = 1000.0
-"""Nanoseconds of CPU time: so little is nothing."""
+"""Nanoseconds of CPU time below which a thread has finished."""
 
 
 class Grouped(Protocol):
-    """A cgroup as it is seen here."""
+    """A cgroup with the attributes that are needed here."""
 
     @property
     def path(self) -> str: ...
@@ -49,10 +49,10 @@ class Lane:
     """The threads of one process on one processor.
 
     Attributes:
-        cpu: which.
-        want: CPUs that they would use, at most 1.
-        left: nanoseconds of CPU time that they still need; infinite = until the phase ends.
-        runs: whether they may, as far as quotas go.
+        cpu: number of the processor.
+        want: demand in CPUs, at most 1.
+        left: remaining CPU time in nanoseconds; infinite = until the phase ends.
+        runs: whether quotas allow them to run.
     """
 
     cpu: int
@@ -63,17 +63,18 @@ class Lane:
 
 @dataclass(slots=True, eq=False)
 class Burster:
-    """A process that is followed.
+    """A process that is followed in time.
 
     Attributes:
-        group: its cgroup.
-        cpus: threads that it has.
-        work: seconds of CPU time of each burst, all threads together; infinite = works while its phase lasts.
-        every: seconds from the beginning of one burst to that of the next.
-        brief: whether it is the reason to follow its cgroups.
-        due: when its next burst begins, nanoseconds; `began` when the last one should have.
-        lanes: its threads that have work.
-        told: CPUs that it would use and those that throttling keeps from it, as the division knows.
+        group: cgroup of the process.
+        cpus: demand in CPUs: its number of threads.
+        work: CPU time of each burst in seconds, all threads together; infinite = it works during its whole phase.
+        every: seconds between the starts of two bursts.
+        brief: whether it is a reason to follow its cgroups.
+        due: start of the next burst, in nanoseconds since boot.
+        began: planned start of the last burst, in nanoseconds since boot.
+        lanes: its threads with work.
+        told: the last reported demand in CPUs, and the part withheld by throttling.
     """
 
     group: Grouped
@@ -88,25 +89,25 @@ class Burster:
 
     @property
     def wish(self) -> float:
-        """CPUs that it would use now."""
+        """The current demand in CPUs."""
         return sum(lane.want for lane in self.lanes if lane.runs)
 
     @property
     def held(self) -> float:
-        """CPUs that it would use if it were not throttled."""
+        """The part of the demand in CPUs that throttling withholds."""
         return sum(lane.want for lane in self.lanes if not lane.runs)
 
 
 class Bursts:
-    """The processes of one machine that are followed.
+    """The followed processes of one machine.
 
     Args:
-        rate: CPUs that a process gets.
-        wishes: called with a cgroup, a process id, the CPUs that it would use and those that throttling keeps from it.
-        done: called with a process id and the seconds that a burst took, from when it was due.
+        rate: returns the CPUs that a process gets, by its id.
+        wishes: function that receives a cgroup, a process id, its demand in CPUs, and the part withheld by throttling.
+        done: function that receives a process id and the seconds from a burst's planned start to its end.
 
     Attributes:
-        processes: by their ids.
+        processes: followed processes by id.
         ended: whether a period has ended in the last step.
     """
 
@@ -124,7 +125,7 @@ class Bursts:
         self._promised = NEVER
 
     def watch(self, path: str, bandwidth: CfsBandwidth | None) -> None:
-        """Follow the quota of a cgroup from now on; None = no longer."""
+        """Follow the quota of a cgroup from now on; None = stop following it."""
         self._bandwidths.pop(path, None)
         if bandwidth is not None:
             self._bandwidths[path] = bandwidth
@@ -134,7 +135,7 @@ class Bursts:
     def follow(
         self, group: Grouped, pid: int, cpus: float, now: float, *, work: float, every: float, brief: bool
     ) -> None:
-        """A process of a followed cgroup wants so much from now on; 0 CPUs = nothing."""
+        """Set the demand of a followed process; 0 CPUs = none."""
         self.step(now)
         if not cpus:
             self.forget(pid, now)
@@ -145,14 +146,14 @@ class Bursts:
         self.step(now)
 
     def forget(self, pid: int, now: float) -> None:
-        """A process has ended, or rests."""
+        """Remove a process that has ended or rests."""
         found = self.processes.pop(pid, None)
         if found is not None:
             self._requeue(nanoseconds(now))
             self._wishes(found.group, pid, 0.0, 0.0)
 
     def upcoming(self) -> float:
-        """Seconds since boot at which something changes next."""
+        """Return the time of the next event, in seconds since boot; infinite = none."""
         if not self.processes and not self._bandwidths:
             return math.inf
         moment: int = NEVER
@@ -175,9 +176,9 @@ class Bursts:
         return moment / 1e9 if moment < NEVER else math.inf
 
     def step(self, now: float) -> None:
-        """Everything that happens up to now."""
+        """Process all events up to now."""
         at = self._promised if now == self._promised / 1e9 else nanoseconds(now)
-        if at > self._next_tick + self._late:  # there was nobody to look at
+        if at > self._next_tick + self._late:  # ticks without running threads were skipped
             self._next_tick, self._late = -(-at // TICK) * TICK, 0
         self._charge(at)
         ended = 0
@@ -188,7 +189,7 @@ class Bursts:
             if bandwidth.slack_at is not None and bandwidth.slack_at <= at:
                 bandwidth.pass_on(at)
         self.ended = ended > 0
-        if ended and at == self._next_tick:  # quotas are filled just before the tick looks
+        if ended and at == self._next_tick:  # the refills delay the tick that coincides with the period's end
             self._late = FILLING * ended
         if at >= self._next_tick + self._late:
             self._tick(at)
@@ -197,7 +198,7 @@ class Bursts:
         self._requeue(at)
 
     def _charge(self, at: int) -> None:
-        """What has run since the last time is paid for; threads that are done leave."""
+        """Charge the time since the last event to quotas, and remove finished threads."""
         passed, self._charged = at - self._charged, at
         if passed <= 0:
             return
@@ -224,7 +225,7 @@ class Bursts:
                     bandwidth.tick(cpu, at)
 
     def _begin(self, at: int) -> None:
-        """Bursts that are due: as many processors as there are threads, those with least to do first."""
+        """Start the bursts that are due, their threads on the least loaded processors."""
         for one in self.processes.values():
             if one.lanes or one.due > at:
                 continue
@@ -239,7 +240,7 @@ class Bursts:
             one.began, one.due = one.due, NEVER
 
     def _requeue(self, at: int) -> None:
-        """Who is queued where, and may run; told to the division where it has changed."""
+        """Update which processors are queued and which threads may run, and report changed demands."""
         queued: dict[CfsBandwidth, set[int]] = {bandwidth: set() for bandwidth in self._bandwidths.values()}
         for one in self.processes.values():
             for lane in one.lanes:
@@ -262,7 +263,7 @@ class Bursts:
 
 
 def chain(group: Grouped) -> Iterator[CfsBandwidth]:
-    """The quotas above a process, the lowest first."""
+    """Yield the quotas of a cgroup and those above it, the lowest first."""
     above: Grouped | None = group
     while above is not None:
         if above.bandwidth is not None:
@@ -271,5 +272,5 @@ def chain(group: Grouped) -> Iterator[CfsBandwidth]:
 
 
 def nanoseconds(seconds: float) -> int:
-    """Whole nanoseconds."""
+    """Return whole nanoseconds; `NEVER` for infinity."""
     return round(seconds * 1e9) if seconds != math.inf else NEVER

@@ -1,8 +1,8 @@
-"""A cgroup file system in memory: the directories and files of version 1 or 2, with the real ones' rules.
+"""A cgroup file system in memory: the directories and files of version 1 or 2, with the kernel's rules.
 
-One tree stands for all controllers, on v1 too, where each has a hierarchy of its own with the same paths. On v2 a
-cgroup has a controller's files only where its parent's `cgroup.subtree_control` names it, and a cgroup with processes
-cannot hand controllers down ("no internal processes").
+One tree holds all controllers, also for v1, whose hierarchies have the same paths. On v2 a cgroup has a controller's
+files only if its parent's `cgroup.subtree_control` contains it, and a cgroup with processes cannot enable controllers
+for its children ("no internal processes").
 
 Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst; kernel/cgroup/cgroup.c.
 """
@@ -26,7 +26,7 @@ from kitlib.node.simulated.initial_files import initial_files
 from kitlib.node.simulated.rules import Refused
 
 CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
-"""Those that a machine has by default, in the kernel's order."""
+"""The default controllers of a machine, in the kernel's order."""
 READ_ONLY = frozenset(
     {
         "cgroup.controllers",
@@ -58,16 +58,16 @@ READ_ONLY = frozenset(
     }
 )
 ALWAYS = frozenset({"cpu.stat", "cpu.pressure", "io.pressure", "memory.pressure"})
-"""Those that a cgroup has on v2 whatever is handed down to it."""
+"""Files that every cgroup has on v2, whatever controllers its parent enables."""
 RESET = frozenset({"memory.failcnt", "memory.max_usage_in_bytes", "cpuacct.usage"})
-"""Those of them that forget what they have counted when they are written."""
+"""Read-only counters that a write resets."""
 Statistics = Callable[[str, str], str | None]
-"""(path of a cgroup, file) -> its content: the counters, which the model of the kernel keeps."""
+"""Returns the content of a read-only file of a cgroup, by path and file, from the model of the kernel."""
 
 
 @dataclass
 class Directory:
-    """One cgroup: its settings, its processes, the paths of its children in order."""
+    """A cgroup: its settings, its processes, and the paths of its children in order."""
 
     files: dict[str, str]
     procs: set[int] = field(default_factory=set)
@@ -75,13 +75,13 @@ class Directory:
 
 
 class SimulatedCgroupFS:
-    """The file system of one node.
+    """The cgroup file system of one simulated node.
 
     Args:
         version: 1 or 2.
-        machine: whose CPUs and huge pages there are.
-        statistics: who answers for read-only files; None = they read as 0.
-        available: the controllers that the kernel has.
+        machine: the machine, with its CPUs and sizes of huge pages.
+        statistics: source of read-only files; None = they read as 0.
+        available: the kernel's controllers.
     """
 
     def __init__(
@@ -100,34 +100,34 @@ class SimulatedCgroupFS:
         self._touched: set[str] = set()
         self._effective: dict[str, frozenset[int]] = {}
         self.partial: dict[str, Sequence[str]] = {}
-        """Cgroup -> the hierarchies of v1 in which the manager that made it makes none."""
+        """Hierarchies of v1 in which a cgroup does not exist, by path: systemd does not use all of them."""
         self.on_attach: Callable[[int, str], None] | None = None
-        """Called when a process has been moved by hand: its id, and the cgroup it stands in now."""
+        """Called with the id of a moved process and its new cgroup."""
         self.on_remove: Callable[[str], None] | None = None
-        """Called when a cgroup has been removed."""
+        """Called with the path of a removed cgroup."""
         self.on_change: Callable[[str, str], None] | None = None
-        """Called when a file has been written, or with the file "" when the cgroup has been made or removed."""
+        """Called with the cgroup and the file of a write; the file "" = the cgroup was created or removed."""
         self.on_reset: Callable[[str, str], None] | None = None
-        """Called when a counter is to forget what it has counted: the cgroup, the file."""
+        """Called with the cgroup and the file of a counter to reset."""
         self.on_kill: Callable[[str], None] | None = None
-        """Called when everything in a cgroup and below is to be killed."""
+        """Called with a cgroup whose processes, including those of its descendants, are to be killed."""
         self.alive: Callable[[int], bool] | None = None
-        """Whether there is a process of that id; None = whatever is written is taken for one."""
+        """Returns whether a process with this id exists; None = any id is accepted."""
         self.on_limit: Callable[[str, str], None] | None = None
-        """Called when a limit of memory has been written: the cgroup, the file."""
+        """Called with the cgroup and the file of a written memory limit."""
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
+        """Return whether the cgroup exists."""
         return path in self._directories
 
     def absent(self, path: str) -> Sequence[str]:
-        """Return the hierarchies without such a cgroup."""
+        """Return the hierarchies in which the cgroup does not exist."""
         if path in self._directories:
             return self.partial.get(path, ())
         return V1_HIERARCHIES if self.version == 1 else ("",)
 
     def paths(self) -> Iterator[str]:
-        """Every cgroup, parents before children."""
+        """Yield every cgroup, parents before children."""
         stack = ["/"]
         while stack:
             path = stack.pop()
@@ -135,14 +135,14 @@ class SimulatedCgroupFS:
             stack += reversed(self._directories[path].children)
 
     def children(self, path: str) -> list[str]:
-        """The paths directly below."""
+        """Return the paths of the child cgroups."""
         return list(self._at(path).children)
 
     def mkdir(self, path: str) -> None:
-        """Make a cgroup.
+        """Create a cgroup.
 
         Raises:
-            CgroupError: EEXIST; ENOENT where the parent is missing; EINVAL for a name that cannot be.
+            CgroupError: EEXIST; ENOENT if the parent does not exist; EINVAL for an invalid name.
         """
         parent, _, name = path.rpartition("/")
         parent = parent or "/"
@@ -157,7 +157,7 @@ class SimulatedCgroupFS:
         self._tell(path, "")
 
     def makedirs(self, path: str) -> None:
-        """Make a cgroup and those above it that are missing; on v2 controllers are handed down on the way.
+        """Create a cgroup and its missing ancestors; on v2 all controllers are enabled along the path.
 
         Source: opencontainers/cgroups fs2.CreateCgroupPath.
         """
@@ -174,7 +174,7 @@ class SimulatedCgroupFS:
             above = below
 
     def mkdirs(self, path: str) -> None:
-        """Make a cgroup and those above it that are missing, as `mkdir -p` does."""
+        """Create a cgroup and its missing ancestors, as `mkdir -p` does."""
         above = "/"
         for part in [part for part in path.split("/") if part]:
             above = _join(above, part)
@@ -182,14 +182,14 @@ class SimulatedCgroupFS:
                 self.mkdir(above)
 
     def _inherit_cpuset(self, above: str, below: str) -> None:
-        """v1: a new cgroup has no processors; a runtime fills them in from above. Source: fs.cpusetCopyIfNeeded."""
+        """Copy (v1) the parent's processors into a new, empty cpuset as runtimes do. Source: fs.cpusetCopyIfNeeded."""
         for file in ("cpuset.cpus", "cpuset.mems"):
             if not self._directories[below].files[file]:
                 self._directories[below].files[file] = self._directories[above].files[file]
                 self._effective.pop(below, None)
 
     def enable(self, path: str) -> None:
-        """v2: hand every controller that the cgroup has down to its children."""
+        """Enable (v2) all controllers of a cgroup for its children."""
         have = self.controllers(path)
         enabled = set(self._at(path).files.get("cgroup.subtree_control", "").split())
         missing = [name for name in have if name not in enabled]
@@ -200,7 +200,7 @@ class SimulatedCgroupFS:
         """Remove a cgroup.
 
         Raises:
-            CgroupError: ENOENT; EBUSY where it has processes or children, or is the root.
+            CgroupError: ENOENT; EBUSY if it has processes or children, or is the root.
         """
         directory = self._at(path)
         if path == "/" or directory.children or directory.procs:
@@ -217,19 +217,19 @@ class SimulatedCgroupFS:
             self.on_remove(path)
 
     def controllers(self, path: str) -> list[str]:
-        """The controllers whose files the cgroup has: on v2 those that its parent hands down."""
+        """Return the controllers of a cgroup: on v2 those that its parent enables."""
         if self.version == 1 or path == "/":
             return list(self.available)
         handed = self._at(_parent(path)).files["cgroup.subtree_control"].split()
         return [name for name in self.available if name in handed]
 
     def files(self, path: str) -> list[str]:
-        """The names of the settings that the cgroup has."""
+        """Return the names of a cgroup's settings."""
         have = set(self.controllers(path))
         return [name for name in self._at(path).files if controller_of(name) in have or name.startswith("cgroup.")]
 
     def read(self, path: str, file: str) -> str:
-        """What a file shows, without the newline at its end.
+        """Return the content of a file without the trailing newline.
 
         Raises:
             CgroupError: ENOENT.
@@ -251,11 +251,11 @@ class SimulatedCgroupFS:
         return directory.files[file]
 
     def setting(self, path: str, file: str) -> str:
-        """The value of a setting that the cgroup has."""
+        """Return the value of a setting that the cgroup has."""
         return self._directories[path].files[file]
 
     def has(self, path: str, file: str) -> bool:
-        """Whether the controller of a setting is at work in the cgroup."""
+        """Return whether the cgroup has the controller of a setting."""
         if file.startswith("cgroup."):
             return True
         if self.version == 1 or path == "/":
@@ -266,7 +266,7 @@ class SimulatedCgroupFS:
         """Write a file.
 
         Raises:
-            CgroupError: ENOENT; what the file's rule says (EINVAL, ERANGE, EBUSY, EACCES, ENOSPC, EPERM).
+            CgroupError: ENOENT, or the error of the file's rule (EINVAL, ERANGE, EBUSY, EACCES, ENOSPC, EPERM).
         """
         directory = self._at(path)
         if file in ("cgroup.procs", "tasks"):
@@ -294,7 +294,7 @@ class SimulatedCgroupFS:
             self.on_change(path, file)
 
     def _touch(self, path: str, file: str) -> None:
-        """Note that a setting of the CPU scheduler has changed, and what depends on it."""
+        """Record a change of a setting of the CPU scheduler, and the cgroups that depend on it."""
         if file == "cgroup.subtree_control" and not self._at(path).children:
             return
         if file in ("cpuset.cpus", "cgroup.subtree_control"):
@@ -307,16 +307,17 @@ class SimulatedCgroupFS:
             self.on_limit(path, file)
 
     def drain(self) -> list[str]:
-        """The cgroups whose weight, quota or cpuset may have changed since the last call."""
+        """Return the cgroups whose weight, quota or cpuset may have changed since the last call."""
         found = [path for path in self._touched if path in self._directories]
         self._touched.clear()
         return found
 
     def attach(self, path: str, pid: int) -> None:
-        """Move a process into a cgroup; pids.max does not keep it out, it only limits forks.
+        """Move a process into a cgroup, regardless of pids.max, which only limits forks.
 
         Raises:
-            CgroupError: EBUSY on v2 where the cgroup hands controllers down; ENOSPC on v1 without CPUs or memory nodes.
+            CgroupError: EBUSY on v2 if it enables controllers for its children; ENOSPC on v1 without CPUs or memory
+                nodes.
         """
         directory = self._at(path)
         try:
@@ -330,33 +331,33 @@ class SimulatedCgroupFS:
             self.on_attach(pid, path)
 
     def detach(self, pid: int) -> None:
-        """A process has ended."""
+        """Remove a process that has ended."""
         place = self._directories.get(self._place.pop(pid, ""))
         if place is not None:
             place.procs.discard(pid)
 
     def statistics(self, path: str, name: str) -> str | None:
-        """A figure that the model of the kernel keeps; None where nobody does."""
+        """Return a value of the kernel's model; None if it has no such value."""
         return self._statistics(path, name) if self._statistics else None
 
     def set_weight(self, path: str, weight: str) -> str:
-        """Set cpu.weight, as a write to cpu.weight.nice does; the weight."""
+        """Set cpu.weight, as a write to cpu.weight.nice does, and return it."""
         self._at(path).files["cpu.weight"] = weight
         return weight
 
     def begin_anew(self, path: str, controller: str) -> None:
-        """What a controller was told about a cgroup is forgotten: it was taken away."""
+        """Reset a disabled controller's settings of a cgroup."""
         fresh = initial_files(self.version, self.machine, root=False)
         files = self._directories[path].files
         files.update({name: value for name, value in fresh.items() if controller_of(name) == controller})
         self._touched.add(path)
 
     def procs(self, path: str) -> set[int]:
-        """The processes in a cgroup itself."""
+        """Return the ids of the processes in a cgroup, without those of its descendants."""
         return set(self._at(path).procs)
 
     def effective_cpus(self, path: str) -> frozenset[int]:
-        """The CPUs that its processes may run on: v2 takes the parent's where nothing is set, v1 has none then."""
+        """Return the CPUs of a cgroup's processes; an empty cpuset is the parent's on v2, none on v1."""
         found = self._effective.get(path)
         if found is None:
             found = self._effective[path] = self._compute_cpus(path)
@@ -373,10 +374,10 @@ class SimulatedCgroupFS:
         return (own & above) or above
 
     def apply(self, tree: CgroupTree) -> None:
-        """Make every cgroup of a desired tree and write the files of the kubelet and the runtime, parents first.
+        """Create every cgroup of a desired tree and write the files of the kubelet and the runtime, parents first.
 
         Raises:
-            CgroupError: at the first write that the kernel refuses.
+            CgroupError: the kernel refuses a write; the later ones are not made.
         """
         for path, cgroup in tree.items():
             self.makedirs(path)
@@ -385,7 +386,7 @@ class SimulatedCgroupFS:
                 self.write(path, file.name, file.value)
 
     def lacks(self, file: str) -> bool:
-        """Whether no cgroup has such a file: the kernel lacks its controller, or a size of huge pages."""
+        """Return whether no cgroup has such a file: its controller, or its size of huge pages, is missing."""
         if file.startswith("cgroup."):
             return False
         if file.startswith("hugetlb."):
@@ -393,15 +394,15 @@ class SimulatedCgroupFS:
         return controller_of(file) not in self.available
 
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Nobody but the kubelet manages the cgroups of a simulated machine."""
+        """Do nothing: only the kubelet manages the cgroups of a simulated machine."""
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
-        """The tree as its files show it.
+        """Return the observed cgroup tree.
 
         Args:
-            driver: how names are spelled.
-            like: only the files that this tree has, and no cgroups of others that stand beside it at the top (services
-                of systemd), for a comparison; None = all settings.
+            driver: the cgroup driver, which determines the names.
+            like: a tree to compare with: only its files are shown, and no top-level cgroups outside of it (services of
+                systemd); None = all settings.
         """
         values: dict[str, dict[str, str]] = {}
         tops = {path.split("/")[1] for path in like} if like is not None else set()
@@ -431,7 +432,7 @@ class SimulatedCgroupFS:
         return pid
 
     def _kill(self, path: str, value: str) -> None:
-        """Source: cgroup_kill_write."""
+        """Kill all processes of a cgroup and its descendants. Source: cgroup_kill_write."""
         if value.strip() != "1":
             raise CgroupError(errno.ERANGE, path, "cgroup.kill", value, "it takes a 1")
         if self.on_kill is not None:

@@ -1,8 +1,8 @@
 """The behaviour of a container: as declared by annotation, else as its command or its image's program implies.
 
-The command runs once on a machine that records (`programs/recorder.py`): the phases are the container's workload, the
-files that it makes and removes are what `kubectl exec` and exec probes find. A program that is not known idles with
-little memory until it is killed, and the workload's note says so.
+The command runs once on a recording machine (`programs/recorder.py`): the phases are the container's workload, and
+`kubectl exec` and exec probes see the files that it creates and removes. An unknown program idles with little memory
+until it is killed, and the workload's note says so.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:  # the shell is loaded with the first command that is looked i
     from kitlib.node.simulated.programs.recorder import Mount
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
-"""Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
+"""Maximum size of a command that is analysed: a longer one idles, so that it costs no time to parse."""
 _SHELLS = ("sh", "bash", "ash", "dash")
 _PROC = {"/proc/self/nproc": re.compile("nproc|/"), "/proc/meminfo": re.compile("meminfo|%|/")}
-"""Files of /proc that a command may read -> whether it, or a script that it names, does so."""
+"""Files of /proc that a command may read, with a pattern of the commands that read it."""
 _NAME = re.compile(r"\$\{?#?(\w+)")
 
 
@@ -42,20 +42,21 @@ def workload_of(
     environment: Mapping[str, str] | None = None,
     shown: Mapping[str, str] | None = None,
 ) -> Workload:
-    """Return what a container of a pod does: as declared by annotation, else as its command says.
+    """Return a container's workload: as declared by annotation, else as its command implies.
 
     Args:
-        pod, container: the container of a pod.
-        environment: its variables.
-        shown: path -> content of files that the node shows in it: mounted volumes, /proc.
+        pod: the pod.
+        container: the container.
+        environment: environment variables of the container.
+        shown: content of files by path: mounted volumes, /proc.
 
     Raises:
-        WorkloadError: for an annotation that cannot be read.
+        WorkloadError: the annotation is invalid.
     """
     found = behaviour_of(pod, container, environment, shown)
     declared = pod.metadata.annotations.get(ANNOTATION + container.name)
     if declared is not None:
-        # a declaration says what is used, the command's trap still says how the process takes SIGTERM
+        # the annotation declares resources only; the reaction to SIGTERM is still that of the command's trap
         workload = declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
         if found.traps:
             workload = workload._replace(tidying=found.workload.tidying, tidy_code=found.workload.tidy_code)

@@ -1,19 +1,19 @@
-"""Who gets how much CPU: the fair scheduler's outcome, computed for the hierarchy of cgroups instead of simulated.
+"""The division of CPU time: the fair scheduler's outcome, computed for the hierarchy of cgroups, not simulated.
 
-At each cgroup its children and its own processes share what the cgroup has, in proportion to their weights; what one
-does not want (or may not use: its quota, its cpuset) goes to the others, again by weight. This is what CFS and EEVDF
-tend to over a few periods. Where cpusets differ, processors that the same cgroups may use are divided together, those
-that the fewest may use first.
+At each cgroup its children and its own processes share the cgroup's CPU time in proportion to their weights. What one
+of them does not want, or may not use (its quota, its cpuset), goes to the others, again by weight. CFS and EEVDF
+approach this over a few periods. With different cpusets, processors that the same cgroups may use are divided together,
+those with the fewest users first.
 
-A cgroup that would get more than its quota ends every period throttled: so it is but for the edge. The kernel notices a
-used-up quota only at a tick (4 ms at 250 Hz), so a cgroup that would get about its quota is throttled in some
-periods and not in others. Where that is a matter of rule, on one processor whose threads never pause, the ticks
-themselves are followed (`ticks`) to tell how many.
+A cgroup that would get more than its quota is throttled at the end of every period, except near the edge: the kernel
+notices a used-up quota only at a tick (4 ms at 250 Hz), so a cgroup that would get about its quota is throttled in some
+periods and not in others. Where that is deterministic, on one processor whose threads never pause, the ticks themselves
+are followed (`ticks`) to count them.
 
-Bursts that are shorter than a period are followed in time (`bursts`): their cgroups have a `bandwidth` in place of a
-quota, and the division sees only the threads that may run just now.
+Bursts shorter than a period are followed in time (`bursts`): their cgroups have a `bandwidth` in place of a quota, and
+the division sees only the runnable threads.
 
-Only what has changed is computed anew: a cgroup whose part and whose wishes are as before keeps its figures.
+Only changes are recomputed: a cgroup with the same share and the same demands keeps its results.
 
 Sources: Documentation/scheduler/sched-design-CFS, sched-bwc; kernel/sched/fair.c (calc_group_shares, throttle_cfs_rq);
 kernel/sched/psi.c (tasks that wait for a processor, throttled ones too).
@@ -35,14 +35,14 @@ from kitlib.node.simulated.pressure import Pressure
 
 
 class CPUScheduler:
-    """Divides a machine's processors.
+    """The CPU scheduler of one machine.
 
     Args:
-        cgroups: whose files rule.
-        cores: how many processors there are.
-        changed: called with a process id and its new rate, before it holds.
-        rate: the rate of a process.
-        done: called with a process id and the seconds that a burst of it took.
+        cgroups: the cgroup files with the settings.
+        cores: number of processors.
+        changed: function that receives a process id and its new rate in CPUs, before it applies.
+        rate: returns a process's rate in CPUs, by its id.
+        done: function that receives a process id and the duration of a burst in seconds.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class CPUScheduler:
         self._at_the_edge: list[TaskGroup] = []
 
     def group(self, path: str) -> TaskGroup:
-        """A cgroup's figures; it is taken up where it was not known."""
+        """Return a cgroup's scheduling state, created if necessary."""
         found = self._groups.get(path)
         if found is None:
             parent = None if path == "/" else self.group(path.rpartition("/")[0] or "/")
@@ -83,16 +83,16 @@ class CPUScheduler:
         every: float = INFINITE,
         brief: bool = False,
     ) -> None:
-        """A process would like to use so many CPUs from now on; 0 = none.
+        """Set a process's demand in CPUs from now on; 0 = none.
 
         Args:
-            path: its cgroup.
-            pid: which.
-            cpus: threads that are busy.
+            path: path of its cgroup.
+            pid: process id.
+            cpus: demand in CPUs: the number of busy threads.
             now: seconds since boot.
-            work: seconds of CPU time of one burst; infinite = it is busy until it wants something else.
-            every: seconds from one burst to the next.
-            brief: whether that holds for less than some periods.
+            work: CPU time of one burst in seconds; infinite = busy until the next call.
+            every: seconds between the starts of two bursts.
+            brief: whether the demand lasts less than some periods.
         """
         group = self.group(path)
         if brief and cpus and not group.followed:
@@ -108,7 +108,7 @@ class CPUScheduler:
         self._note(group)
 
     def _note(self, group: TaskGroup) -> None:
-        """Its processes want something else than before."""
+        """Mark a cgroup whose processes' demand has changed."""
         if group.tasks:
             self._busy[group] = group.cpus
         else:
@@ -116,18 +116,18 @@ class CPUScheduler:
         self._dirty.add(group)
 
     def upcoming(self) -> float:
-        """Seconds since boot at which the rates change by themselves."""
+        """Return the time of the next event of bursts, in seconds since boot; infinite = none."""
         return self._bursts.upcoming() if self._followed else INFINITE
 
     def step(self, now: float) -> None:
-        """Bursts that begin or end, ticks and periods that are due."""
+        """Process the events of bursts that are due: starts, ends, ticks and periods."""
         if self._followed:
             self._bursts.step(now)
             if self._bursts.ended:
                 self._leave_steady(now)
 
     def _wish(self, group: TaskGroup, pid: int, cpus: float, held: float) -> None:
-        """What a process that is followed would like to use just now, and what throttling keeps from it."""
+        """Set the current demand of a followed process, and the part withheld by throttling."""
         if cpus:
             group.tasks[pid] = cpus
         elif group.tasks.pop(pid, None) is not None:
@@ -140,7 +140,7 @@ class CPUScheduler:
         self._note(group)
 
     def _follow(self, group: TaskGroup, now: float, *, burst: bool) -> None:
-        """Follow everything below the topmost cgroup with a quota; without one, bursts only."""
+        """Follow everything below the topmost cgroup with a quota; without a quota, bursts only."""
         top, above = group if burst else None, group if group.path != "/" else None
         while above is not None:
             if above.quota != INFINITE:
@@ -158,7 +158,7 @@ class CPUScheduler:
                 self._bursts.follow(one, pid, cpus, now, work=INFINITE, every=INFINITE, brief=False)
 
     def _leave_steady(self, now: float) -> None:
-        """Where nobody's work is brief any more averages hold again, once quotas rest or a period has ended."""
+        """Return to averages below cgroups without brief work, as soon as quotas are unused or a period has ended."""
         for path in list(self._followed):
             here = self._bursts.processes.items()
             inside = {pid: one for pid, one in here if f"{one.group.path}/".startswith(path + "/")}
@@ -185,7 +185,7 @@ class CPUScheduler:
         return [one for one in self._groups.values() if one.path == path or one.path.startswith(path + "/")]
 
     def forget(self, path: str, now: float) -> None:
-        """A cgroup has been removed."""
+        """Remove a deleted cgroup."""
         group = self._groups.pop(path, None)
         if group is not None:
             self._bursts.watch(path, None)
@@ -196,7 +196,7 @@ class CPUScheduler:
                 self._dirty.add(group.parent)
 
     def divide(self, now: float) -> None:
-        """Compute everybody's rate anew, as far as anything has changed."""
+        """Recompute the rates of all processes, as far as anything has changed."""
         for path in self._cgroups.drain():
             group = self._groups.get(path)
             if group is not None:
@@ -223,7 +223,7 @@ class CPUScheduler:
         self._follow_ticks(root, now, list(busy_groups(root)) if alone else [])
 
     def _read(self, group: TaskGroup) -> None:
-        """Weight, quota and cpuset from the files."""
+        """Read weight, quota and cpuset from the cgroup's files."""
         cgroups, path = self._cgroups, group.path
         group.cpus = cgroups.effective_cpus(path)
         if group in self._busy:
@@ -247,7 +247,7 @@ class CPUScheduler:
             self._follow(group, group.since, burst=False)
 
     def _read_bandwidth(self, group: TaskGroup) -> None:
-        """The quota of a cgroup that is followed is used slice by slice; the division knows none."""
+        """Move a followed cgroup's quota to its `bandwidth`; the division then sees no quota."""
         quota, group.quota = group.quota, INFINITE
         if quota == INFINITE:
             group.bandwidth = None
@@ -263,7 +263,7 @@ class CPUScheduler:
             known.limit(*limits)
 
     def _measure(self, now: float) -> None:
-        """What everybody wishes, from below; only above what has changed."""
+        """Compute the demands of all changed cgroups and those above them, from the bottom up."""
         by_depth: dict[int, set[TaskGroup]] = {}
         for group in self._dirty:
             by_depth.setdefault(group.depth, set()).add(group)
@@ -293,10 +293,10 @@ class CPUScheduler:
             group.stale = True
 
     def _share(self, group: TaskGroup, amount: float, now: float) -> None:
-        """Divide `amount`, no more than the group's wish, among its processes and children."""
+        """Divide an amount of CPUs, at most the cgroup's wish, among its processes and children."""
         group.settle(now)
         tasks, children = group.tasks, group.active
-        if len(tasks) + len(children) == 1:  # as in most pods and containers: all of it goes to the only one
+        if len(tasks) + len(children) == 1:  # the common case of pods and containers, without weights
             if tasks:
                 ((pid, want),) = tasks.items()
                 rate = min(want, amount)
@@ -316,7 +316,7 @@ class CPUScheduler:
         self._press(group, idle, now)
 
     def _share_out(self, group: TaskGroup, amount: float, now: float) -> float:
-        """The same where there are several; the share of the time in which none of them runs."""
+        """Divide among several members; return the share of the time in which none of them runs."""
         tasks, children = group.tasks, group.active.values()
         level = INFINITE
         if group.wanted > amount + EPSILON:
@@ -326,7 +326,7 @@ class CPUScheduler:
             part = child.weight * level
             if part > child.wish:
                 part = child.wish
-            if child.stale or not -EPSILON < part - child.got < EPSILON:  # as `differs`, asked of everybody every time
+            if child.stale or not -EPSILON < part - child.got < EPSILON:  # `differs`, inlined for speed
                 self._share(child, part, now)
         idle = math.prod([child.idle for child in children])
         for pid, want in tasks.items():
@@ -336,7 +336,7 @@ class CPUScheduler:
         return idle
 
     def _follow_ticks(self, root: TaskGroup, now: float, groups: list[TaskGroup]) -> None:
-        """Where a cgroup on the only processor gets about its quota, see which periods are throttled."""
+        """Follow the ticks of cgroups at the edge of their quota on the only processor."""
         before, self._at_the_edge = self._at_the_edge, []
         if len(groups) <= CROWD and all(map(never_pauses, groups)) and any(map(is_at_the_edge, groups)):
             for group, outcome in zip(groups, ticks.run(as_busy(root), self._cores), strict=True):
@@ -346,7 +346,7 @@ class CPUScheduler:
             group.throttle(now)
 
     def _press(self, group: TaskGroup, idle: float, now: float) -> None:
-        """The shares of time in which some process waits and in which all wait; `idle`: in which none below runs."""
+        """Set the shares of time in which some, and in which all processes wait."""
         if group.is_throttled:
             idle = max(idle, 1.0 - group.quota / group.wanted)
         group.idle = idle
@@ -359,7 +359,7 @@ class CPUScheduler:
         group.pressure.set(now, some, 0.0 if group.parent is None else min(idle, some))
 
     def _divide_split(self, root: TaskGroup, masks: set[frozenset[int]], now: float) -> None:
-        """The same where cpusets differ: one set of equal processors after another."""
+        """Divide with different cpusets: one set of equivalent processors after another."""
         atoms: dict[frozenset[frozenset[int]], int] = {}
         for cpu in range(self._cores):
             users = frozenset(mask for mask in masks if cpu in mask)
@@ -367,6 +367,7 @@ class CPUScheduler:
                 atoms[users] = atoms.get(users, 0) + 1
         got: dict[TaskGroup, float] = {}
         rates: dict[int, float] = {}
+        # Processors with the fewest users first: what their users get there they do not demand of shared ones.
         for users, cpus in sorted(atoms.items(), key=lambda item: len(item[0])):
             left: dict[TaskGroup, float] = {}
             self._left(root, users, got, rates, left)
@@ -381,7 +382,7 @@ class CPUScheduler:
         rates: dict[int, float],
         left: dict[TaskGroup, float],
     ) -> float:
-        """What a group still wishes of some processors; fills `left`."""
+        """Return a cgroup's remaining demand for some processors; stores it in `left` with those of its children."""
         total = 0.0
         if group.tasks and group.cpus in users:
             total = sum(want - rates.get(pid, 0.0) for pid, want in group.tasks.items())

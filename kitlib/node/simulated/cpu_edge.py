@@ -1,4 +1,4 @@
-"""Cgroups that get about their quota: whether ticks must be followed to tell in which periods they are throttled."""
+"""Cgroups that get about their quota: whether ticks must be followed to count their throttled periods."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from kitlib.node.simulated.cpu_group import INFINITE, TaskGroup
 from kitlib.node.simulated.cpu_sharing import task_weight, water_fill
 
 EDGE = 2 * ticks.TICK / 1e9
-"""Seconds of a period: who would get so much more or less than his quota is throttled in all periods, or in none."""
+"""Distance from the quota in seconds a period beyond which a cgroup is throttled in all periods, or in none."""
 CROWD = 64
-"""More busy cgroups than these are not followed tick by tick."""
+"""Maximum number of busy cgroups to follow tick by tick."""
 
 
 def busy_groups(group: TaskGroup) -> Iterator[TaskGroup]:
-    """A cgroup and those below in which a process wants to run; each before those in it, by name."""
+    """Yield a cgroup and its active descendants, each before its children, in the order of their names."""
     yield group
     for _, child in sorted(group.active.items()):
         yield from busy_groups(child)
 
 
 def never_pauses(group: TaskGroup) -> bool:
-    """Whether each of its processes is so many threads that run whenever they may."""
+    """Return whether the demand of each process is a whole number of threads, which run whenever they may."""
     return all(want % 1 == 0 for want in group.tasks.values())
 
 
 def as_busy(group: TaskGroup) -> ticks.BusyCgroup:
-    """The same cgroups as the ticks see them."""
+    """Convert cgroups to the form that `ticks` reads."""
     below = tuple(as_busy(child) for _, child in sorted(group.active.items()))
     period = round(group.period * 1e9)
     quota = 0 if group.quota == INFINITE else round(group.quota * group.period * 1e9)
@@ -36,7 +36,7 @@ def as_busy(group: TaskGroup) -> ticks.BusyCgroup:
 
 
 def is_at_the_edge(group: TaskGroup) -> bool:
-    """Whether a cgroup would get about as much without its quota as it may have (of one processor)."""
+    """Return whether a cgroup without its quota would get about its quota (of one processor)."""
     if group.quota == INFINITE:
         return False
     path, wishes = [group], [min(group.wanted, float(len(group.cpus)))]

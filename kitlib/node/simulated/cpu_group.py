@@ -1,4 +1,4 @@
-"""One cgroup as the CPU scheduler sees it: what it may have, what it wants, what it got, and what it has counted."""
+"""One cgroup in the CPU scheduler: its settings, its demand, its share and its counters."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ INFINITE = float("inf")
 
 @dataclass(eq=False, slots=True)
 class TaskGroup:
-    """One cgroup as the CPU scheduler sees it.
+    """One cgroup in the CPU scheduler.
 
     Attributes:
-        weight: cpu.shares, or cpu.weight scaled to the same measure.
-        quota: CPUs that cpu.max gives;
-        period: seconds of one period.
-        cpus: what its processes may run on.
-        tasks: process id -> CPUs that the process would like to use.
-        active: the cgroups below in which a process wants to run.
-        raw: CPUs that all processes in it would like to use;
-        wanted: with the limits below respected, its own not;
-        wish: with its own limit too;
+        weight: cpu.shares, or cpu.weight on the same scale.
+        quota: quota in CPUs; infinite = none.
+        period: length of a period in seconds.
+        cpus: processors on which its processes may run.
+        tasks: demand in CPUs by process id.
+        active: child cgroups with a demand, by path.
+        raw: demand in CPUs of all its processes, without any limits.
+        wanted: demand in CPUs with the limits of its descendants, without its own.
+        wish: demand in CPUs with its own limit too.
         got: CPUs that it gets.
-        idle: share of the time in which none of its processes runs.
-        throttles: share of its periods that end throttled.
-        held: seconds a second that it is, on each processor.
-        seconds, periods, throttled, throttled_seconds, bursts, burst_seconds: what it has counted until `since`.
+        idle: share of the time in which none of its processes runs, 0 to 1.
+        throttles: share of its periods that end throttled, 0 to 1.
+        held: throttled seconds a second, summed over processors.
+        seconds, periods, throttled, throttled_seconds, bursts, burst_seconds: counters until `since`.
         followed: whether its processes are followed in time; its quota is then a `bandwidth`.
-        stalled: process id -> CPUs that it would use if it were not throttled, where it is followed.
+        stalled: throttled demand in CPUs by process id, if followed.
     """
 
     path: str
@@ -66,20 +66,20 @@ class TaskGroup:
 
     @property
     def limit(self) -> float:
-        """CPUs that it may use at most."""
+        """The maximum of its CPUs by quota and cpuset."""
         return min(self.quota, float(len(self.cpus)))
 
     @property
     def is_throttled(self) -> bool:
-        """Whether its quota holds it back, and be it that the cgroup below has the same one."""
+        """Whether its quota limits it, even if a child cgroup with the same quota does so too."""
         return self.got >= self.quota - EPSILON and min(self.raw, len(self.cpus)) > self.quota + EPSILON
 
     def differs(self, amount: float) -> bool:
-        """Whether it has to be divided anew where it is to get so many CPUs."""
+        """Return whether it must be divided again if it gets `amount` CPUs."""
         return self.stale or not -EPSILON < amount - self.got < EPSILON
 
     def settle(self, now: float) -> None:
-        """Count the time since the last call, in which nothing has changed."""
+        """Add the time since the last call, in which nothing has changed, to the counters."""
         passed = now - self.since
         self.since = now
         if self.bandwidth is not None:
@@ -94,7 +94,7 @@ class TaskGroup:
             self.throttled_seconds += passed * self.held
 
     def _collect(self, counted: CfsBandwidth) -> None:
-        """What the quota has counted since the last time."""
+        """Move the counters of a bandwidth to this cgroup."""
         self.periods += counted.nr_periods
         self.throttled += counted.nr_throttled
         self.throttled_seconds += counted.throttled_time / 1e9
@@ -104,12 +104,12 @@ class TaskGroup:
         counted.nr_burst = counted.burst_time = 0
 
     def throttle(self, now: float, outcome: ticks.CPUOutcome | None = None) -> None:
-        """Which of its periods end throttled from now on: as ticks have it, or else all or none."""
+        """Set the share of throttled periods from now on: from followed ticks, else all or none."""
         share = held = 0.0
         if outcome is not None:
             share, held = outcome.throttled, outcome.held
         elif self.is_throttled:
-            # each processor that its threads are on stands still for it once the quota is used up
+            # every processor of its threads is throttled once the quota is used up
             share, held = 1.0, min(self.raw, float(len(self.cpus))) - self.quota
         if share != self.throttles or held != self.held:
             self.settle(now)

@@ -1,4 +1,4 @@
-"""Dividing an amount by weight, where nobody gets more than wanted."""
+"""The division of an amount by weight with an upper bound for each member."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ EPSILON = 1e-9
 
 
 def task_weight(want: float) -> float:
-    """That of a process that would like to use so many CPUs: each of its threads has the weight of one task."""
+    """Return the weight of a process by its demand in CPUs: each of its threads has the weight of one task."""
     return TASK_WEIGHT * (want if want > 1.0 else 1.0)
 
 
 def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[float]:
-    """Divide by weight; nobody gets more than wanted, and what is left over is divided again.
+    """Divide an amount by weight with an upper bound for each member; the rest is divided again.
 
     Args:
-        wishes: (weight, wanted) of each.
-        amount: what there is.
+        wishes: (weight, upper bound) of each member.
+        amount: the amount to divide.
 
     Returns:
-        What each gets; the sum is `amount`, or all that was wanted.
+        The members' parts; their sum is `amount`, or the sum of all bounds if that is less.
     """
     if sum(want for _, want in wishes) <= amount + EPSILON:
         return [want for _, want in wishes]
@@ -31,10 +31,10 @@ def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[flo
 
 
 def water_level(weights: Sequence[float], wants: Sequence[float], amount: float) -> float:
-    """The level at which Σ min(want, weight · level) is the amount, where that is less than all want together.
+    """Return the level at which Σ min(want, weight · level) equals an amount less than the sum of all wants.
 
-    A member that wants no more than an equal level would give is satisfied and leaves more to the others; after a few
-    rounds no further one is.
+    A member whose want is at most its part at the current level is satisfied and leaves more to the others; after a few
+    rounds no further member is satisfied.
     """
     hungry, left = list(zip(weights, wants, strict=True)), amount
     while True:

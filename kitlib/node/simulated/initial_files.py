@@ -1,4 +1,4 @@
-"""What the files of a new cgroup hold before the first write.
+"""The contents of the files of a new cgroup before the first write.
 
 Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst (the defaults that each file's paragraph names).
 """
@@ -12,12 +12,12 @@ from kitlib.node.simulated import rules
 
 
 def memory_nodes(machine: MachineInfo) -> int:
-    """How many NUMA nodes there are."""
+    """Return the number of NUMA nodes."""
     return 1 + max((node for node in (*machine.numa_memory, *(cpu.numa for cpu in machine.topology))), default=0)
 
 
 def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict[str, str]:
-    """The settings of a cgroup that has just been made, or of the root."""
+    """Return the settings of a new cgroup, or of the root, by file name."""
     sizes = [huge_page_unit(size) for size in machine.huge_page_sizes]
     every = format_cpus(range(machine.cores))
     nodes = format_cpus(range(memory_nodes(machine)))

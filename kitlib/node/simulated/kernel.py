@@ -1,8 +1,8 @@
-"""A model of the kernel: processes in cgroups, memory that is charged, CPU that is divided, virtual time.
+"""A model of the kernel: processes in cgroups, charged memory, divided CPU time, virtual time.
 
-Time moves from one change to the next: between two changes every process has a constant rate, so long quiet stretches
-cost nothing. Memory is taken at once when a phase of a workload begins; if a limit is in the way, page cache of that
-cgroup is given back first, then the OOM killer chooses. Above `memory.high` a process grows slowly instead.
+Time advances from one change to the next: in between every process has a constant rate, so long idle periods cost
+nothing. Memory is charged when a phase of a workload begins; at a limit, page cache of that cgroup is reclaimed first,
+then the OOM killer chooses. Above `memory.high` a process grows slowly instead.
 
 Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_out_of_memory), mm/oom_kill.c, kernel/cgroup/pids.c; see also
 `cpu.py`, `memory.py`, `oom.py` and `pressure.py`.
@@ -37,29 +37,29 @@ from kitlib.node.simulated.tmpfs import DEV_SHM, Tmpfs
 
 SIGKILL = 9
 CHANGES_KEPT = 20_000
-"""How many past writes of cgroup files are remembered."""
+"""Maximum number of recorded writes of cgroup files."""
 SHM_SIZE = 64 * 2**20
 """Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
-_END = -1  # in the queue of phases: the end of a process that was asked to end
+_END = -1  # a phase number in the queue that stands for the end of a terminating process
 KEPT_BURSTS = 10_000
-"""How many past bursts of a process are remembered."""
+"""Maximum number of recorded bursts of a process."""
 
 
 class Kernel:
-    """One machine's kernel.
+    """The kernel of one machine.
 
     Args:
-        machine: its CPUs and memory.
-        version: of its cgroups.
-        available: the controllers that it has.
+        machine: CPUs and memory of the machine.
+        version: cgroup version.
+        available: the available controllers.
 
     Attributes:
-        cgroups: the file system.
-        memory: what is charged to whom.
-        scheduler: who gets which CPUs.
+        cgroups: the cgroup file system.
+        memory: the charged memory of each cgroup.
+        scheduler: the CPU scheduler.
         now: seconds since boot.
-        log: what dmesg shows.
-        changes: when which file of which cgroup was written; the file "" = the cgroup was made or removed.
+        log: the kernel's log, as dmesg shows it.
+        changes: (time, cgroup, file) of each write; the file "" = the cgroup was created or removed.
     """
 
     def __init__(self, machine: MachineInfo, version: Version, available: Sequence[str] = CONTROLLERS) -> None:
@@ -68,7 +68,7 @@ class Kernel:
         self.cgroups.on_remove, self.cgroups.on_attach = self._removed, self._moved
         self.cgroups.on_reset, self.cgroups.on_kill = self._reset, self._kill_below
         self.cgroups.alive = lambda pid: pid in self.processes
-        for path in machine.cgroups:  # on v1 made with mkdir: no processors are copied into it
+        for path in machine.cgroups:  # on v1 an administrator's mkdir: unlike a runtime it copies no cpuset
             (self.cgroups.makedirs if version == 2 else self.cgroups.mkdirs)(path)
         self.memory: Ledger = Ledger(self.cgroups, machine.memory, machine.swap)
         self.scheduler = CPUScheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
@@ -114,7 +114,7 @@ class Kernel:
             Its process id.
 
         Raises:
-            CgroupError: as `SimulatedCgroupFS.attach`; EINVAL for an oom_score_adj beyond a thousand.
+            CgroupError: the error of `SimulatedCgroupFS.attach`, or EINVAL for an invalid oom_score_adj.
         """
         pid = next(self._pids)
         if not -1000 <= oom_score_adj <= 1000:
@@ -139,25 +139,25 @@ class Kernel:
         self._enter(process, 0)
 
     def kill(self, pid: int, code: int = 128 + SIGKILL) -> None:
-        """End a process; nothing where there is none."""
+        """End a process, if it exists."""
         process = self.processes.get(pid)
         if process is not None:
             self.end(process, code)
 
     def end_in(self, pid: int, seconds: float, code: int) -> None:
-        """Have a process follow its workload for so long at most, then end; nothing where there is none."""
+        """End a process after a maximum of `seconds`, if it exists; until then it follows its workload."""
         process = self.processes.get(pid)
         if process is not None:
             process.ends_at, process.ends_with = self.now + seconds, code
             heapq.heappush(self._due, (process.ends_at, pid, _END))
 
     def exits(self) -> list[ProcessExit]:
-        """What has ended since the last call."""
+        """Return the processes that have ended since the last call."""
         found, self._exits = self._exits, []
         return found
 
     def candidate(self, process: Process) -> oom.OOMCandidate:
-        """The process as the OOM killer sees it."""
+        """Return a process's values for the OOM killer."""
         return oom.OOMCandidate(
             process.pid,
             process.name,
@@ -169,15 +169,15 @@ class Kernel:
         )
 
     def oom_score(self, pid: int) -> int:
-        """/proc/PID/oom_score."""
+        """Return the content of /proc/PID/oom_score."""
         return oom.oom_score(self.candidate(self.processes[pid]), self.machine.memory // oom.PAGE)
 
     def processes_in(self, path: str) -> int:
-        """How many process ids a cgroup and those below it have."""
+        """Return the number of process ids in a cgroup and its descendants."""
         return self._tasks.get(path, 0)
 
     def below(self, path: str) -> Iterator[Process]:
-        """The processes of a cgroup and those below it."""
+        """Yield the processes of a cgroup and its descendants."""
         if path == "/":
             yield from list(self.processes.values())
             return
@@ -185,7 +185,7 @@ class Kernel:
             yield self.processes[pid]
 
     def _holders(self, path: str) -> Iterator[Holder]:
-        """What has memory in a cgroup and those below it: processes, and files in a tmpfs."""
+        """Yield the holders of memory in a cgroup and its descendants: processes, and files in a tmpfs."""
         yield from self.below(path)
         yield from self.tmpfs.below(path)
 
@@ -194,12 +194,13 @@ class Kernel:
             self._allocation.reconsider(holder)
 
     def end(self, process: Process, code: int, *, killed_at: str = "") -> None:
-        """A process ends; `killed_at`: by the OOM killer, because this cgroup's limit was reached."""
-        if self.processes.pop(process.pid, None) is None:  # with its parent
+        """End a process; `killed_at`: the cgroup whose limit made the OOM killer end it."""
+        if self.processes.pop(process.pid, None) is None:  # ended already with its parent
             return
         process.run_at(0.0)
         self.scheduler.want(process.cgroup, process.pid, 0.0, self.now)
         was = process.memory, process.cache, process.active, process.dirty
+        # Uncharge it, but keep the figures: the exit's reader sees the memory at the end.
         self.memory.hold(process, 0, 0, 0)
         process.memory, process.cache, process.active, process.dirty = was
         self._count_tasks(process.cgroup, -process.tasks)
@@ -209,7 +210,10 @@ class Kernel:
         self.kill(process.child)
 
     def _moved(self, pid: int, path: str) -> None:
-        """A process was written into another cgroup: its memory stays charged where it is until it takes new memory."""
+        """Follow a process's move into another cgroup.
+
+        Its memory stays charged to the old one until its next charge: a migration does not move charges.
+        """
         process = self.processes.get(pid)
         if process is None or process.cgroup == path:
             return
@@ -247,7 +251,7 @@ class Kernel:
             group.seconds = 0.0
 
     def demand(self, process: Process) -> None:
-        """Have the scheduler know what a process wants of the CPUs: nothing while it waits for memory, or for swap."""
+        """Pass a process's demand of CPUs to the scheduler: none while it waits for memory or swap."""
         phase = process.wants
         self.scheduler.want(
             process.cgroup,
@@ -273,7 +277,7 @@ class Kernel:
             process.run_at(rate)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the time by a number of seconds."""
         end = self.now + seconds
         while True:
             self.scheduler.divide(self.now)
@@ -303,7 +307,7 @@ class Kernel:
             if process is None:
                 continue
             if phase == _END:
-                if process.ends_at <= self.now:  # else it was put off
+                if process.ends_at <= self.now:  # else a later call of `end_in` has postponed it
                     self.end(process, process.ends_with)
             elif process.phase == phase:
                 found.append(process)
@@ -334,7 +338,7 @@ class Kernel:
             self._raise_child(process, phase.child)
 
     def _write_shared(self, process: Process, phase: Phase) -> None:
-        """Write to the pod's tmpfs: `shm=` to the first that is mounted, /dev/shm where there is none."""
+        """Write to the pod's tmpfs; `shm=` goes to the first mounted one, or to /dev/shm if there is none."""
         first = next(iter(process.tmpfs), DEV_SHM)
         for name, size, mapped in (
             *((name, size, False) for name, size in phase.tmpfs),
@@ -345,7 +349,7 @@ class Kernel:
                 self.tmpfs.write(process, name, size, process.tmpfs.get(name, SHM_SIZE), mapped=mapped)
 
     def _raise_child(self, process: Process, memory: int) -> None:
-        """The container's second process takes so much; one that was killed does not come back."""
+        """Set the memory of the container's second process; a killed one is not started again."""
         child = self.processes.get(process.child)
         if child is not None:
             child.workload = child.workload._replace(phases=(*child.workload.phases, Phase(FOREVER, memory=memory)))
@@ -363,7 +367,7 @@ class Kernel:
                 counted.most_processes = max(counted.most_processes, self._tasks[above])
 
     def _fork(self, process: Process, wanted: int) -> None:
-        """Become so many processes; pids.max may refuse some. Source: pids_can_fork."""
+        """Set the number of a workload's processes; pids.max may reject some. Source: pids_can_fork."""
         more = wanted - process.tasks
         if more > 0:
             rooms = [
@@ -388,19 +392,19 @@ class Kernel:
         return None if text == "max" else int(text) - self._tasks[path]
 
     def usage(self, path: str) -> int:
-        """Bytes charged to a cgroup and all below."""
+        """Return the bytes charged to a cgroup and its descendants."""
         return self.memory.usage(path)
 
     def limit(self, path: str) -> int | None:
-        """Bytes that a cgroup may use; None = no limit. The root's is the machine's memory."""
+        """Return the memory limit of a cgroup in bytes, of the root the machine's memory; None = no limit."""
         return self.memory.limit(path)
 
     def say(self, line: str) -> None:
-        """Write a line into the kernel's log."""
+        """Append a line to the kernel's log."""
         self.log.append(f"[{self.now:12.6f}] {line}")
 
     def pressure(self, resource: str, path: str = "/") -> Pressure | None:
-        """The stall figures of a cgroup, "/" = the machine: of cpu, memory or io. None = nobody ever waited."""
+        """Return the pressure of cpu, memory or io in a cgroup, "/" = the machine; None = none so far."""
         if resource == "cpu":
             return self.scheduler.group(path).pressure
         return self._stalls.pressure(resource, path)

@@ -17,13 +17,13 @@ from kitlib.node.simulated.reclaim import Reclaim
 
 
 class CpuGroup(Protocol):
-    """What a cgroup got of the CPUs.
+    """The CPU counters of a cgroup.
 
     Attributes:
         periods, throttled: CFS periods in which it wanted to run, and in which it was throttled.
-        throttled_seconds: in which it waited for its quota.
-        seconds: of CPU time.
-        bursts, burst_seconds: periods in which more than the quota was used (cpu.max.burst), and that.
+        throttled_seconds: time in seconds in which its quota was used up.
+        seconds: used CPU time in seconds.
+        bursts, burst_seconds: periods with more than the quota (cpu.max.burst), and the excess in seconds.
     """
 
     periods: float
@@ -34,29 +34,29 @@ class CpuGroup(Protocol):
     burst_seconds: float
 
     def settle(self, now: float) -> None:
-        """Count up to now."""
+        """Update the counters."""
         ...
 
 
 class CpuScheduler(Protocol):
-    """Who gets which CPUs."""
+    """The CPU scheduler."""
 
     def group(self, path: str) -> CpuGroup: ...
 
 
 class TmpfsState(Protocol):
-    """Files that are memory."""
+    """The files in tmpfs."""
 
     def size(self, path: str) -> int: ...
 
 
 class KernelState(Protocol):
-    """One machine's kernel.
+    """The kernel of one machine.
 
     Attributes:
         now: seconds since boot.
-        log: what dmesg shows.
-        processes: by their ids.
+        log: the kernel's log, as dmesg shows it.
+        processes: processes by id.
     """
 
     version: Version

@@ -1,8 +1,8 @@
-"""Memory and swap as cgroups count them: what is charged at every level, and which limits are in the way.
+"""Memory and swap of cgroups: the charged bytes at every level, and the limits that a charge exceeds.
 
-Above `memory.high` no process is killed, but one that asks for more sleeps: for every 64 pages 64 · o² seconds, at most
-2, where o is the excess as a share of `memory.high`. From that follows how fast a process grows there (`growth`). On v2
-swap is counted by itself (`memory.swap.max`), on v1 together with memory (`memory.memsw.limit_in_bytes`).
+Above `memory.high` no process is killed, but a process that allocates more is throttled: for every 64 pages it sleeps
+64 · o² seconds, at most 2, where o is the excess as a share of `memory.high`. This gives its rate of growth (`growth`).
+On v2 swap is counted separately (`memory.swap.max`), on v1 together with memory (`memory.memsw.limit_in_bytes`).
 
 Sources: mm/memcontrol.c (try_charge_memcg, calculate_overage, calculate_high_delay, MEMCG_CHARGE_BATCH,
 MEMCG_DELAY_SCALING_SHIFT, mem_cgroup_get_nr_swap_pages).
@@ -22,13 +22,13 @@ from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
 PAGE = 4096
 SWAP_CLUSTER_MAX = 32
-"""Pages that one reclaim frees at least."""
+"""Minimum pages of one reclaim."""
 BATCH = 64 * PAGE
-"""Bytes that are charged at a time. Source: MEMCG_CHARGE_BATCH."""
+"""Bytes of one charge. Source: MEMCG_CHARGE_BATCH."""
 LONGEST_SLEEP = 2.0
-"""Seconds. Source: MEMCG_MAX_HIGH_DELAY_JIFFIES."""
+"""Maximum sleep of a throttled process in seconds. Source: MEMCG_MAX_HIGH_DELAY_JIFFIES."""
 _SLEEP = 64.0
-"""Seconds for a batch where usage is twice memory.high: (1 << 20)² >> 20 >> 14."""
+"""Seconds of sleep for a batch if the usage is twice memory.high: (1 << 20)² >> 20 >> 14."""
 _LINEAR = (LONGEST_SLEEP / _SLEEP) ** 0.5
 
 
@@ -36,16 +36,16 @@ SWAP_MAX = "memory.swap.max"
 
 
 class Holder(Protocol):
-    """A process, or files in a tmpfs: bytes in memory and in swap, and the cgroup that they are charged to.
+    """A holder of charged memory: a process, or files in a tmpfs.
 
     Attributes:
         memory: bytes without a file on a disk.
         cache: bytes of page cache.
         active: bytes of the page cache on the active list: used more than once.
-        dirty: bytes of the page cache that are not on the disk yet; they are on the inactive list.
+        dirty: bytes of the page cache that are not yet on the disk; they are on the inactive list.
         swapped: bytes in swap.
-        charged: the cgroup.
-        unswappable: whether swap cannot take them.
+        charged: path of the cgroup that they are charged to.
+        unswappable: whether its memory cannot be swapped.
     """
 
     memory: int
@@ -58,17 +58,17 @@ class Holder(Protocol):
 
     @property
     def hot(self) -> int:
-        """Bytes that it goes over again and again."""
+        """The bytes that it accesses repeatedly."""
         ...
 
 
 class Excess(NamedTuple):
-    """A cgroup that holds more than it may.
+    """A cgroup whose limit is exceeded.
 
     Attributes:
-        path: which.
+        path: path of the cgroup.
         size: bytes above its limit.
-        swap: whether moving pages to swap helps: not where memory and swap are limited together.
+        swap: whether swapping helps: false for the common limit of memory and swap.
     """
 
     path: str
@@ -78,7 +78,7 @@ class Excess(NamedTuple):
 
 @dataclass
 class Counters:
-    """What a cgroup has counted of its memory and processes, those below included."""
+    """The memory and process counters of a cgroup, including its descendants."""
 
     low: int = 0
     high: int = 0
@@ -101,7 +101,7 @@ class Counters:
 
 @lru_cache(maxsize=65536)
 def upwards(path: str) -> tuple[str, ...]:
-    """A cgroup and those above it, up to the root."""
+    """Return the paths of a cgroup and its ancestors, up to the root."""
     found = []
     while path != "/":
         found.append(path)
@@ -110,14 +110,15 @@ def upwards(path: str) -> tuple[str, ...]:
 
 
 class Ledger:
-    """What is charged to which cgroup.
+    """The memory charged to each cgroup.
 
     Args:
-        cgroups: whose files hold the limits.
-        machine_memory, swap_size: bytes.
+        cgroups: the cgroup files with the limits.
+        machine_memory: memory of the machine in bytes.
+        swap_size: swap of the machine in bytes.
 
     Attributes:
-        counters: by path.
+        counters: counters by path.
     """
 
     def __init__(self, cgroups: SimulatedCgroupFS, machine_memory: int, swap_size: int = 0) -> None:
@@ -130,35 +131,35 @@ class Ledger:
         self.counters: dict[str, Counters] = defaultdict(Counters)
 
     def anonymous(self, path: str) -> int:
-        """Bytes in memory that have no file, of a cgroup and those below: without swap they cannot be given back."""
+        """Return the bytes without a file in a cgroup and its descendants: only swap can reclaim them."""
         return self._anonymous.get(path, 0)
 
     def cache(self, path: str) -> int:
-        """Bytes of page cache, of a cgroup and those below."""
+        """Return the bytes of page cache of a cgroup and its descendants."""
         return self._cache.get(path, 0)
 
     def active(self, path: str) -> int:
-        """Return bytes of page cache on the active list, of a cgroup and those below: cAdvisor's working set has it."""
+        """Return the bytes of active page cache of a cgroup and its descendants; cAdvisor's working set includes it."""
         return self._active.get(path, 0)
 
     def dirty(self, path: str) -> int:
-        """Return bytes of page cache that are not on the disk yet, of a cgroup and those below."""
+        """Return the bytes of page cache that are not yet on the disk, of a cgroup and its descendants."""
         return self._dirty.get(path, 0)
 
     def working_set(self, path: str) -> int:
-        """Return bytes without inactive page cache. Source: cAdvisor setMemoryStats."""
+        """Return the bytes without inactive page cache. Source: cAdvisor setMemoryStats."""
         return self.anonymous(path) + self.active(path)
 
     def usage(self, path: str) -> int:
-        """Bytes charged to a cgroup and all below."""
+        """Return the bytes charged to a cgroup and its descendants."""
         return self._anonymous.get(path, 0) + self._cache.get(path, 0)
 
     def swap(self, path: str) -> int:
-        """Bytes in swap, of a cgroup and those below."""
+        """Return the bytes in swap of a cgroup and its descendants."""
         return self._swapped.get(path, 0)
 
     def memory_and_swap(self, path: str) -> int:
-        """Bytes in memory and in swap together."""
+        """Return the sum of the bytes in memory and in swap."""
         return self.usage(path) + self.swap(path)
 
     def hold(
@@ -171,7 +172,7 @@ class Ledger:
         active: int | None = None,
         dirty: int | None = None,
     ) -> None:
-        """Give a process this many bytes from now on, regardless of the limits; what is not given stays as it fits."""
+        """Set a holder's bytes regardless of limits; active and dirty page cache are kept as far as they fit."""
         dirty = min(holder.dirty if dirty is None else dirty, cache)
         active = min(holder.active if active is None else active, cache - dirty)
         if active != holder.active or dirty != holder.dirty:
@@ -191,12 +192,12 @@ class Ledger:
                 self._swapped[path] += more_swapped
 
     def forget(self, path: str) -> None:
-        """A cgroup has been removed: what is still charged to it stays with those above."""
+        """Remove a deleted cgroup; memory that is still charged to it remains charged to its ancestors."""
         for table in (self._anonymous, self._cache, self._active, self._dirty, self._swapped, self.counters):
             table.pop(path, None)
 
     def note_peak(self, path: str) -> None:
-        """Remember the largest usage of a cgroup and those above."""
+        """Update the peak usage of a cgroup and its ancestors."""
         for above in upwards(path):
             counted = self.counters[above]
             counted.peak = max(counted.peak, self.usage(above))
@@ -206,7 +207,7 @@ class Ledger:
         return self.memory_and_swap(path) if self._cgroups.version == 1 else self.swap(path)
 
     def count(self, path: str, event: str, times: int = 1) -> None:
-        """Count an event in a cgroup and, on v2, those above it. Source: memcg_memory_event."""
+        """Count an event in a cgroup and, on v2, in its ancestors. Source: memcg_memory_event."""
         local = self.counters[path].local
         local[event] = local.get(event, 0) + times
         for above in upwards(path) if self._cgroups.version == 2 else (path,):
@@ -214,16 +215,16 @@ class Ledger:
             setattr(counted, event, getattr(counted, event) + times)
 
     def count_reclaims(self, path: str, size: int, *, both: bool = False) -> None:
-        """Count the reclaims for charging bytes beyond a full cgroup's limit, 4 KiB page by page.
+        """Count the reclaims of a charge beyond a full cgroup's limit, 4 KiB page by page.
 
-        One reclaim frees 32 pages: each counts as `max`, in the cgroup and all above. In v1's failcnt, of the full
-        cgroup alone, each page counts, because the batch of 64 pages is tried first, and fails, and each reclaim once
-        more.
+        One reclaim frees 32 pages and counts once as `max`, in the cgroup and its ancestors. In v1's failcnt, of the
+        full cgroup only, each page counts, because the batch of 64 pages is tried first and fails, and each reclaim
+        counts once more.
 
         Args:
-            path: the path of the full cgroup.
-            size: bytes.
-            both: whether the limit of memory and swap together is in the way.
+            path: path of the full cgroup.
+            size: bytes beyond the limit.
+            both: whether the common limit of memory and swap is exceeded.
 
         Source: mm/memcontrol.c try_charge_memcg; mm/page_counter.c page_counter_try_charge; SWAP_CLUSTER_MAX.
         """
@@ -237,7 +238,7 @@ class Ledger:
         self.count(path, "max", reclaims)
 
     def count_swapped(self, path: str, size: int, *, back: bool = False) -> None:
-        """Count bytes that went to swap, or came back from it."""
+        """Count bytes that were swapped out, or with `back` swapped in."""
         for above in upwards(path):
             counted = self.counters[above]
             if back:
@@ -249,17 +250,17 @@ class Ledger:
     # Limits.
 
     def limit(self, path: str) -> int | None:
-        """Bytes that a cgroup may use; None = no limit. The root's is the machine's memory."""
+        """Return the memory limit of a cgroup in bytes, of the root the machine's memory; None = no limit."""
         if path == "/":
             return self._machine_memory
         return self.figure(path, MEMORY_LIMIT[self._cgroups.version])
 
     def high(self, path: str) -> int | None:
-        """Bytes above which a process that asks for more is slowed down; None = never."""
+        """Return the bytes above which an allocating process is throttled; None = no limit."""
         return None if path == "/" or self._cgroups.version == 1 else self.figure(path, "memory.high")
 
     def exceeded(self, path: str) -> Excess | None:
-        """The cgroup, from this one upwards, whose limit was reached first; memory with swap is looked at first.
+        """Return the cgroup, from this one upwards, whose limit was reached first; memory with swap is checked first.
 
         Pages are charged one by one, to all levels: the level with the least room, which is furthest above its limit
         now, was full first, and of equal ones the lowest. A pod with the limit of its only container is full before
@@ -283,7 +284,7 @@ class Ledger:
         return self.figure(path, "memory.memsw.limit_in_bytes")
 
     def free_swap(self, path: str) -> int:
-        """Bytes of swap that a cgroup may still take: what the node has left, and what every level allows on v2."""
+        """Return the bytes of swap that a cgroup can still use: the node's free swap, on v2 within all limits."""
         free = self.swap_size - self.swap("/")
         if self._cgroups.version == 2:
             for above in upwards(path)[:-1]:
@@ -293,12 +294,12 @@ class Ledger:
         return max(free, 0)
 
     def room(self, path: str) -> int | None:
-        """Bytes until the first limit on the way up; None = none is there."""
+        """Return the bytes up to the first limit of a cgroup and its ancestors; None = no limit."""
         rooms = [limit - self.usage(p) for p in upwards(path) if (limit := self.limit(p)) is not None]
         return max(min(rooms), 0) if rooms else None
 
     def highest_excess(self, path: str) -> tuple[int, str]:
-        """By how much memory.high is exceeded on the way up, page cache not counted, and where."""
+        """Return the largest excess over memory.high in bytes, without page cache, and its cgroup."""
         worst = (0, "")
         if self._cgroups.version == 2:
             for above in upwards(path):
@@ -308,7 +309,7 @@ class Ledger:
         return worst
 
     def figure(self, path: str, file: str) -> int | None:
-        """Bytes that a limit says; None where there is no such limit."""
+        """Return the value of a limit in bytes; None = no limit."""
         if not self._cgroups.has(path, file):
             return None
         text = self._cgroups.setting(path, file)
@@ -316,15 +317,15 @@ class Ledger:
 
 
 def growth(excess: int, high: int, seconds: float) -> int:
-    """Bytes by which a process grows above memory.high, asleep after every 64 pages.
+    """Return the bytes by which a process grows above memory.high, sleeping after every 64 pages.
+
+    The excess as a share o of memory.high follows do/dt = 64 pages / (64 · o² · high), so o³ grows linearly. Once a
+    sleep would exceed 2 seconds, the rate is 64 pages in 2 seconds.
 
     Args:
-        excess: bytes above it now.
-        high: bytes.
-        seconds: of growing.
-
-    The excess as a share of high follows do/dt = 64 pages / (64 · o² · high), so o³ grows linearly; where a sleep would
-    exceed 2 seconds, it is 64 pages in 2 seconds.
+        excess: current excess in bytes.
+        high: memory.high in bytes.
+        seconds: duration of the growth.
     """
     if high <= 0:
         return int(BATCH / LONGEST_SLEEP * seconds)
@@ -340,7 +341,7 @@ def growth(excess: int, high: int, seconds: float) -> int:
 
 
 def pids_below(cgroups: SimulatedCgroupFS, path: str) -> Iterator[int]:
-    """The processes of a cgroup and those below it."""
+    """Yield the process ids of a cgroup and its descendants."""
     stack = [path]
     while stack:
         one = stack.pop()

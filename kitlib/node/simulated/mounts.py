@@ -1,4 +1,4 @@
-"""The file systems in a container, with the sizes and places that matter for enforcement.
+"""The file systems in a container, with the sizes and paths that matter for enforcement.
 
 Source: kubelet emptydir.calculateEmptyDirMemorySize; containerd WithDefaultSandboxShm (/dev/shm of 64 MiB for each
     pod).
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def memory_size(pod: Pod, declared: int | None, allocatable: int | None = None) -> int | None:
-    """Return the size of a memory-backed emptyDir: the smallest of its sizeLimit, the pod's memory limit, and
-    allocatable.
+    """Return the size of a memory-backed emptyDir in bytes: the minimum of its sizeLimit and two memory limits.
+
+    The memory limits are the pod's and the node's allocatable memory; None = none of the three is set.
 
     Args:
         pod: the pod with the volume.
@@ -29,7 +30,7 @@ def memory_size(pod: Pod, declared: int | None, allocatable: int | None = None) 
 
 
 def mounts_of(pod: Pod, container: Container, allocatable: int | None = None) -> tuple[Mount, ...]:
-    """Return what is mounted in a container."""
+    """Return the file systems that are mounted in a container."""
     if not container.volume_mounts:
         return ()
     from kitlib.node.simulated.programs.recorder import Mount

@@ -1,4 +1,4 @@
-"""Addresses of a simulated node and of its pods: they are given and given back, and nothing is sent to them.
+"""Addresses of a simulated node and of its pods: they are allocated and released, without any traffic.
 
 Source: nodeipam rangeAllocator (a range of pods a node); CNI's host-local plugin (an address a pod, one after the
 other).
@@ -15,18 +15,18 @@ from kitlib.api.errors import KitError
 _NODES = IPv4Address("172.18.0.2")
 _RANGES = ((IPv4Network("10.244.0.0/14"), 24), (IPv4Network("10.128.0.0/10"), 24))
 _LARGE = IPv4Network("100.64.0.0/10")
-"""For nodes that may have more pods than a usual range has addresses."""
+"""The range for nodes whose maximum of pods exceeds a usual range."""
 _USUAL_PODS, _OTHERS = 250, 3
-"""Pods that a usual range has room for; addresses of a range that no pod gets (its own, bridge, broadcast)."""
+"""Maximum pods of a usual range; number of addresses that pods do not get (network, bridge, broadcast)."""
 
 
 @dataclass(frozen=True)
 class NodeNetwork:
-    """Of one node.
+    """The addresses of one node.
 
     Attributes:
-        address: the node's own.
-        pods: the range of its pods' addresses, `10.244.0.0/24`; "" where none was left.
+        address: the node's address.
+        pods: the range of its pods' addresses, such as `10.244.0.0/24`; "" = no range was left.
     """
 
     address: str
@@ -34,11 +34,11 @@ class NodeNetwork:
 
 
 def node_network(number: int, max_pods: int) -> NodeNetwork:
-    """What the node of that number (from 0) in its cluster gets.
+    """Return the addresses of a node.
 
     Args:
-        number: of the node.
-        max_pods: that it may have; the range has an address for each.
+        number: number of the node in its cluster, from 0.
+        max_pods: maximum number of pods; the range has an address for each.
     """
     address = str(_NODES + number)
     ranges: tuple[tuple[IPv4Network, int], ...] = _RANGES
@@ -54,10 +54,10 @@ def node_network(number: int, max_pods: int) -> NodeNetwork:
 
 
 class PodNetwork:
-    """Gives the pods of one node their addresses.
+    """The allocation of addresses to the pods of one node.
 
     Args:
-        pods: the node's range, whose first address is the bridge's; "" = there is none, and pods get no address.
+        pods: the node's range, whose first address is the bridge's; "" = no range, so pods get no address.
     """
 
     def __init__(self, pods: str) -> None:
@@ -69,10 +69,10 @@ class PodNetwork:
         self._used: set[int] = set()
 
     def take(self, owner: str) -> str:
-        """The next free address, which `owner` has from now on; the one that it has already; "" without a range.
+        """Return the address of a pod, allocating the next free one if it has none; "" without a range.
 
         Raises:
-            KitError: none is left.
+            KitError: no address is free.
         """
         if not self._is_there:
             return ""
@@ -92,10 +92,10 @@ class PodNetwork:
         raise KitError(f"failed to allocate for range 0: no IP addresses available in range set: {first}-{last}")
 
     def give_back(self, owner: str) -> None:
-        """It needs its address no more."""
+        """Release a pod's address."""
         self._used.discard(self._given.pop(owner, 0))
 
     def keep(self, owners: Collection[str]) -> None:
-        """All others have gone."""
+        """Release the addresses of all other pods."""
         for owner in [one for one in self._given if one not in owners]:
             self.give_back(owner)

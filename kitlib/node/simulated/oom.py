@@ -1,10 +1,10 @@
-"""The OOM killer: whom the kernel chooses, and the scores behind it; `oom_log` has the lines that it logs.
+"""The OOM killer: the kernel's choice of a process, and the scores behind it; `oom_log` has its log lines.
 
     points = resident pages + swapped pages + page tables + oom_score_adj × total pages / 1000
 
-of every process that may be chosen (oom_score_adj above -1000) below the cgroup whose limit was reached, or of the
-whole machine; the highest is killed, and with memory.oom.group everything in that cgroup. total pages is the limit of
-that cgroup or the memory of the machine.
+The candidates are the processes with oom_score_adj above -1000 below the cgroup whose limit was reached, or of the
+whole machine. The one with the most points is killed, with memory.oom.group everything in that cgroup. `total pages` is
+the limit of the cgroup, or the memory of the machine.
 
 Source: mm/oom_kill.c (oom_badness, select_bad_process, __oom_kill_process), fs/proc/base.c
 (proc_oom_score).
@@ -20,10 +20,12 @@ UNKILLABLE = -1000
 
 
 class OOMCandidate(NamedTuple):
-    """A process as the OOM killer sees it.
+    """The values of a process that the OOM killer uses.
 
     Attributes:
-        pid, name, cgroup: which.
+        pid: process id.
+        name: name of the process.
+        cgroup: path of its cgroup.
         oom_score_adj: -1000 to 1000.
         memory: resident bytes.
         tables: bytes of page tables.
@@ -40,26 +42,28 @@ class OOMCandidate(NamedTuple):
 
 
 def badness(one: OOMCandidate, total_pages: int) -> int | None:
-    """Points of a process; None where it may not be chosen."""
+    """Return the points of a process; None if it must not be killed."""
     if one.oom_score_adj == UNKILLABLE:
         return None
     points = -(-one.memory // PAGE) + -(-one.swapped // PAGE) + -(-one.tables // PAGE)
+    # Divided first, as in oom_badness (adj *= totalpages / 1000): below 1000 pages oom_score_adj has no effect.
     adjustment = one.oom_score_adj * (abs(total_pages) // 1000)
     return points + adjustment
 
 
 def oom_score(one: OOMCandidate, machine_pages: int) -> int:
-    """What /proc/PID/oom_score shows: 0 to 2000 since Linux 5.9, from the badness against the whole machine."""
+    """Return the content of /proc/PID/oom_score: 0 to 2000 since Linux 5.9, relative to the machine's memory."""
     points = badness(one, machine_pages)
     if points is None:
         return 0
     scaled = points * 1000
+    # C's division truncates towards zero, Python's rounds down.
     part = scaled // machine_pages if scaled >= 0 else -(-scaled // machine_pages)
     return max((1000 + part) * 2 // 3, 0)
 
 
 def choose(candidates: Iterable[OOMCandidate], total_pages: int) -> OOMCandidate | None:
-    """The process with the most points; of equals the one that was started first. None where all are unkillable."""
+    """Return the process with the most points, the earliest of equal ones; None if all are unkillable."""
     best: tuple[int, OOMCandidate] | None = None
     for one in candidates:
         points = badness(one, total_pages)

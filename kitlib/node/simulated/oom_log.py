@@ -1,4 +1,4 @@
-"""The kernel log's lines about an OOM kill; loaded with the first kill.
+"""The kernel log's lines about an OOM kill; imported at the first kill.
 
 Source: mm/oom_kill.c (dump_header, dump_tasks, __oom_kill_process), mm/memcontrol.c (mem_cgroup_print_oom_context).
 """
@@ -11,7 +11,7 @@ from kitlib.node.simulated.oom import PAGE, OOMCandidate
 
 
 def _charged(table: list[OOMCandidate], excess: int) -> list[OOMCandidate]:
-    """Return the processes with the pages that were charged: the largest asked for those that did not fit.
+    """Return the processes with charged pages only: the excess is subtracted from the largest one.
 
     Source: mm/memcontrol.c try_charge_memcg, which fails before the page becomes part of the process.
     """
@@ -24,19 +24,20 @@ def _charged(table: list[OOMCandidate], excess: int) -> list[OOMCandidate]:
 def log_lines(
     now: float, victim: OOMCandidate, where: str, *, invoker: str, limit: int, usage: int, table: Iterable[OOMCandidate]
 ) -> list[str]:
-    """What the kernel writes about it, as dmesg shows it.
+    """Return the kernel's lines about a kill, as dmesg shows them.
 
     Args:
         now: seconds since boot.
-        victim: who dies.
-        where: the cgroup whose limit was reached; "" = the machine as a whole.
-        invoker: name of the process that asked for the page.
-        limit, usage: bytes, of that cgroup or machine.
-        table: the processes that were looked at.
+        victim: the killed process.
+        where: path of the cgroup whose limit was reached; "" = the machine as a whole.
+        invoker: name of the process whose allocation failed.
+        limit: limit of that cgroup or machine in bytes.
+        usage: usage of that cgroup or machine in bytes.
+        table: the candidates.
     """
     lines = [f"{invoker} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj={victim.oom_score_adj}"]
     if where:
-        charged = min(usage, limit)  # what did not fit was never charged: usage ends at the limit
+        charged = min(usage, limit)  # a failed charge is not counted: the usage never exceeds the limit
         table = _charged(list(table), usage - charged)
         victim = next((one for one in table if one.pid == victim.pid), victim)
         lines.append(f"memory: usage {charged // 1024}kB, limit {limit // 1024}kB, failcnt 1")

@@ -1,12 +1,12 @@
-"""Pressure stall information: how much of the time tasks wait for a resource, as `cpu.pressure` and its like show it.
+"""Pressure stall information: the share of time in which tasks wait for a resource (`cpu.pressure`, …).
 
-`some` is the share of time in which at least one task waits, `full` that in which all of them do. Every 2 seconds and
-one tick the kernel takes the whole percents of the time that has passed since, and moves three averages towards them:
+`some` is the share of time in which at least one task waits, `full` that in which all tasks wait. Every 2 seconds and
+one tick the kernel takes the integer percentage of the time since the last update, and moves three averages towards it:
 
     avg ← avg · e^(−2/T) + percents · (1 − e^(−2/T)),   T = 10, 60, 300 seconds
 
 in fixed point with 11 bits. So a file that is read between two updates shows the averages of the last one; `total` is
-up to date. Here the updates of a cgroup begin with its first stall, in the kernel when it is made.
+current. Here the updates of a cgroup begin with its first stall, in the kernel at its creation.
 
 Source: Documentation/accounting/psi.rst; kernel/sched/psi.c (PSI_FREQ, update_averages, calc_avgs, psi_show);
 kernel/sched/loadavg.c (calc_load).
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 WINDOWS = (10, 60, 300)
 HZ = 250
-"""Ticks a second, as distributions configure it."""
+"""Ticks a second, as configured by distributions."""
 PERIOD = (2 * HZ + 1) / HZ
 """Seconds between two updates. Source: PSI_FREQ."""
 _ONE = 1 << 11
@@ -27,17 +27,18 @@ _PERIOD_NANOSECONDS = round(PERIOD * _NANO)
 
 
 def updated(average: int, decay: int, percents: int, times: int = 1) -> int:
-    """An average after so many updates with the same sample. Source: calc_load.
+    """Return an average after a number of updates with the same sample. Source: calc_load.
 
     Args:
-        average: in fixed point.
-        decay: of its window, in fixed point.
-        percents: whole ones.
-        times: how many updates.
+        average: the average in fixed point.
+        decay: decay of its window in fixed point.
+        percents: the sample, 0 to 100.
+        times: number of updates.
     """
     active = percents * _ONE
     for _ in range(times):
         moved = average * decay + active * (_ONE - decay)
+        # calc_load rounds up while rising, so that a constant load reaches its value instead of stopping below it.
         after = (moved + _ONE - 1 if active >= average else moved) // _ONE
         if after == average:
             break
@@ -46,7 +47,7 @@ def updated(average: int, decay: int, percents: int, times: int = 1) -> int:
 
 
 class _Line:
-    """`some` or `full`: its share now, the time in it, and the averages."""
+    """The line `some` or `full`: its current share, its total time, and its averages."""
 
     __slots__ = ("averages", "sampled", "share", "total")
 
@@ -55,12 +56,12 @@ class _Line:
         self.averages = [0, 0, 0]
 
     def take(self, seconds: float) -> None:
-        """So much time has passed, all of it within one period."""
+        """Add time that lies within one period."""
         self.total += self.share * seconds
         self.sampled += self.share * seconds
 
     def update(self, periods: int) -> None:
-        """The period is over, and so many more whole ones of the same share after it."""
+        """End the period, and add `periods` further whole ones with the same share."""
         self._sample(1)
         if periods:
             self.total += self.share * PERIOD * periods
@@ -83,7 +84,7 @@ class _Line:
 
 
 class Pressure:
-    """One resource's pressure in one cgroup.
+    """The pressure of one resource in one cgroup.
 
     Args:
         now: seconds since boot.
@@ -102,17 +103,17 @@ class Pressure:
 
     @property
     def full(self) -> float:
-        """That in which all tasks wait."""
+        """The share of the time, 0 to 1, in which all tasks wait, since the last call of `set`."""
         return self._full.share
 
     def set(self, now: float, some: float, full: float) -> None:
-        """From now on the shares are these."""
+        """Set the shares from now on."""
         if some != self._some.share or full != self._full.share:
             self.settle(now)
             self._some.share, self._full.share = some, full
 
     def settle(self, now: float) -> None:
-        """Take the time since the last call into account."""
+        """Add the time since the last call."""
         if now <= self._since:
             return
         whole = -1
@@ -130,10 +131,10 @@ class Pressure:
         self._since = now
 
     def show(self, now: float) -> str:
-        """The two lines of the file."""
+        """Return the two lines of the file."""
         self.settle(now)
         return f"{self._some.show('some')}\n{self._full.show('full')}"
 
 
 NOTHING = "\n".join(f"{name} avg10=0.00 avg60=0.00 avg300=0.00 total=0" for name in ("some", "full"))
-"""What the file shows where nobody has ever waited."""
+"""Content of the file if no task has ever waited."""

@@ -17,7 +17,7 @@ WINDOW = 1.0
 
 
 class KernelClock(Protocol):
-    """What knows the time: the kernel."""
+    """The source of the time: the kernel."""
 
     now: float
 
@@ -27,24 +27,27 @@ class Process:
     """A process, with its children and threads.
 
     Attributes:
-        clock: seconds since boot.
-        pid, name, cgroup: which.
-        oom_score_adj: set at its start.
-        workload: what it does.
-        phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
-        memory, cache: bytes charged, to the cgroup `charged`; `active` and `dirty` are parts of the page cache.
-        unswappable: whether swap cannot take its memory.
-        swapped: bytes of its memory that are in swap, `hot` those that it goes over again and again.
-        missing: bytes that memory.high, or a limit with swap below it, keeps from it for now.
-        tasks: how many process ids it has, itself included.
-        cpu_seconds: used so far.
+        clock: the kernel.
+        pid: process id.
+        name: name in the output of `ps`.
+        cgroup: path of its cgroup.
+        oom_score_adj: -1000 to 1000.
+        workload: its behaviour.
+        phase: index of the current phase.
+        phase_ends: start of the next phase in seconds since boot.
+        memory, cache: bytes charged to the cgroup `charged`; `active` and `dirty` are parts of the page cache.
+        unswappable: whether its memory cannot be swapped.
+        swapped: bytes of its memory in swap; `hot` are those that it accesses repeatedly.
+        missing: bytes that memory.high, or a limit with swap, withholds for now.
+        tasks: number of its process ids, itself included.
+        cpu_seconds: used CPU time in seconds.
         rate: CPUs that it gets now.
         started: seconds since boot.
-        child: the second process of the container, 0 = there never was one.
-        looked: CPU seconds at the last look at its use, when that was, and what it showed.
-        bursts: seconds that each of its bursts took, from when it was due.
-        tmpfs: the memory-backed volumes that it can write to, with their sizes in bytes; None = no limit.
-        read: bytes of files that its phases have brought into the page cache so far.
+        child: process id of the container's second process; 0 = never started.
+        looked: used CPU seconds at the last call of `average`, the time of that call, and its result.
+        bursts: durations of its bursts in seconds, from their planned starts.
+        tmpfs: sizes in bytes of the memory-backed volumes that it can write to, by name; None = no limit.
+        read: bytes of files that its phases have read into the page cache so far.
         ends_at, ends_with: seconds since boot when it is killed (infinite = never), and its exit code then.
     """
 
@@ -79,21 +82,21 @@ class Process:
 
     @property
     def wants(self) -> Phase:
-        """The phase that is on."""
+        """The current phase."""
         return self.workload.phases[self.phase]
 
     @property
     def cpu_seconds(self) -> float:
-        """Seconds of CPU time that it has used."""
+        """The used CPU time in seconds."""
         return self.used + self.rate * (self.clock.now - self.since)
 
     def run_at(self, rate: float) -> None:
-        """From now on it gets so many CPUs."""
+        """Set the CPUs that it gets from now on."""
         self.used = self.cpu_seconds
         self.since, self.rate = self.clock.now, rate
 
     def average(self) -> float:
-        """CPUs that metrics show: the rate; of work in bursts what was used since the last look (a second or more)."""
+        """Return the CPUs that metrics show: the rate, or with bursts the average since the last call (1 s or more)."""
         if not self.wants.burst:
             return self.rate
         used, at, shown = self.looked
@@ -104,7 +107,7 @@ class Process:
 
     @property
     def stall(self) -> tuple[float, float]:
-        """The share of the time that it waits for memory, and for the disk: what is not in its page cache is read."""
+        """The shares of the time, 0 to 1, in which it waits for memory, and for the disk (to reread page cache)."""
         if self.missing:
             return 1.0, 0.0
         cache = self.wants.cache
@@ -115,25 +118,25 @@ class Process:
 
     @property
     def hot(self) -> int:
-        """Bytes of its memory that it goes over again and again."""
+        """The bytes of its memory that it accesses repeatedly."""
         return min(self.wants.hot, self.memory + self.swapped)
 
     @property
     def page_tables(self) -> int:
-        """Bytes of page tables."""
+        """The bytes of its page tables."""
         return (1 + (self.memory + self.swapped) // (oom.PAGE * TABLES)) * oom.PAGE
 
 
 @dataclass(frozen=True)
 class ProcessExit:
-    """A process has ended.
+    """The end of a process.
 
     Attributes:
         at: seconds since boot.
-        process: as it was.
-        code: its exit code; 137 where it was killed.
-        oom: by the OOM killer;
-        where: the cgroup whose limit was reached, "/" = the machine's memory.
+        process: the process at its end.
+        code: exit code; 137 if it was killed.
+        oom: whether the OOM killer ended it.
+        where: path of the cgroup whose limit was reached; "/" = the machine's memory.
     """
 
     at: float

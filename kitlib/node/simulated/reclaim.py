@@ -1,10 +1,10 @@
-"""Reclaim: whose page cache is given back and whose pages are swapped, where memory runs short.
+"""Reclaim: the choice of page cache to drop and of pages to swap when memory runs short.
 
-Page cache goes first, the inactive list before the active one, and at last what must be written to the disk first; then
-pages that have not been used lately, then those in use; each in proportion to how much of it the cgroups have.
-`memory.low` keeps a cgroup's part out as long as there is something else, `memory.min` always. Swap takes what the node
-has of it and what `memory.swap.max` allows on the way up; on v1 `memory.memsw.limit_in_bytes` counts memory and swap
-together, so that swapping makes no room below it.
+Page cache goes first: the inactive list, then the active one, and last the dirty part, which must be written to the
+disk first. Then pages that were not used recently are swapped, then pages in use; each in proportion to their amount in
+the cgroups. `memory.low` protects a cgroup's part while there is something else to reclaim, `memory.min` always. Swap
+is limited by the node's swap and by `memory.swap.max` of all levels; on v1 `memory.memsw.limit_in_bytes` counts memory
+and swap together, so that swapping does not help below it.
 
 Sources: mm/vmscan.c (prepare_scan_control: cache_trim_mode, get_scan_count, can_reclaim_anon_pages,
 shrink_node_memcgs); mm/memcontrol.c (mem_cgroup_calculate_protection, mem_cgroup_get_nr_swap_pages,
@@ -20,7 +20,7 @@ from kitlib.node.simulated.memory import Holder, Ledger, upwards
 from kitlib.node.simulated.swap import cold_resident
 
 Amount = Callable[[Holder], int]
-"""How much of a holder one round of reclaim may take."""
+"""Returns the bytes of a holder that one round of reclaim may take."""
 
 
 def _inactive(one: Holder) -> int:
@@ -47,13 +47,13 @@ _CACHE = (_inactive, _active, _dirty)
 
 
 class Reclaim:
-    """Gives memory back.
+    """The reclaim of one kernel.
 
     Args:
-        ledger: what is charged.
-        cgroups: whose files protect.
-        holders: those below a cgroup.
-        swapped: called with each holder of which a page was swapped.
+        ledger: the charged memory.
+        cgroups: the cgroup files with the protections.
+        holders: returns the holders of memory below a cgroup.
+        swapped: function that receives each holder with a swapped page.
     """
 
     def __init__(
@@ -66,17 +66,17 @@ class Reclaim:
         self._ledger, self._cgroups, self._holders, self._swapped = ledger, cgroups, holders, swapped
 
     def reclaim(self, path: str, wanted: int, *, swap: bool = True, hot: bool = True, writeback: bool = True) -> int:
-        """Take memory back from a cgroup and those below, what memory.low protects last, what memory.min does never.
+        """Reclaim memory of a cgroup and its descendants; memory.low protects until the last round, memory.min always.
 
         Args:
-            path: whose.
-            wanted: bytes.
-            swap: whether pages may go there;
-            hot: those in use too.
+            path: path of the cgroup.
+            wanted: bytes to reclaim.
+            swap: whether pages may be swapped.
+            hot: whether pages in use may be swapped.
             writeback: whether it may wait until dirty pages are on the disk.
 
         Returns:
-            Bytes that were given back.
+            Reclaimed bytes.
         """
         swap = swap and self._ledger.swap_size > 0
         having = [one for one in self._holders(path) if one.cache or (swap and one.memory)]
@@ -97,7 +97,7 @@ class Reclaim:
         return given
 
     def _note_full(self, having: list[Holder]) -> None:
-        """Swap that a cgroup had in use has come to its end. Source: __mem_cgroup_try_charge_swap."""
+        """Count the failure to swap in cgroups whose swap is used up. Source: __mem_cgroup_try_charge_swap."""
         for charged in {one.charged for one in having if one.memory}:
             if self._ledger.swap(charged) and not self._ledger.free_swap(charged):
                 self._ledger.count(charged, "swap_fail")
@@ -105,7 +105,7 @@ class Reclaim:
                     self._ledger.count(charged, "swap_max")
 
     def swappable(self, path: str) -> int:
-        """Bytes that reclaim at a cgroup could swap now."""
+        """Return the bytes that reclaim at a cgroup could swap now."""
         if not self._ledger.swap_size:
             return 0
         having = [one for one in self._holders(path) if one.memory]
@@ -113,7 +113,7 @@ class Reclaim:
         return min(whole, self._ledger.free_swap("/"))
 
     def _available(self, path: str, having: list[Holder], files: tuple[str, ...], amount: Amount) -> dict[str, int]:
-        """Cgroup -> bytes that this round may take of what is charged to it."""
+        """Return the bytes that this round may take of the memory charged to each cgroup, by path."""
         available = {}
         for charged in {one.charged for one in having}:
             free = self._ledger.usage(charged) - max(self._protected(path, charged, file) for file in files)
@@ -158,7 +158,7 @@ class Reclaim:
         return size
 
     def _protected(self, top: str, path: str, file: str) -> int:
-        """Bytes of a cgroup that reclaim at `top` leaves alone. Source: mem_cgroup_calculate_protection."""
+        """Return the bytes of a cgroup that reclaim at `top` must not take. Source: mem_cgroup_calculate_protection."""
         if self._cgroups.version == 1:
             return 0
         ledger = self._ledger
@@ -169,6 +169,7 @@ class Reclaim:
             if above is not None:
                 siblings = self._cgroups.children(one.rpartition("/")[0] or "/")
                 claimed = sum(min(self._claim(other, file), ledger.usage(other)) for other in siblings)
+                # Children share a parent's protection in proportion to their protected usage (effective_protection).
                 own = own if claimed <= above else own * above // claimed
             above = own
         return above or 0

@@ -1,8 +1,8 @@
-"""What the kernel accepts in a cgroup file because of other files, cgroups above and below, and processes.
+"""The rules of cgroup files that depend on other files, on parent and child cgroups, and on processes.
 
-Rules of a value by itself stand in `rules.py`; here are those that look around: the quota against those above and
-below, memory against memory with swap and against what is in use, processors against the parent's and the children's,
-controllers that are handed down, and where processes may stand.
+Rules of a value alone are in `rules.py`. The rules here compare: a quota with those of ancestors and descendants,
+memory with memory and swap and with the usage, processors with the parent's and the children's; they decide which
+controllers can be enabled for children, and which cgroups may hold processes.
 
 Sources: kernel/sched/core.c (__cfs_schedulable), mm/memcontrol*.c (mem_cgroup_resize_max), kernel/cgroup/cpuset*.c
 (validate_change), kernel/cgroup/cgroup.c (cgroup_subtree_control_write, cgroup_vet_subtree_control_enable,
@@ -20,16 +20,16 @@ from kitlib.node.simulated.initial_files import memory_nodes
 from kitlib.node.simulated.rules import Refused
 
 THREADED = frozenset({"cpu", "cpuset", "pids"})
-"""Controllers that can tell threads of one process apart; they may be handed down beside processes."""
+"""Threaded controllers, which may be enabled for children of a cgroup that holds processes."""
 MEMORY_NODES = 1024
-"""How many memory nodes a kernel can number. Source: CONFIG_NODES_SHIFT of usual x86 kernels."""
+"""Maximum number of memory nodes of a kernel. Source: CONFIG_NODES_SHIFT of usual x86 kernels."""
 
 
 def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
-    """What a file shows after a write.
+    """Return the content of a file after a write.
 
     Raises:
-        Refused: with the error that the write ends with.
+        Refused: the write fails.
     """
     if path == "/" and not file.startswith(("cgroup.", "hugetlb.")):
         raise Refused(errno.EINVAL, "the root cgroup cannot be limited")
@@ -89,7 +89,7 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
 
 
 def _within_parent(fs: CgroupFiles, path: str, quota: str, period: str) -> str:
-    """v1: no cgroup may have a larger part of a CPU than the next one above that has a quota."""
+    """Check (v1) that a quota is at most that of the next ancestor with one, and at least those of descendants."""
     if quota == "-1":
         return quota
     ratio = int(quota) / int(period)
@@ -113,13 +113,13 @@ def _within_parent(fs: CgroupFiles, path: str, quota: str, period: str) -> str:
 
 
 def _ratio(fs: CgroupFiles, path: str) -> float | None:
-    """CPUs that a quota gives; None = there is none."""
+    """Return the CPUs of a quota; None = no quota."""
     quota = fs.setting(path, "cpu.cfs_quota_us")
     return None if quota == "-1" else int(quota) / int(fs.setting(path, "cpu.cfs_period_us"))
 
 
 def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
-    """memsw counts memory and swap together, so it is never below the limit."""
+    """Check that the limit of memory and swap is at least the limit of memory, and that the usage allows the limit."""
     if file == "memory.limit_in_bytes":
         memory, both = limit, fs.setting(path, "memory.memsw.limit_in_bytes")
     else:
@@ -135,7 +135,7 @@ def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
 
 
 def _cpus(fs: CgroupFiles, path: str, value: str) -> str:
-    """Some while processes stand in it; v1: only CPUs of the parent, and all of the children's."""
+    """Check a cpuset: not empty with processes; on v1 only CPUs of the parent, and all of the children's."""
     shown, cpus = rules.cpu_list(value, fs.machine.cores)
     if fs.version == 1:
         above = fs.effective_cpus(_parent(path))
@@ -158,7 +158,7 @@ def _exclusive(fs: CgroupFiles, path: str, flag: str) -> str:
 
 
 def _memory_nodes(fs: CgroupFiles, path: str, value: str) -> str:
-    """Only nodes that are there; on v1 with the rules of cpuset.cpus."""
+    """Check memory nodes: existing ones only; on v1 with the rules of cpuset.cpus."""
     nodes = rules.number_list(value, MEMORY_NODES, f"memory nodes are 0 to {MEMORY_NODES - 1}")
     if not nodes <= frozenset(range(memory_nodes(fs.machine))):
         raise Refused(errno.EINVAL, "there is no such memory node")
@@ -188,7 +188,7 @@ def _handed(fs: CgroupFiles, path: str) -> set[str]:
 
 
 def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
-    """v2: `+cpu -memory`; the last word about a controller counts."""
+    """Apply a write to cgroup.subtree_control (`+cpu -memory`); the last word about a controller counts."""
     wanted: dict[str, str] = {}
     for word in value.split():
         sign, name = word[:1], word[1:]
@@ -215,7 +215,7 @@ def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
 
 
 def _may_enable(fs: CgroupFiles, path: str, enable: set[str]) -> None:
-    """Beside processes only controllers that tell threads apart."""
+    """Check that controllers can be enabled for children; with processes only threaded ones can."""
     if enable - THREADED:
         if _threads_inside(fs, path):
             raise Refused(errno.EOPNOTSUPP, "it divides its own threads' resources")
@@ -226,7 +226,7 @@ def _may_enable(fs: CgroupFiles, path: str, enable: set[str]) -> None:
 
 
 def _threads_inside(fs: CgroupFiles, path: str) -> bool:
-    """Whether a cgroup has processes and hands threaded controllers down. Source: cgroup_is_thread_root."""
+    """Return whether a cgroup has processes and enables threaded controllers. Source: cgroup_is_thread_root."""
     return path != "/" and bool(fs.procs(path)) and bool(_handed(fs, path) & THREADED)
 
 
@@ -242,11 +242,11 @@ def _populated(fs: CgroupFiles, path: str) -> bool:
 
 
 def may_hold_processes(fs: CgroupFiles, path: str) -> None:
-    """Whether a process may be moved into a cgroup.
+    """Check that a process may be moved into a cgroup.
 
     Raises:
-        Refused: ENOSPC on v1 without processors or memory nodes; EBUSY on v2 where controllers are handed down,
-            EOPNOTSUPP below a cgroup that divides its own threads' resources.
+        Refused: ENOSPC on v1 without processors or memory nodes; EBUSY on v2 if controllers are enabled for its
+            children, EOPNOTSUPP below a cgroup with threaded controllers and processes of its own.
     """
     if fs.version == 1:
         if path != "/" and not (fs.effective_cpus(path) and fs.setting(path, "cpuset.mems")):

@@ -1,8 +1,7 @@
-"""What the kernel accepts in a cgroup file, and what it makes of it: ranges, rounding, units, refusals.
+"""The rules of cgroup files for a value alone: ranges, rounding, units, errors.
 
-Each rule takes the text that was written and returns the value that is kept, or raises the error that the write would
-end with. Rules that depend on other files or cgroups (memsw against limit, a quota against the parent's) stand with
-the file system itself.
+Each rule takes the written text and returns the stored value, or raises the error of the write. Rules that depend on
+other files or cgroups (memsw and limit, a quota and the parent's) are in `relations.py`.
 
 Sources: kernel/sched/core.c (cpu_shares_write_u64, tg_set_cfs_bandwidth, cpu_weight_write_u64, cpu_max_write),
 mm/memcontrol*.c (page_counter_memparse), kernel/cgroup/pids.c, mm/hugetlb_cgroup.c, kernel/cgroup/cpuset*.c.
@@ -29,7 +28,7 @@ _REGION = re.compile(r"(\d+|N)(?:-(\d+|N)(?::(\d+|N)/(\d+|N))?)?")
 
 
 class Refused(Exception):
-    """A value that a rule does not take: the error number, and why in words."""
+    """A value that a rule rejects, with the error number and the reason."""
 
     def __init__(self, number: int, why: str) -> None:
         self.number, self.why = number, why
@@ -37,7 +36,7 @@ class Refused(Exception):
 
 
 def _whole(text: str) -> int:
-    """A number as the kernel reads it: decimal, hexadecimal behind 0x, octal behind 0. Source: lib/kstrtox.c."""
+    """Parse a number as the kernel does: decimal, hexadecimal after 0x, octal after 0. Source: lib/kstrtox.c."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
         raise Refused(errno.EINVAL, "not a whole number")
@@ -53,7 +52,7 @@ def _figure(digits: str) -> int:
 
 
 def unsigned(text: str) -> int:
-    """A number as `kstrtou64` reads it."""
+    """Parse a number as `kstrtou64` does."""
     if text.strip().startswith("-"):
         raise Refused(errno.EINVAL, "not an unsigned number")
     number = _whole(text)
@@ -63,7 +62,7 @@ def unsigned(text: str) -> int:
 
 
 def signed(text: str) -> int:
-    """A number as `kstrtos64` reads it."""
+    """Parse a number as `kstrtos64` does."""
     number = _whole(text)
     if not -(2**63) <= number < 2**63:
         raise Refused(errno.ERANGE, "not a signed 64-bit number")
@@ -71,7 +70,7 @@ def signed(text: str) -> int:
 
 
 def memparse(text: str) -> int:
-    """Bytes with an optional suffix K, M, G, … of powers of 1024. Source: lib/cmdline.c memparse."""
+    """Parse bytes with an optional suffix K, M, G, … (powers of 1024). Source: lib/cmdline.c memparse."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise Refused(errno.EINVAL, "not a size in bytes")
@@ -79,12 +78,12 @@ def memparse(text: str) -> int:
 
 
 def shares(text: str) -> str:
-    """cpu.shares: kept within 2 and 262144, without an error."""
+    """Apply cpu.shares: clamped to 2 and 262144 without an error."""
     return str(min(max(unsigned(text), MIN_SHARES), MAX_SHARES))
 
 
 def weight(text: str) -> str:
-    """cpu.weight: 1 to 10000, all else is out of range."""
+    """Apply cpu.weight: 1 to 10000, other values are out of range."""
     number = unsigned(text)
     if not 1 <= number <= 10_000:
         raise Refused(errno.ERANGE, "cpu.weight is 1 to 10000")
@@ -101,7 +100,7 @@ NICE_WEIGHTS = (
 
 
 def nice_of_weight(weight: str) -> str:
-    """What cpu.weight.nice shows for a cpu.weight: the nice value of the nearest weight.
+    """Return the content of cpu.weight.nice for a cpu.weight: the nice value of the nearest weight.
 
     Source: kernel/sched/core.c cpu_weight_nice_read_s64, sched_weight_from_cgroup.
     """
@@ -111,7 +110,7 @@ def nice_of_weight(weight: str) -> str:
 
 
 def weight_of_nice(text: str) -> str:
-    """The cpu.weight that a write to cpu.weight.nice sets. Source: cpu_weight_nice_write_s64."""
+    """Return the cpu.weight that a write to cpu.weight.nice sets. Source: cpu_weight_nice_write_s64."""
     nice = signed(text)
     if not -20 <= nice <= 19:
         raise Refused(errno.ERANGE, "a nice value is -20 to 19")
@@ -119,11 +118,11 @@ def weight_of_nice(text: str) -> str:
 
 
 def burst(text: str, quota: str) -> str:
-    """cpu.max.burst: microseconds, at most the quota. Source: tg_set_cfs_bandwidth.
+    """Apply cpu.max.burst: microseconds, at most the quota. Source: tg_set_cfs_bandwidth.
 
     Args:
-        text: what was written.
-        quota: of cpu.max, "max" = none.
+        text: the written text.
+        quota: quota of cpu.max in microseconds; "max" = none.
     """
     number = unsigned(text)
     if quota != "max" and number > int(quota):
@@ -132,7 +131,7 @@ def burst(text: str, quota: str) -> str:
 
 
 def swappiness(text: str) -> str:
-    """memory.swappiness: 0 to 200. Source: mm/memcontrol-v1.c mem_cgroup_swappiness_write."""
+    """Apply memory.swappiness: 0 to 200. Source: mm/memcontrol-v1.c mem_cgroup_swappiness_write."""
     number = unsigned(text)
     if number > 200:
         raise Refused(errno.EINVAL, "swappiness is 0 to 200")
@@ -140,21 +139,21 @@ def swappiness(text: str) -> str:
 
 
 def hierarchy(text: str) -> str:
-    """memory.use_hierarchy: it is always 1 since Linux 5.11. Source: mem_cgroup_hierarchy_write."""
+    """Apply memory.use_hierarchy: always 1 since Linux 5.11. Source: mem_cgroup_hierarchy_write."""
     if unsigned(text) != 1:
         raise Refused(errno.EINVAL, "non-hierarchical mode is deprecated")
     return "1"
 
 
 def freeze(text: str) -> str:
-    """cgroup.freeze: 0; this model does not freeze processes."""
+    """Apply cgroup.freeze: 0 only, since this model does not freeze processes."""
     if flag(text) == "1":
         raise Refused(errno.EOPNOTSUPP, "the simulated kernel does not freeze processes")
     return "0"
 
 
 def quota_v1(text: str) -> str:
-    """cpu.cfs_quota_us: at least 1 ms; any negative number is -1, no limit."""
+    """Apply cpu.cfs_quota_us: at least 1 ms; any negative number is -1, no limit."""
     number = signed(text)
     if number < 0:
         return "-1"
@@ -162,22 +161,22 @@ def quota_v1(text: str) -> str:
 
 
 def period(text: str) -> str:
-    """cpu.cfs_period_us: 1 ms to 1 s."""
+    """Apply cpu.cfs_period_us: 1 ms to 1 s."""
     return str(_period(unsigned(text)))
 
 
 def cpu_max(text: str, before: str) -> str:
-    """cpu.max: `max` or microseconds, and optionally the period, which otherwise stays.
+    """Apply cpu.max: `max` or microseconds, and an optional period, which otherwise stays.
 
     Args:
-        text: what was written.
-        before: what stood there.
+        text: the written text.
+        before: the previous content.
     """
     parts = text.split()
     if not parts:
         raise Refused(errno.EINVAL, "cpu.max takes a quota and a period")
     kept = before.split()[1]
-    if parts[1:] and (digits := _LEADING.match(parts[1])):  # what follows the figures is not looked at
+    if parts[1:] and (digits := _LEADING.match(parts[1])):  # sscanf ignores the rest after the digits
         kept = str(_period(int(digits[0])))
     if parts[0] == "max":
         return f"max {kept}"
@@ -202,20 +201,20 @@ def _period(number: int) -> int:
 
 
 def memory_v1(text: str) -> str:
-    """memory.limit_in_bytes: whole pages; -1 is no limit."""
+    """Apply memory.limit_in_bytes: whole pages; -1 is no limit."""
     if text.strip() == "-1":
         return str(UNLIMITED_V1)
     return str(min(memparse(text) // PAGE_SIZE * PAGE_SIZE, UNLIMITED_V1))
 
 
 def kernel_memory(text: str) -> str:
-    """memory.kmem.limit_in_bytes: a size is accepted and has no effect. Source: mem_cgroup_write (RES_LIMIT, _KMEM)."""
+    """Apply memory.kmem.limit_in_bytes, which has no effect. Source: mem_cgroup_write (RES_LIMIT, _KMEM)."""
     memory_v1(text)
     return str(UNLIMITED_V1)
 
 
 def memory_v2(text: str) -> str:
-    """memory.max and its siblings: whole pages; `max` is no limit."""
+    """Apply memory.max and its siblings: whole pages; `max` is no limit."""
     if text.strip() == "max":
         return "max"
     pages = memparse(text) // PAGE_SIZE * PAGE_SIZE
@@ -223,7 +222,7 @@ def memory_v2(text: str) -> str:
 
 
 def pids(text: str) -> str:
-    """pids.max: `max`, or 0 to 4194304."""
+    """Apply pids.max: `max`, or 0 to 4194304."""
     if text.strip() == "max":
         return "max"
     number = signed(text)
@@ -233,14 +232,14 @@ def pids(text: str) -> str:
 
 
 def flag(text: str) -> str:
-    """A switch: 0 or 1."""
+    """Apply a switch: 0 or 1."""
     if signed(text) not in (0, 1):
         raise Refused(errno.EINVAL, "0 or 1 is expected")
     return str(signed(text))
 
 
 def hugetlb(file: str, text: str, version: int) -> str:
-    """hugetlb.<size>.max: whole huge pages; the largest number is `max` on v2."""
+    """Apply hugetlb.<size>.max: whole huge pages; on v2 the largest number is `max`."""
     size = huge_page_size(file.split(".")[1])
     stripped = text.strip()
     if stripped == ("-1" if version == 1 else "max"):
@@ -254,25 +253,25 @@ def hugetlb(file: str, text: str, version: int) -> str:
 
 
 def cpu_list(text: str, present: int) -> tuple[str, frozenset[int]]:
-    """cpuset.cpus: a list as the kernel writes it back, and the CPUs in it.
+    """Parse cpuset.cpus, and return the list in the kernel's notation and the CPUs in it.
 
     Args:
-        text: `0-3,8`; "" = none.
-        present: how many CPUs there are.
+        text: the list, such as `0-3,8`; "" = none.
+        present: number of CPUs.
     """
     found = number_list(text, present, f"there are CPUs 0 to {present - 1}")
     return format_cpus(found), found
 
 
 def number_list(text: str, bits: int, otherwise: str) -> frozenset[int]:
-    """`0-3,8`, `all`, `0-N:1/2` (the first of every two), N the last there can be.
+    """Parse `0-3,8`, `all`, or `0-N:1/2` (the first of every two); N is the largest number.
 
     Source: lib/bitmap.c bitmap_parselist.
 
     Args:
         text: the list.
-        bits: numbers are below that.
-        otherwise: what is said of others.
+        bits: upper bound of the numbers, exclusive.
+        otherwise: message of the error for larger numbers.
     """
     found: set[int] = set()
     for part in text.replace(",", " ").split():

@@ -1,7 +1,7 @@
 """The container runtime on the simulated kernel: a container is one process that follows its workload.
 
-It makes a container's cgroup with the files that the kubelet asks for, and removes it when the container has ended, as
-containerd does when a task is deleted.
+The runtime creates a container's cgroup with the files that the kubelet requests, and removes it after the container
+has ended, as containerd does when a task is deleted.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from kitlib.node.simulated.shell.machine import Data
 
 BYTES_PER_INODE = 16384
-"""How many bytes of a disk there are for one file. Source: mke2fs.conf, inode_ratio."""
+"""Bytes of a disk for each inode. Source: mke2fs.conf, inode_ratio."""
 PAUSE = Workload((Phase(FOREVER, memory=256 * 1024),), name="pause")
 
 
 class SimulatedRuntime:
-    """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime`.
+    """The simulated container runtime. Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime`.
 
     Args:
-        kernel: on which the processes run.
-        network: gives pods their addresses; None = they have none.
-        note: called with a pod, a container and what a user should know about what it runs.
-        images: those that can be had, all of them on the node at first. Of others only the name matters: they take no
-            room, as on a real node of the kit, where the node's own root stands in for them.
+        kernel: the kernel on which the processes run.
+        images: declared images, initially all on the node. Other images can be used too, and take no space, as on a
+            real node of the kit, whose own root file system replaces every image.
+        network: source of the pods' addresses; None = pods have no address.
+        note: function that receives a pod, a container and a note for the user about its program.
     """
 
     name = "simulated"
@@ -82,7 +82,7 @@ class SimulatedRuntime:
         self._codes: dict[str, int] = {}
 
     def user(self, pod: Pod, container: Container) -> LinuxContainerUser:
-        """The user that the manifest names, or root, as whom most images run.
+        """Return the user that the manifest names, or root, the default of most images.
 
         Source: kubelet determineEffectiveSecurityContext, convertToRuntimeSecurityContext; in containerd the own
         group comes first.
@@ -95,7 +95,7 @@ class SimulatedRuntime:
         return LinuxContainerUser(uid=user or 0, gid=group or 0, supplemental_groups=groups)
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
-        """Start a pod's pause container; the pod's address."""
+        """Start a pod's pause container and return the pod's address."""
         has_own = self._network is not None and not pod.spec.host_network
         address = self._network.take(identity) if self._network is not None and has_own else ""
         self._spawn(PAUSE, identity, cgroup, oom_score_adj)
@@ -107,7 +107,7 @@ class SimulatedRuntime:
         """Start a container in its cgroup.
 
         Raises:
-            ContainerProblem: where its workload cannot be understood, or the kernel refuses its cgroup.
+            ContainerProblem: the workload is invalid, or the kernel rejects a setting of its cgroup.
         """
         missing = not_found(pod, container)
         if missing:
@@ -130,7 +130,7 @@ class SimulatedRuntime:
             self._note(pod, container, workload.note)
 
     def _shown(self, pod: Pod, container: Container, env: Mapping[str, str], cgroup: Cgroup) -> dict[str, str]:
-        """Return path -> content of the files that the node shows in a container: mounted volumes, two of /proc."""
+        """Return the content of the files that the node shows in a container, by path: volumes, two files of /proc."""
         machine = self.kernel.machine
         own = next((file.value for file in cgroup.values() if file.name == "cpuset.cpus" and file.value), "")
         return self._files_of(pod, container, env) | {
@@ -139,24 +139,24 @@ class SimulatedRuntime:
         }
 
     def _files_of(self, pod: Pod, container: Container, env: Mapping[str, str]) -> dict[str, str]:
-        """Return path -> text of the files in a container's mounted volumes."""
+        """Return the text of the files in a container's mounted volumes, by path."""
         files = mounted(container, lambda name: self.volume(pod, name), env) if container.volume_mounts else {}
         return {path: file.data.decode(errors="replace") for path, file in files.items()}
 
     def environment(self, identity: str) -> Mapping[str, str]:
-        """The environment of a running container: its manifest's variables, and those of its devices."""
+        """Return the environment of a running container: its manifest's variables and those of its devices."""
         return self._environments.get(identity, {})
 
     def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
-        """Have a volume of a pod hold exactly these files."""
+        """Replace the contents of a pod's volume by these files."""
         self._files[pod.metadata.uid, volume] = files
 
     def volume(self, pod: Pod, volume: str) -> Files:
-        """The files that the kubelet has written to a volume."""
+        """Return the files that the kubelet has written to a volume."""
         return self._files.get((pod.metadata.uid, volume), {})
 
     def forget(self, pod: Pod) -> None:
-        """A pod has gone: its volumes too."""
+        """Remove the volumes of a deleted pod."""
         for volume in pod.spec.volumes:
             self._files.pop((pod.metadata.uid, volume.name), None)
 
@@ -181,12 +181,12 @@ class SimulatedRuntime:
             self._outer[identity] = cgroup.path
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Write these files of a running container's cgroup."""
+        """Write files of a running container's cgroup."""
         for file in files:
             self.kernel.cgroups.write(cgroup.path, file.name, file.value)
 
     def stop(self, identity: str, grace: float = 0.0) -> None:
-        """Have a container end: when its process has tidied up after SIGTERM, after `grace` seconds at the latest."""
+        """Stop a container: after SIGTERM when its process has finished, after `grace` seconds by SIGKILL."""
         pid = self._pids.get(identity)
         process = self.kernel.processes.get(pid or 0)
         if pid is not None and process is not None and min(grace, process.workload.tidying) > 0:
@@ -205,7 +205,7 @@ class SimulatedRuntime:
         self._remove(identity)
 
     def _stop_within(self, identity: str, process: Process, grace: float) -> None:
-        """SIGTERM now, SIGKILL when the grace period is over; asked again, it goes on, and the period is new.
+        """Send SIGTERM now and SIGKILL after the grace period, which a second call restarts.
 
         Source: containerd criService.stopContainer, whose earlier call the kubelet cancels.
         """
@@ -215,11 +215,11 @@ class SimulatedRuntime:
         self.kernel.end_in(process.pid, min(left, grace), code)
 
     def exit_code(self, identity: str) -> int:
-        """With which a container ended that was stopped; 137 where it is not known."""
+        """Return the exit code of a stopped container; 137 if it is unknown."""
         return self._codes.pop(identity, 128 + SIGKILL)
 
     def ended(self) -> list[Ended]:
-        """The containers that have ended by themselves since the last call."""
+        """Return the containers that have exited by themselves since the last call."""
         found = []
         for gone in self.kernel.exits():
             if gone.where == "/":
@@ -238,12 +238,12 @@ class SimulatedRuntime:
         return found
 
     def system_ooms(self) -> list[tuple[str, int]]:
-        """Name and id of the processes that were killed since the last call because the machine's memory was full."""
+        """Return name and id of the processes killed since the last call because the machine ran out of memory."""
         found, self._system_ooms = self._system_ooms, []
         return found
 
     def usage(self, identity: str) -> Usage:
-        """What a container uses; nothing where it does not run. A volume keeps what a restarted container wrote."""
+        """Return a container's usage, zero if it does not run; volumes keep what earlier instances wrote."""
         process = self.kernel.processes.get(self._pids.get(identity, 0))
         if process is None:
             return Usage()
@@ -280,7 +280,7 @@ class SimulatedRuntime:
         return seen
 
     def _disks(self, node: int, dedicated: int) -> dict[str, Observation]:
-        """Logs and volumes lie on the node's disk, images and writable layers on theirs, or on the same."""
+        """Return the signals of the disks: logs and volumes are on nodefs, images and writable layers on imagefs."""
         used, dead = [self.usage(identity) for identity in self._pids], self.dead()
         logs = sum(one.logs + one.volumes for one in used) + sum(one.logs for one in dead)
         layers = sum(one.rootfs for one in used) + sum(one.layer for one in dead)
@@ -298,14 +298,14 @@ class SimulatedRuntime:
     # Images, and what containers leave behind.
 
     def images(self) -> Sequence[Image]:
-        """The images on the node."""
+        """Return the images on the node."""
         return list(self._images.values())
 
     def pull(self, image: str) -> Image | None:
-        """Bring an image to the node; None for one that was not declared.
+        """Pull an image to the node; return None for an undeclared one.
 
         Raises:
-            ContainerProblem: there is no room for it.
+            ContainerProblem: the disk has no space for it.
         """
         wanted = self._known.get(image)
         if wanted is None or image in self._images:
@@ -318,17 +318,16 @@ class SimulatedRuntime:
         return wanted
 
     def remove_image(self, image: str) -> None:
-        """Remove an image."""
         self._images.pop(image, None)
 
     def dead(self, identity: str = "") -> Sequence[DeadContainer]:
-        """The instances of a container, or of all, that have ended, with what they have written; oldest first."""
+        """Return the ended instances of a container, or of all, with the sizes of their files; oldest first."""
         if identity:
             return self._dead.get(identity, ())
         return [one for instances in self._dead.values() for one in instances]
 
     def remove_dead(self, instance: str) -> None:
-        """Remove such an instance."""
+        """Remove an ended instance."""
         identity = instance.partition("/")[0]
         left = [one for one in self._dead.pop(identity, ()) if one.id != instance]
         if left:
@@ -337,7 +336,7 @@ class SimulatedRuntime:
             self.runs.pop(identity, None)
 
     def _leave_behind(self, identity: str, process: Process) -> None:
-        """What an instance has written stays when it ends; a pause container writes nothing."""
+        """Record an ended instance with the sizes of its files; a pause container has none."""
         if identity in self._made_of:
             (image, created), wants = self._made_of.pop(identity), process.wants
             made = f"{identity}/{next(self._instances)}"
@@ -345,7 +344,7 @@ class SimulatedRuntime:
             self._dead.setdefault(identity, []).append(dead)
 
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
-        """What a probe finds: what the pod's annotation says, else what the container's command makes of it."""
+        """Return a probe's result, declared by the pod's annotation or implied by the container's command."""
         started, env = self._containers.get(identity, container), self.environment(identity)
         from kitlib.node.simulated.probes import answer
 
@@ -353,7 +352,7 @@ class SimulatedRuntime:
         return answer(pod, started, kind, seconds, env, self._written.setdefault(identity, {}), shown)
 
     def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
-        """Begin a lifecycle hook of a running container."""
+        """Start a lifecycle hook of a running container."""
         from kitlib.node.simulated import hooks
 
         started, env, now = self._containers.get(identity, container), self.environment(identity), self.kernel.now
@@ -364,17 +363,17 @@ class SimulatedRuntime:
         )
 
     def made_files(self, pod: Pod, container: Container, identity: str, seconds: float) -> Mapping[str, Data | None]:
-        """Return path -> content of the files that a container's own command has made, so long after its start."""
+        """Return the files that a container's command has created `seconds` after its start: content by path."""
         started = self._containers.get(identity, container)
         seen = self._seen.get(identity)
         return behaviour_of(pod, started, self.environment(identity), seen).files_at(seconds)
 
     def written_files(self, identity: str) -> dict[str, Data | None]:
-        """Return the files that commands in a container have written; those who run one add to them."""
+        """Return the files that commands in a container have written; callers that run one add to them."""
         return self._written.setdefault(identity, {})
 
     def pid(self, identity: str) -> int:
-        """The container's process; 0 where it does not run."""
+        """Return the id of the container's process; 0 if it does not run."""
         pid = self._pids.get(identity, 0)
         return pid if pid in self.kernel.processes else 0
 

@@ -1,7 +1,7 @@
-"""Who waits for memory or the disk, and the pressure that this makes in every cgroup above.
+"""The processes that wait for memory or the disk, and the resulting pressure in every cgroup above.
 
-A process that `memory.high` slows down waits all the time; one whose page cache is smaller than what it works on waits
-for the part that has to be read again. Of independent processes at least one waits in 1 − Π(1 − share) of the time.
+A process that `memory.high` throttles waits all the time. One whose page cache is smaller than the files that it works
+on waits for the part that must be reread. Of independent processes at least one waits in 1 − Π(1 − share) of the time.
 
 Source: kernel/sched/psi.c (psi_memstall_enter), mm/workingset.c.
 """
@@ -20,7 +20,7 @@ class Stalls:
     """The waiting processes of one kernel.
 
     Attributes:
-        changed: whether anything has, since `press` was called.
+        changed: whether any process's stall has changed since the last call of `press`.
     """
 
     def __init__(self, kernel: KernelState) -> None:
@@ -36,17 +36,17 @@ class Stalls:
         return self._stalled.values()
 
     def pressure(self, resource: str, path: str) -> Pressure | None:
-        """Of memory or io in a cgroup; None = nobody ever waited."""
+        """Return the pressure of memory or io in a cgroup; None = no process has waited."""
         return self._pressures.get((resource, path))
 
     def moved(self, pid: int) -> None:
-        """A process stands in another cgroup now, or has ended."""
+        """Note that a process was moved to another cgroup, or has ended."""
         self.changed = self.changed or pid in self._stalled
         if pid not in self._kernel.processes:
             self._stalled.pop(pid, None)
 
     def forget(self, path: str) -> None:
-        """A cgroup has been removed."""
+        """Remove a deleted cgroup."""
         self._pressed.discard(path)
         for resource in ("memory", "io"):
             self._pressures.pop((resource, path), None)
@@ -61,7 +61,7 @@ class Stalls:
             self._stalled.pop(process.pid, None)
 
     def press(self) -> None:
-        """Bring the pressure of memory and disk up to date, where processes wait or have waited."""
+        """Update the pressure of memory and disk in cgroups with waiting processes, or with such before."""
         if not self.changed:
             return
         self.changed = False
@@ -85,5 +85,5 @@ class Stalls:
         self._pressed = set(waiting)
 
     def _busy_beside(self, path: str, stalled: list[Process]) -> int:
-        """How many processes of a cgroup work while others wait."""
+        """Count the processes of a cgroup that work while others wait."""
         return sum(1 for p in self._kernel.below(path) if p.wants.cpus and p not in stalled)

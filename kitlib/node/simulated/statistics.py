@@ -1,4 +1,4 @@
-"""What the read-only files of a cgroup show: counters, usage, events, pressure.
+"""The contents of a cgroup's read-only files: counters, usage, events, pressure.
 
 Sources: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; kernel/cgroup/pids.c.
 """
@@ -13,7 +13,7 @@ from kitlib.node.simulated.pressure import NOTHING
 
 
 def statistic(kernel: KernelState, path: str, file: str) -> str | None:
-    """The content of a read-only file; None where nothing is known of it."""
+    """Return the content of a read-only file; None if the model does not have it."""
     answer = _ANSWERS.get(file)
     return answer(kernel, path) if answer is not None else None
 

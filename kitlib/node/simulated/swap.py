@@ -1,13 +1,13 @@
-"""Swap: which pages of a process go there first, and what it costs a process to need them again.
+"""Swap: the order in which a process's pages are swapped out, and the cost of reading them back.
 
-The kernel takes pages that have not been used lately, so what a process goes over again and again (`hot`) is swapped
-only when everything else is. A process whose hot pages are in swap waits for the disk at each of them; with a part f of
-them in swap it waits for
+The kernel chooses pages that were not used recently, so pages that a process accesses repeatedly (`hot`) are swapped
+only after all others. A process with hot pages in swap waits for the disk at each of them; with a part f of them in
+swap it waits for
 
     wait = f / READ / (f / READ + 1 / WORK)
 
-of its time. READ and WRITE are those of a cloud's disk, WORK is how fast a process goes over its pages when all are in
-memory. What several processes take from each other's share of the disk is not in this model.
+of its time. READ and WRITE are those of a cloud's disk; WORK is the speed at which a process accesses its pages when
+all are in memory. Processes do not compete for the disk in this model.
 
 Sources: mm/vmscan.c (get_scan_count, shrink_node_memcgs), mm/workingset.c, mm/memory.c (do_swap_page).
 """
@@ -18,13 +18,13 @@ from typing import Protocol
 
 MI = 2**20
 READ = WRITE = 100 * MI
-"""Bytes a second that the disk reads from swap, and writes to it."""
+"""Speed of swapping in and out in bytes a second."""
 WORK = 1024 * MI
-"""Bytes a second that a process goes over while it does something with each of them."""
+"""Speed at which a process accesses its memory in bytes a second."""
 
 
 class Swapping(Protocol):
-    """A process as swap sees it: bytes in memory and in swap, and what it goes over again and again."""
+    """The values of a process that swap uses: bytes in memory, in swap, and accessed repeatedly."""
 
     @property
     def memory(self) -> int: ...
@@ -37,19 +37,19 @@ class Swapping(Protocol):
 
 
 def cold_resident(one: Swapping) -> int:
-    """Bytes in memory that it does not go over: those leave first."""
+    """Return the bytes in memory that are not accessed repeatedly: they are swapped out first."""
     cold = max(one.memory + one.swapped - one.hot, 0)
     return min(max(cold - one.swapped, 0), one.memory)
 
 
 def refaulting(one: Swapping) -> int:
-    """Bytes that it goes over and that are in swap: the last to go, the first to come back."""
+    """Return the repeatedly accessed bytes in swap: the last to be swapped out, the first to return."""
     cold = max(one.memory + one.swapped - one.hot, 0)
     return max(one.swapped - cold, 0)
 
 
 def waiting_share(one: Swapping) -> float:
-    """The share of its time that it waits for pages from swap."""
+    """Return the share of its time, 0 to 1, in which a process waits for pages from swap."""
     if not one.swapped:
         return 0.0
     lacking = refaulting(one)

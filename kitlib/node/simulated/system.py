@@ -1,7 +1,7 @@
 """The processes of a simulated machine beside its pods: process 1, a thread of the kernel, and the daemons.
 
 With the systemd driver the machine is one with systemd: every daemon stands in its service's cgroup. With the cgroupfs
-driver it has an init that knows nothing of cgroups, so they all stand in the root.
+driver it has an init without cgroups, so that all daemons are in the root cgroup.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class SimulatedSystem:
     """Implements `kitlib.kubelet.loop.system.System`.
 
     Args:
-        kernel: on which the daemons are started.
-        driver: of the cgroups, which says what kind of machine it is.
+        kernel: the kernel on which the daemons run.
+        driver: cgroup driver of the node: "systemd" = systemd is process 1.
     """
 
     def __init__(self, kernel: Kernel, driver: Driver) -> None:
@@ -51,7 +51,7 @@ class SimulatedSystem:
             self._pids.append(kernel.spawn(workload, path, daemon.oom_score_adj))
 
     def processes(self) -> list[SystemProcess]:
-        """Process 1, the father of the kernel's threads, and the daemons."""
+        """Return process 1, the parent of the kernel's threads, and the daemons."""
         first = SystemProcess(1, "systemd", "/init.scope") if self.systemd else SystemProcess(1, "init", "/")
         found = [first, SystemProcess(2, "kthreadd", "/", kernel=True)]
         for pid in self._pids:

@@ -1,24 +1,24 @@
-"""Who is throttled in which periods, tick by tick: one processor, and threads on it that never pause.
+"""The throttled periods of cgroups, tick by tick: one processor, with threads that never pause.
 
-Averages do not tell it where a cgroup would get about as much as its quota. The kernel charges what has run, and looks
-whether a quota is used up, when a tick comes (every 4 ms at 250 Hz). Until then a cgroup runs on, and owes in the next
-period what it had too much. So it may be throttled in every second period only, although it would always get more than
-its quota; or in some, although its weight alone would give it less, because the others are throttled too and leave it
-the rest of the period. All of that is a rule, not chance: periods and ticks are counted from the machine's start, a
-period of 100 ms is 25 ticks, and at its end the quotas are filled again just before the tick looks.
+Averages do not give them for a cgroup that would get about its quota. The kernel charges runtime, and checks whether a
+quota is used up, at a tick (every 4 ms at 250 Hz). Until then a cgroup runs on, and owes the excess in the next period.
+So it may be throttled only in every second period, although it would always get more than its quota; or in some
+periods, although its weight alone gives it less, because the others are throttled too and leave it the rest of the
+period. All of this is deterministic: periods and ticks are counted from the machine's start, a period of 100 ms is 25
+ticks, and at its end the quotas are refilled just before the tick.
 
-What is followed, on a queue for every cgroup and with virtual time as its order:
+The model has a queue for every cgroup, ordered by virtual runtime:
 
-* charge: a thread that has run moves on in virtual time by what it ran, divided by its weight; so does every
-  cgroup above it. A cgroup with a quota takes 5 ms at a time from it, and what it owes.
+* charge: a thread's virtual runtime grows by its runtime divided by its weight; so does that of every cgroup above it.
+  A cgroup with a quota takes 5 ms at a time from it, and its debt.
 * tick: an entity that has run longer than its slice, or is ahead of the next one by more than that, is preempted.
-* throttle: a cgroup that has used up its quota leaves the queue, and the cgroups above it that have nobody else; these
-  give back what they have taken of their own quota, but for 1 ms.
-* refill: the quota is whole again, nothing of the last period is added; who was throttled pays the debt and comes back
-  3 ms ahead of the others at most; they run on until the next tick.
+* throttle: a cgroup that has used up its quota leaves the queue, as do cgroups above it without other runnable members;
+  these return what they have taken of their own quota except 1 ms.
+* refill: the quota is complete again, and nothing of the last period is added; a throttled cgroup pays its debt and
+  returns at most 3 ms ahead of the others; they run on until the next tick.
 
-Linux 6.1 with CFS. From 6.4 each cgroup's periods begin at a random moment, from 6.6 another scheduler (EEVDF) chooses
-slices; there the share of throttled periods is as much a matter of ticks, but another one.
+This is Linux 6.1 with CFS. From 6.4 each cgroup's periods begin at a random time, from 6.6 another scheduler (EEVDF)
+chooses slices; there the share of throttled periods depends on ticks too, with other values.
 
 Sources: Documentation/scheduler/sched-bwc.rst, sched-design-CFS.rst; kernel/sched/fair.c (update_curr,
 check_preempt_tick, sched_slice, place_entity, throttle_cfs_rq, __assign_cfs_rq_runtime, __return_cfs_rq_runtime,
@@ -32,33 +32,33 @@ from functools import lru_cache
 from typing import NamedTuple
 
 TICK = 4_000_000
-"""Nanoseconds, like every time here: CONFIG_HZ=250."""
+"""Length of a tick in nanoseconds, like every time here: CONFIG_HZ=250."""
 SLICE = 5_000_000
-"""What a cgroup takes at a time from its quota: sched_cfs_bandwidth_slice_us."""
+"""Runtime that a cgroup takes from its quota at a time: sched_cfs_bandwidth_slice_us."""
 KEPT = 1_000_000
-"""What a cgroup with nobody to run keeps of what it took: min_cfs_rq_runtime."""
+"""Runtime that a cgroup without runnable threads keeps: min_cfs_rq_runtime."""
 LATENCY = 6_000_000
-"""In so much time everybody runs once, on a machine with one processor."""
+"""Time in which every entity runs once on a machine with one processor: sysctl_sched_latency."""
 GRANULARITY = 750_000
-"""So long everybody runs at least."""
+"""Minimum runtime of an entity before a preemption: sysctl_sched_min_granularity."""
 FILLING = 30_000
-"""So much later, for each quota that is filled, the tick at the end of a period looks. Fitted to what 16 cgroups at the
-edge of their quota did on an emulated machine (25 to 40 µs fit alike, none fits worse): it matters where a quota is a
-whole number of ticks, used up at the last of them or a little after it."""
+"""Delay of the tick at the end of a period for each quota that is refilled. It is fitted to measurements of 16 cgroups
+at the edge of their quota on an emulated machine (25 to 40 µs fit equally, 0 fits worse). It matters for a quota of a
+whole number of ticks, which is used up at the last of them or slightly later."""
 THREAD_WEIGHT = 1024
 FIRST, SECONDS = 500_000_000, 5_000_000_000
-"""How long the processor runs before its periods are counted, and how long they are."""
+"""Duration of the run before periods are counted, and of the counting."""
 
 
 class BusyCgroup(NamedTuple):
-    """A cgroup in which a process wants to run all the time.
+    """A cgroup with processes that always want to run.
 
     Attributes:
-        weight: as cpu.shares.
-        threads: how many of its own never pause.
-        below: cgroups in it.
-        quota: in a period, 0 = none.
-        period: its length.
+        weight: weight on the scale of cpu.shares.
+        threads: number of its own threads, which never pause.
+        below: child cgroups.
+        quota: runtime of a period in nanoseconds; 0 = no quota.
+        period: length of a period in nanoseconds.
     """
 
     weight: int
@@ -69,12 +69,12 @@ class BusyCgroup(NamedTuple):
 
 
 class CPUOutcome(NamedTuple):
-    """What a cgroup has got.
+    """The CPU time and throttling of a cgroup.
 
     Attributes:
-        cpus: its part of the processor.
-        throttled: share of its periods that ended throttled.
-        held: share of the time in which it was throttled.
+        cpus: its share of the processor, 0 to 1.
+        throttled: share of its periods that ended throttled, 0 to 1.
+        held: share of the time in which it was throttled, 0 to 1.
     """
 
     cpus: float
@@ -84,14 +84,14 @@ class CPUOutcome(NamedTuple):
 
 @lru_cache(maxsize=512)
 def run(root: BusyCgroup, cores: int = 1) -> tuple[CPUOutcome, ...]:
-    """Let one processor run for some seconds.
+    """Run one processor for some seconds of virtual time, and return the outcomes.
 
     Args:
-        root: who is busy on it.
-        cores: how many processors the machine has; the more, the longer the slices.
+        root: the root cgroup with its busy descendants.
+        cores: number of processors of the machine; with more of them slices are longer.
 
     Returns:
-        What every cgroup got; the root first, each before those in it.
+        The outcome of every cgroup, each before its children.
     """
     processor = _Processor(root, min(cores, 8).bit_length())
     processor.run_until(FIRST)
@@ -105,7 +105,7 @@ def run(root: BusyCgroup, cores: int = 1) -> tuple[CPUOutcome, ...]:
 
 
 class _SchedEntity:
-    """A thread, or a cgroup as its parent sees it; its names are those of `struct sched_entity`."""
+    """A thread, or a cgroup in its parent's queue, with the names of `struct sched_entity`."""
 
     __slots__ = ("parent", "prev_sum_exec_runtime", "queued", "sum_exec_runtime", "vruntime", "weight")
 
@@ -116,10 +116,10 @@ class _SchedEntity:
 
 
 class CfsRq(_SchedEntity):
-    """A cgroup: who stands in it, who of them runs, and what is left of its quota.
+    """A cgroup: its members, the running one, and its quota.
 
-    `min_vruntime` is the virtual time of the one with least time; it never falls. `runtime_remaining` has been taken
-    from the quota and not been used, below 0 it is owed; `pool` is what can still be taken until the period `ends`.
+    `min_vruntime` is the smallest virtual runtime of its members; it never decreases. `runtime_remaining` is taken and
+    unused runtime, negative for a debt; `pool` is the rest of the quota until the period `ends`.
     """
 
     __slots__ = (
@@ -150,7 +150,7 @@ class CfsRq(_SchedEntity):
         self.periods = self.throttles = self.held = self.held_since = 0
 
     def counted(self, now: int) -> tuple[int, int, int, int]:
-        """Time that it ran, periods, throttled ones, time that it was throttled."""
+        """Return runtime, number of periods, number of throttled ones, and throttled time."""
         return (
             self.sum_exec_runtime,
             self.periods,
@@ -159,28 +159,28 @@ class CfsRq(_SchedEntity):
         )
 
     def waiting(self) -> Iterator[_SchedEntity]:
-        """Who is queued and does not run."""
+        """Return the queued members except the running one."""
         return (one for one in self.members if one.queued and one is not self.running)
 
     def pick_next_entity(self) -> _SchedEntity | None:
-        """Who of them has had least: it is next."""
+        """Return the waiting member with the smallest virtual runtime."""
         return min(self.waiting(), key=lambda one: one.vruntime, default=None)
 
     def update_min_vruntime(self) -> None:
-        """The min_vruntime follows the entity that has had least."""
+        """Raise min_vruntime to the smallest virtual runtime of the queued members."""
         behind = [one.vruntime for one in self.members if one.queued]
         if behind:
             self.min_vruntime = max(self.min_vruntime, min(behind))
 
     def assign_cfs_rq_runtime(self, wanted: int) -> bool:
-        """Take from the quota until so much is at hand; whether anything is."""
+        """Take runtime from the pool up to `wanted`; return whether there is any."""
         taken = min(self.pool, wanted - self.runtime_remaining)
         self.pool -= taken
         self.runtime_remaining += taken
         return self.runtime_remaining > 0
 
     def return_cfs_rq_runtime(self) -> None:
-        """Nobody in it can run: almost all that was taken goes back, and is gone with the period."""
+        """Return unused runtime to the pool except 1 ms, when no member can run; it is lost at the refill."""
         slack = self.runtime_remaining - KEPT
         if self.quota and slack > 0:
             self.pool += slack
@@ -188,7 +188,7 @@ class CfsRq(_SchedEntity):
 
 
 class _Processor:
-    """Runs the next entity, from tick to tick."""
+    """A processor that runs the next entity from tick to tick."""
 
     def __init__(self, root: BusyCgroup, factor: int) -> None:
         self.now = self._charged = 0
@@ -199,7 +199,7 @@ class _Processor:
         self._pick_next_task_fair()
 
     def _add(self, busy: BusyCgroup, parent: CfsRq | None) -> CfsRq:
-        """A cgroup with its threads and those below; everybody is there from the start."""
+        """Add a cgroup with its threads and descendants; all are runnable from the start."""
         queue = CfsRq(busy, parent)
         if parent is not None:
             parent.members.append(queue)
@@ -210,12 +210,12 @@ class _Processor:
             thread = _SchedEntity(THREAD_WEIGHT, queue)
             queue.members.append(thread)
             self._enqueue_task_fair(thread, 1)
-        if queue.quota:  # the timer of the lower one is started first, and filled first in every period
+        if queue.quota:  # children first: their timers are started first, so they are refilled first in every period
             self._limited.append(queue)
         return queue
 
     def run_until(self, end: int) -> None:
-        """Tick by tick; quotas that are due are filled first."""
+        """Run tick by tick; quotas that are due are refilled before the tick."""
         tick = self.now // TICK * TICK
         while tick < end:
             tick, late = tick + TICK, 0
@@ -232,7 +232,7 @@ class _Processor:
                 self._schedule()
 
     def _chain(self) -> list[_SchedEntity]:
-        """Who runs at each level, the thread last."""
+        """Return the running entity of each level, the thread last."""
         found: list[_SchedEntity] = []
         queue: _SchedEntity = self._root
         while isinstance(queue, CfsRq) and queue.running is not None:
@@ -241,7 +241,7 @@ class _Processor:
         return found
 
     def _update_curr(self) -> bool:
-        """What has run since the last time is paid for; whether a quota is used up."""
+        """Charge the time since the last call; return whether a quota is used up."""
         passed, self._charged = self.now - self._charged, self.now
         used_up = False
         if self._root.running is not None:
@@ -258,7 +258,7 @@ class _Processor:
         return used_up
 
     def _task_tick_fair(self) -> bool:
-        """Whether the running entity is preempted."""
+        """Return whether the running entity is preempted."""
         change = self._update_curr()
         for one in reversed(self._chain()):
             queue = one.parent
@@ -272,7 +272,7 @@ class _Processor:
         return change
 
     def _sched_slice(self, one: _SchedEntity) -> int:
-        """How long it may run at a time: its part of the latency at every level, within bounds."""
+        """Return an entity's slice: its share of the latency at every level, within bounds."""
         part = max(self._latency, self._root.threads * self._granularity)
         entity = one
         while entity.parent is not None:
@@ -281,7 +281,7 @@ class _Processor:
         return min(max(part, self._granularity), self._latency)
 
     def _schedule(self) -> None:
-        """From the root down: throttle a cgroup whose quota is used up; where another entity has had less, it runs."""
+        """Throttle cgroups without quota, from the root down, and switch to a waiting entity that has run less."""
         queue: _SchedEntity = self._root
         while isinstance(queue, CfsRq) and queue.running is not None:
             if self._throttle_cfs_rq(queue):
@@ -296,14 +296,17 @@ class _Processor:
         self._pick_next_task_fair()
 
     def _put_prev_task_fair(self, queue: CfsRq) -> None:
-        """Nobody runs in a cgroup any more, nor in those below that ran; from the bottom up they may be throttled."""
+        """Stop the running entity of a cgroup and of its running descendants.
+
+        From the bottom up, a cgroup with a used-up quota is throttled.
+        """
         running, queue.running = queue.running, None
         if isinstance(running, CfsRq):
             self._put_prev_task_fair(running)
         self._throttle_cfs_rq(queue)
 
     def _pick_next_task_fair(self) -> None:
-        """Where nothing runs in a cgroup that is to run, the entity that has had least runs."""
+        """Choose an entity in every cgroup that should run and has no running one."""
         queue: _SchedEntity = self._root
         while isinstance(queue, CfsRq):
             if queue.running is None:
@@ -314,7 +317,7 @@ class _Processor:
             queue = queue.running
 
     def _throttle_cfs_rq(self, queue: CfsRq) -> bool:
-        """Take a cgroup out of the queues above if its quota is used up; whether it was."""
+        """Remove a cgroup with a used-up quota from the queues above; return whether it was removed."""
         if not queue.quota or queue.runtime_remaining > 0 or queue.throttled or queue.assign_cfs_rq_runtime(1):
             return False
         queue.throttled, queue.held_since = True, self.now
@@ -334,11 +337,13 @@ class _Processor:
         return True
 
     def _enqueue_task_fair(self, entity: _SchedEntity, threads: int) -> None:
-        """Take a place in every queue above, as far as one is not held there already."""
+        """Add an entity to every queue above in which it is missing."""
         one, comes = entity, True
         while (parent := one.parent) is not None:
             comes = comes and not one.queued
             if comes:
+                # place_entity: a returning entity is at most half a latency ahead, so that a long wait does not let it
+                # starve others.
                 one.vruntime = max(one.vruntime, parent.min_vruntime - self._latency // 2)
                 one.queued = True
                 parent.load += one.weight
@@ -348,10 +353,11 @@ class _Processor:
             one = parent
 
     def _do_sched_cfs_period_timer(self, queue: CfsRq) -> None:
-        """A new period of a cgroup begins."""
+        """Start a new period of a cgroup."""
         queue.ends += queue.period
         queue.periods += 1
         queue.throttles += queue.throttled
+        # Assigned, not added: without cpu.max.burst unused runtime is lost at the refill.
         queue.pool = queue.quota
         if queue.throttled:
             self._update_curr()

@@ -1,9 +1,9 @@
-"""Files in a pod's tmpfs: memory that no process has, and that stays when all have ended.
+"""Files in a pod's tmpfs: memory that belongs to no process and remains after all processes have ended.
 
-A pod has one tmpfs for each emptyDir of medium Memory, and /dev/shm. Pages are charged to the cgroup of the process
-that wrote them, as shmem; the OOM killer frees nothing of them, and swap can take those of /dev/shm alone, because the
-kubelet mounts its volumes with `noswap`. Where that cgroup is removed they stay with the one above; they go with the
-pod's own. A tmpfs has a size: what does not fit is refused (ENOSPC), or through a mapping the process dies of SIGBUS.
+A pod has one tmpfs for each emptyDir of medium Memory, and /dev/shm. Pages are charged, as shmem, to the cgroup of the
+process that wrote them. The OOM killer does not free them; only those of /dev/shm can be swapped, because the kubelet
+mounts its volumes with `noswap`. When that cgroup is removed they remain with its parent; they are freed with the pod's
+cgroup. A write beyond the size of a tmpfs fails with ENOSPC; through a mapping it kills the process with SIGBUS.
 
 Source: mm/shmem.c, mm/memcontrol.c (mem_cgroup_css_offline, memcg_reparent_objcgs); Documentation/filesystems/tmpfs;
 kubelet emptydir.setupTmpfs.
@@ -18,13 +18,13 @@ from kitlib.node.simulated.memory import PAGE, Ledger
 from kitlib.node.simulated.process import Process
 
 DEV_SHM = ""
-"""Name of the tmpfs that every pod has."""
+"""Name of the tmpfs /dev/shm, which every pod has."""
 SIGBUS = 7
 
 
 @dataclass(eq=False)
 class Files:
-    """Files of one tmpfs: bytes, and the cgroup that they are charged to."""
+    """The files of one tmpfs that are charged to one cgroup."""
 
     charged: str
     unswappable: bool
@@ -36,7 +36,7 @@ class Files:
 
     @property
     def hot(self) -> int:
-        """What is read again and again: nothing of them."""
+        """The repeatedly accessed bytes: none of them."""
         return 0
 
 
@@ -45,10 +45,10 @@ class Tmpfs:
 
     Args:
         ledger: the ledger of charged memory.
-        reclaim: frees a number of bytes in a cgroup, and returns the freed number.
-        make_room: called with the process that wrote, until no limit is exceeded.
-        alive: whether a process still runs.
-        end: ends a process with an exit code.
+        reclaim: function that frees a number of bytes in a cgroup, and returns the freed number.
+        make_room: function that enforces all limits after a process has written.
+        alive: returns whether a process runs.
+        end: function that ends a process with an exit code.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Tmpfs:
             process: the process that writes.
             name: the volume's name, or DEV_SHM.
             size: bytes of all files in it.
-            limit: the size of the tmpfs; None = none of its own.
+            limit: size of the tmpfs in bytes; None = unlimited.
             mapped: whether the write goes through a mapping: beyond the limit the process dies of SIGBUS.
         """
         pod = process.cgroup.rpartition("/")[0] or "/"
@@ -88,7 +88,7 @@ class Tmpfs:
             self._end(process, 128 + SIGBUS)
 
     def _charge(self, process: Process, files: Files, more: int) -> None:
-        """Take page after page, as long as the writer lives; the limit that is reached reclaims, then kills."""
+        """Charge page by page as long as the writer lives; a reached limit reclaims first, then kills."""
         while more > 0 and self._alive(process):
             room = self._ledger.room(files.charged)
             fits = more if room is None else min(more, room)
@@ -107,16 +107,16 @@ class Tmpfs:
                 self._ledger.hold(files, max(files.memory - PAGE, 0), 0)
 
     def below(self, path: str) -> Iterator[Files]:
-        """The files that are charged to a cgroup and those below."""
+        """Yield the files that are charged to a cgroup and its descendants."""
         inside = path.rstrip("/") + "/"
         return (one for parts in self._files.values() for one in parts if f"{one.charged}/".startswith(inside))
 
     def size(self, path: str) -> int:
-        """Their bytes in memory."""
+        """Return the bytes in memory of the files that are charged to a cgroup and its descendants."""
         return sum(one.memory for one in self.below(path))
 
     def removed(self, path: str) -> None:
-        """A cgroup is removed: of a container, its files stay with the pod; of a pod, they are gone."""
+        """Handle the removal of a cgroup: a container's files remain with its pod, a pod's are freed."""
         for (pod, name), parts in list(self._files.items()):
             for files in parts:
                 if pod == path:

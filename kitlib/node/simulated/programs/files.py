@@ -1,5 +1,4 @@
-"""Programs that read, write and remove files: cat, cp, dd, fallocate, head, ls, rm, tail, tee, test, touch, truncate,
-….
+"""Programs that read, write and remove files: cat, cp, dd, fallocate, ls, rm, test, touch, truncate and others.
 
 Sources: POSIX.1-2017, XCU 4 Utilities; GNU coreutils and util-linux for `dd`, `fallocate`, `truncate`.
 """
@@ -13,9 +12,9 @@ from kitlib.node.simulated.programs.registry import COPY, copying, done, growing
 from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, NotFollowed, ProgramError, Result
 
 BLOCK = 512
-"""Bytes that dd copies at a time where `bs=` is not given."""
+"""Default block size of dd in bytes."""
 LARGE = 16 * 2**20
-"""Bytes of a buffer from which on it counts as the program's memory."""
+"""Minimum bytes of a buffer that counts as the program's memory."""
 
 
 def _contents(call: Call, paths: list[str]) -> Result:
@@ -35,7 +34,7 @@ def _contents(call: Call, paths: list[str]) -> Result:
 def cat(call: Call) -> Result:
     """Pass files on; a large one takes time."""
     result = _contents(call, options(call)[1])
-    if result.out.size != FOREVER:  # the reader of an endless stream says how long that takes
+    if result.out.size != FOREVER:  # the duration of an endless stream depends on its reader
         copying(call.machine, result.out.more)
     return result
 

@@ -150,7 +150,7 @@ class Machine(Protocol):
 
         Raises:
             Forever: the time is infinite.
-            TimeUp: at the deadline.
+            TimeUp: the deadline is reached.
         """
         ...
 
