@@ -1,4 +1,4 @@
-"""ClusterRoles with an `aggregationRule` hold the rules of all ClusterRoles that it selects.
+"""Aggregation of ClusterRoles: a role with an `aggregationRule` gets the rules of all ClusterRoles that it selects.
 
 Source: pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go (syncClusterRole, ruleExists).
 """
@@ -16,7 +16,7 @@ from kitlib.controllers.informers import Delta
 
 
 class ClusterRoleAggregationController(Controller):
-    """For ClusterRoles that aggregate others."""
+    """The controller of ClusterRoles that aggregate others."""
 
     name: ClassVar[str] = "clusterrole-aggregation-controller"
 
@@ -24,7 +24,7 @@ class ClusterRoleAggregationController(Controller):
         return {"ClusterRole": self._on_role}
 
     def _on_role(self, change: Delta) -> None:
-        """Any change may concern any of them. Source: enqueue."""
+        """Enqueue all aggregating roles, because a change of any role may affect them. Source: enqueue."""
         for role in self.informers.of_namespace("ClusterRole", ""):
             if isinstance(role, ClusterRole) and role.aggregation_rule is not None:
                 self.enqueue(role)

@@ -1,4 +1,4 @@
-"""A controller watches kinds of objects, keeps a queue of keys, and brings one object at a time to its desired state.
+"""The base of controllers: each watches kinds of objects, queues keys, and reconciles one object at a time.
 
 Source: the pattern of every controller in pkg/controller (Run, processNextWorkItem, handleErr).
 """
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Retry(KitError):
-    """A sync did not reach its goal; the key is processed again after its back-off."""
+    """An unfinished sync: the key is processed again after its back-off."""
 
 
 Usages = Mapping[tuple[str, str], Mapping[str, tuple[float, int]]]
@@ -40,13 +40,13 @@ Usages = Mapping[tuple[str, str], Mapping[str, tuple[float, int]]]
 
 
 class Manager(Protocol):
-    """The controller manager, as a controller needs it.
+    """The interface of the controller manager that controllers use.
 
     Attributes:
         api: the API server.
-        informers: what all controllers read.
-        errors: the last defects: controller, key, exception.
-        metrics: what containers use now.
+        informers: the informers that all controllers share.
+        errors: the last defects, each as controller, key, exception.
+        metrics: the current usage of containers.
     """
 
     api: APIServer
@@ -59,12 +59,12 @@ class Controller(ABC):
     """One controller of a cluster.
 
     Attributes:
-        name: as events name it, `replicaset-controller`.
-        account: its service account; "" = called as the controller.
-        user: who its writes come from.
-        manager: whose informers and clock it uses.
+        name: the name in events, `replicaset-controller`.
+        account: the name of the service account; "" = the controller's name.
+        user: the user of the controller's writes.
+        manager: the manager with the informers and the clock.
         api: the API server.
-        queue: keys to process.
+        queue: the keys to process.
     """
 
     name: ClassVar[str]
@@ -80,21 +80,21 @@ class Controller(ABC):
 
     @abstractmethod
     def handlers(self) -> Mapping[str, Handler]:
-        """Kind -> what is called with every change of such an object."""
+        """Return the handler of changes for each watched kind."""
 
     @abstractmethod
     def sync(self, key: Key) -> None:
         """Bring one object to its desired state.
 
         Raises:
-            Retry, KitError: and then the key is processed again after a back-off.
+            Retry, KitError: the sync failed; the key is processed again after a back-off.
         """
 
     def process(self) -> bool:
-        """Process all keys that are due; an error in one does not stop the others.
+        """Process all keys that are due; an error with one key does not stop the others.
 
         Returns:
-            Whether there was any.
+            Whether a key was due.
         """
         keys = self.queue.take()
         for key in keys:
@@ -113,7 +113,7 @@ class Controller(ABC):
         return bool(keys)
 
     def _attempt(self, key: Key) -> None:
-        """Sync a key; where a webhook has to be asked first, once more when it has answered."""
+        """Sync a key, and again after the answer of a webhook that the first attempt needed."""
         background = self.api.webhooks
         with requested_by(self.user):
             if background is None or not background.defers:
@@ -128,7 +128,7 @@ class Controller(ABC):
                 background.start(pending.calls, attempts, partial(self.queue.add, key))
 
     def _mark_failed(self, key: Key, error: Exception) -> None:
-        """A defect in the work on one object: the object says so. Its own kind is the first that is watched."""
+        """Record a defect, with an event on the object of the key, which has the first watched kind that matches."""
         self.manager.errors.append((self.name, key, error))
         for kind in self.handlers():
             about = self.find(kind, key) if kind != ANY_KIND and len(key) > 1 else None
@@ -137,22 +137,22 @@ class Controller(ABC):
                 return
 
     def enqueue(self, obj: KubeObject) -> None:
-        """Process this object."""
+        """Queue this object."""
         self.queue.add(key_of(obj))
 
     def enqueue_controllers(self, change: Delta, kind: str) -> None:
-        """Process the object of a kind that controls the changed one, and the one that did so before."""
+        """Queue the object of a kind that controls the changed object, and the one that controlled it before."""
         for obj in (change.old, change.new):
             reference = controller_of(obj) if obj is not None else None
             if reference is not None and is_of(reference, kind):
                 self.queue.add((change.new.namespace, reference.name))
 
     def event(self, about: KubeObject, kind: str, reason: str, message: str) -> None:
-        """Write an event in the controller's name."""
+        """Record an event with the controller as its source."""
         record(self.api, about, kind, reason, message, self.name)
 
     def find(self, kind: Any, key: Key) -> Any:
-        """The stored object of a key, not to be changed; None where it is gone."""
+        """Return the stored object of a key, which must not be changed; None if it does not exist."""
         namespace, name = key[-2:]
         return self.api.store.find(kind, name, namespace, copy=False)
 
@@ -163,5 +163,5 @@ def is_of(reference: OwnerReference, kind: str) -> bool:
 
 
 def key_of(obj: KubeObject) -> Key:
-    """Namespace and name."""
+    """Return namespace and name of an object."""
     return obj.metadata.namespace, obj.metadata.name

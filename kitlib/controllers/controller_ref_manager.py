@@ -1,4 +1,4 @@
-"""Whose objects are whose: a controller adopts matching objects without one and releases its own that match no more.
+"""Ownership of objects: a controller adopts matching orphans and releases its objects that no longer match.
 
 Source: pkg/controller/controller_ref_manager.go (BaseControllerRefManager.ClaimObject, AdoptPod, ReleasePod).
 """
@@ -19,7 +19,7 @@ from kitlib.controllers.informers import Delta, controller_of
 
 
 def selector_of(owner: Any) -> LabelSelectorMatcher:
-    """The selector of a workload; a ReplicationController's has the short form."""
+    """Return the selector of a workload; that of a ReplicationController is a plain map of labels."""
     selector = owner.spec.selector
     if isinstance(owner, ReplicationController):
         template: PodTemplateSpec | None = owner.spec.template
@@ -29,7 +29,7 @@ def selector_of(owner: Any) -> LabelSelectorMatcher:
 
 
 def selector_text(owner: Any) -> str:
-    """A workload's selector as its scale shows it: `app=web,tier in (a,b)`. Source: LabelSelectorAsSelector."""
+    """Return a workload's selector as its scale shows it: `app=web,tier in (a,b)`. Source: LabelSelectorAsSelector."""
     selector = owner.spec.selector
     return format_label_selector(
         to_dict(selector) if isinstance(selector, LabelSelector) else {"matchLabels": selector}
@@ -37,12 +37,12 @@ def selector_text(owner: Any) -> str:
 
 
 def enqueue_orphan(controller: Controller, change: Delta, kind: str) -> None:
-    """An object without a controller concerns all of a kind whose selector fits it, if it is new or was changed so.
+    """Queue the owners that could adopt an orphan that is new, or whose labels or controller have changed.
 
     Args:
-        controller: whose queue they go to.
-        change: of the object; one that has been deleted, or has a controller, concerns none.
-        kind: of the owners that could adopt it.
+        controller: the controller with the queue.
+        change: the change of the object; deleted objects and objects with a controller are ignored.
+        kind: the kind of the possible owners.
 
     Source: the second halves of addPod and updatePod (labelChanged || controllerRefChanged).
     """
@@ -64,15 +64,15 @@ def claim_objects(
     *,
     finalizer: str = "",
 ) -> list[Any]:
-    """The candidates that `owner` controls, after adopting and releasing.
+    """Adopt and release objects, and return those that `owner` controls then.
 
     Args:
-        controller: who claims.
-        owner: the object that controls.
-        candidates: objects that it controls, and objects without a controller.
-        selector: the owner's; asked once for all objects that share their labels, as stored ones of a template do.
-        fits: what else an object needs, such as a name.
-        finalizer: that an adopted object gets and a released one loses; "" = none.
+        controller: the controller that writes.
+        owner: the controlling object.
+        candidates: the objects that it controls, and objects without a controller.
+        selector: the owner's selector; evaluated once for objects that share their labels, as those of a template do.
+        fits: a further condition for objects, such as a name.
+        finalizer: the finalizer that is added on adoption and removed on release; "" = none.
 
     Source: ClaimObject, AdoptPod, ReleasePod.
     """

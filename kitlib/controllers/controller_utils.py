@@ -1,4 +1,4 @@
-"""What workload controllers share: which pods count, making and deleting pods, template hashes, statuses.
+"""Functions that workload controllers share: states of pods, creation and deletion, template hashes, statuses.
 
 Source: pkg/controller/controller_utils.go (IsPodActive, FilterActivePods, GetPodFromTemplate, ComputeHash,
 RealPodControl); pkg/api/v1/pod (IsPodReady, IsPodAvailable).
@@ -28,17 +28,17 @@ _OFFSET, _PRIME = 2166136261, 16777619
 
 
 def is_active(pod: Pod) -> bool:
-    """Whether the pod counts: neither finished nor being deleted. Source: IsPodActive."""
+    """Return whether the pod is neither finished nor being deleted. Source: IsPodActive."""
     return pod.status.phase not in TERMINAL_PHASES and pod.metadata.deletion_timestamp is None
 
 
 def is_terminating(pod: Pod) -> bool:
-    """Whether the pod is being deleted and has not finished. Source: IsPodTerminating."""
+    """Return whether the pod is being deleted and has not finished. Source: IsPodTerminating."""
     return pod.status.phase not in TERMINAL_PHASES and pod.metadata.deletion_timestamp is not None
 
 
 def condition_of(pod: Pod, kind: str) -> Condition | None:
-    """A pod's condition of a type."""
+    """Return a pod's condition of a type; None without one."""
     for condition in pod.status.conditions:
         if condition.type == kind:
             return condition
@@ -46,13 +46,13 @@ def condition_of(pod: Pod, kind: str) -> Condition | None:
 
 
 def is_ready(pod: Pod) -> bool:
-    """Whether the pod's Ready condition holds. Source: IsPodReady."""
+    """Return whether the pod's condition Ready is true. Source: IsPodReady."""
     ready = condition_of(pod, "Ready")
     return ready is not None and ready.status == "True"
 
 
 def available_in(pod: Pod, min_ready_seconds: int, now: datetime) -> float | None:
-    """Seconds until a ready pod is available, 0 where it is; None where it is not ready. Source: IsPodAvailable."""
+    """Return the seconds until a ready pod is available, 0 if it is; None if not ready. Source: IsPodAvailable."""
     ready = condition_of(pod, "Ready")
     if ready is None or ready.status != "True":
         return None
@@ -64,12 +64,12 @@ def available_in(pod: Pod, min_ready_seconds: int, now: datetime) -> float | Non
 
 
 def is_available(pod: Pod, min_ready_seconds: int, now: datetime) -> bool:
-    """Whether the pod has been ready for `minReadySeconds`. Source: IsPodAvailable."""
+    """Return whether the pod has been ready for `minReadySeconds`. Source: IsPodAvailable."""
     return available_in(pod, min_ready_seconds, now) == 0
 
 
 def owner_reference(owner: KubeObject) -> OwnerReference:
-    """The reference by which a controller marks its own objects. Source: metav1.NewControllerRef."""
+    """Return the owner reference of objects that `owner` controls. Source: metav1.NewControllerRef."""
     return OwnerReference(
         api_version=owner.api_version,
         kind=owner.kind,
@@ -81,10 +81,10 @@ def owner_reference(owner: KubeObject) -> OwnerReference:
 
 
 def template_hash(template: PodTemplateSpec, collision_count: int = 0) -> str:
-    """A short name for a pod template: the same template has the same one.
+    """Return a short hash of a pod template; equal templates have equal hashes.
 
-    Kubernetes hashes its own in-memory form with FNV-1a and writes the number in an alphabet without vowels. The kit
-    hashes the manifest's form in the same way: the names look alike, their letters differ.
+    Kubernetes hashes its in-memory form with FNV-1a and writes the number in an alphabet without vowels. The kit hashes
+    the manifest's form in the same way, so the hashes have the same form and other letters.
 
     Source: ComputeHash, rand.SafeEncodeString.
     """
@@ -92,14 +92,14 @@ def template_hash(template: PodTemplateSpec, collision_count: int = 0) -> str:
 
 
 def safe_hash(data: Any, collision_count: int = 0) -> str:
-    """FNV-1a of plain data in the alphabet of generated names."""
+    """Return the FNV-1a hash of plain data, in the alphabet of generated names."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
     return _hashed(text + str(collision_count) if collision_count else text)
 
 
 @lru_cache(maxsize=1024)
 def _hashed(text: str) -> str:
-    """FNV-1a of a text: a template is hashed with every change of its Deployment."""
+    """Return the FNV-1a hash of a text; cached, because a template is hashed at every change of its Deployment."""
     value = _OFFSET
     for byte in text.encode():
         value = (value ^ byte) * _PRIME % 2**32
@@ -109,7 +109,7 @@ def _hashed(text: str) -> str:
 def pod_from_template(
     template: PodTemplateSpec, owner: KubeObject, *, name: str = "", prefix: str | None = None
 ) -> Pod:
-    """A pod made from a template, controlled by `owner`. Source: GetPodFromTemplate."""
+    """Return a pod made from a template and controlled by `owner`. Source: GetPodFromTemplate."""
     meta = ObjectMeta(
         name=name,
         generate_name="" if name else (prefix if prefix is not None else f"{owner.name}-"),
@@ -123,14 +123,14 @@ def pod_from_template(
 
 
 class CreateError(KitError):
-    """Pods could not be created; the message is the API server's."""
+    """A failed creation of pods, with the API server's message."""
 
 
 def create_pod(controller: Controller, pod: Pod, owner: KubeObject) -> Pod | None:
-    """Create a pod with an event about its owner; None while its namespace is being deleted.
+    """Create a pod and record an event on its owner; return None while the namespace is being deleted.
 
     Raises:
-        CreateError: the API server refused it.
+        CreateError: the API server rejected the pod.
 
     Source: RealPodControl.createPods.
     """
@@ -146,15 +146,15 @@ def create_pod(controller: Controller, pod: Pod, owner: KubeObject) -> Pod | Non
 
 
 def is_namespace_terminating(error: KitError) -> bool:
-    """Whether an object was refused because its namespace is being deleted. Source: NamespaceTerminatingCause."""
+    """Return whether an object was rejected because of its terminating namespace. Source: NamespaceTerminatingCause."""
     return isinstance(error, Forbidden) and error.why.endswith("because it is being terminated")
 
 
 def delete_pod(controller: Controller, pod: Pod, owner: KubeObject) -> None:
-    """Delete a pod with an event about its owner.
+    """Delete a pod and record an event on its owner.
 
     Raises:
-        KitError: the API server refused it.
+        KitError: the API server rejected the deletion.
 
     Source: RealPodControl.DeletePod.
     """
@@ -191,7 +191,7 @@ def slow_start_batch(count: int, create: Callable[[int], object]) -> None:
 
 
 def scaled_value(value: IntOrString, total: int, *, round_up: bool) -> int:
-    """A number, or a percentage of a total. Source: intstr.GetScaledValueFromIntOrPercent."""
+    """Return a number, or a percentage of a total. Source: intstr.GetScaledValueFromIntOrPercent."""
     if isinstance(value, int):
         return value
     share = int(value.removesuffix("%")) * total
@@ -199,16 +199,16 @@ def scaled_value(value: IntOrString, total: int, *, round_up: bool) -> int:
 
 
 def status_data(obj: Any) -> dict[str, Any]:
-    """A workload's status as plain data, whether its type declares the fields or not."""
+    """Return a workload's status as plain data, whether its type declares the fields or not."""
     status = obj.status
     return dict(status) if isinstance(status, dict) else to_dict(status)
 
 
 def set_status(api: APIServer, obj: Any, status: Mapping[str, object]) -> bool:
-    """Write a workload's status where it differs; zero counts are left out, unless they are among `_KNOWN`.
+    """Write a workload's status if it differs; zero counts are left out, except for those in `_KNOWN`.
 
     Returns:
-        Whether it was written.
+        Whether the status was written.
     """
     wanted = {name: value for name, value in status.items() if value or (name in _KNOWN and value is not None)}
     if status_data(obj) == wanted:
@@ -220,26 +220,26 @@ def set_status(api: APIServer, obj: Any, status: Mapping[str, object]) -> bool:
 
 
 def rfc3339(moment: datetime) -> str:
-    """A time as the API writes it, in seconds."""
+    """Return a time in the API's form, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def from_rfc3339(text: str) -> datetime:
-    """The time that the API wrote."""
+    """Parse a time in the API's form."""
     return datetime.fromisoformat(text)
 
 
 def seconds_since(text: str, now: datetime) -> float:
-    """How long ago a written time was."""
+    """Return the seconds since a time in the API's form."""
     return (now - from_rfc3339(text)) / timedelta(seconds=1)
 
 
 def condition(kind: str, status: str, reason: str, message: str, now: datetime) -> dict[str, Any]:
-    """A condition of a workload's status."""
+    """Return a condition for a workload's status."""
     made = {"type": kind, "status": status, "lastTransitionTime": rfc3339(now), "reason": reason}
     return {**made, "message": message} if message else made
 
 
 def find_condition(conditions: Sequence[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    """The condition of a type."""
+    """Return the condition of a type; None without one."""
     return next((one for one in conditions if one["type"] == kind), None)

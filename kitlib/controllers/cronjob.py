@@ -1,4 +1,4 @@
-"""CronJobs: a Job at every time of the schedule, with limits for overlap, lateness and history.
+"""CronJobs: a Job at every scheduled time, with limits for overlap, lateness and history.
 
 Source: pkg/controller/cronjob/cronjob_controllerv2.go (syncCronJob, cleanupFinishedJobs), utils.go
 (nextScheduleTime, mostRecentScheduleTime, getJobFromTemplate2).
@@ -31,13 +31,13 @@ HISTORY = (3, 1)
 
 
 class ZonedSchedule(NamedTuple):
-    """A schedule that is meant in a time zone."""
+    """A schedule in a time zone."""
 
     schedule: Schedule
     zone: tzinfo
 
     def next(self, after: datetime) -> datetime | None:
-        """The first time after a moment; times that the zone's clock leaves out in spring do not count."""
+        """Return the first time after a moment; times that the zone's clock skips in spring do not count."""
         local: datetime | None = after.astimezone(self.zone)
         while local is not None:
             local = self.schedule.next(local)
@@ -50,7 +50,7 @@ class ZonedSchedule(NamedTuple):
 
 
 class CronJobController(Controller):
-    """For CronJobs."""
+    """The controller of CronJobs."""
 
     name: ClassVar[str] = "cronjob-controller"
 
@@ -82,7 +82,7 @@ class CronJobController(Controller):
                 self.api.update_status(one)
 
     def _note_finished(self, one: CronJob, jobs: Sequence[Job]) -> None:
-        """Take finished and missing Jobs from the list of active ones."""
+        """Remove finished and missing Jobs from the list of active ones."""
         listed = {reference.uid for reference in one.status.active}
         for job in jobs:
             if not is_finished(job):
@@ -106,7 +106,7 @@ class CronJobController(Controller):
                 self.event(one, "Normal", "MissingJob", f"Active job went missing: {reference.name}")
 
     def _start(self, key: Key, one: CronJob) -> None:
-        """Start the Job of the last scheduled time, if it is not too late, and look again at the next."""
+        """Start the Job of the last scheduled time, unless it is too late, and sync again at the next one."""
         now = self.now()
         try:
             zone = _zone(one)
@@ -141,7 +141,7 @@ class CronJobController(Controller):
         self._create_job(one, due)
 
     def _last_due(self, one: CronJob, schedule: ZonedSchedule, now: datetime) -> datetime | None:
-        """The latest scheduled time up to now for which no Job was started. Source: nextScheduleTime."""
+        """Return the latest scheduled time up to now for which no Job was started. Source: nextScheduleTime."""
         earliest = one.status.last_schedule_time or one.metadata.creation_timestamp or now
         deadline = one.spec.starting_deadline_seconds
         if deadline is not None:
@@ -217,10 +217,10 @@ def _timestamp(moment: datetime) -> str:
 
 
 def _zone(one: CronJob) -> tzinfo:
-    """The schedule's time zone; UTC where none is named.
+    """Return the schedule's time zone; UTC by default.
 
     Raises:
-        KitError: no such zone.
+        KitError: the zone does not exist.
     """
     if one.spec.time_zone is None:
         return UTC
@@ -233,7 +233,11 @@ def _zone(one: CronJob) -> tzinfo:
 
 
 def _latest_due(schedule: ZonedSchedule, since: datetime, now: datetime) -> datetime:
-    """The latest scheduled time up to now, looked for from the end: `since` is one, and there may be many."""
+    """Return the latest scheduled time up to now.
+
+    The search starts shortly before now and looks further back only if it finds none, because there may be very many
+    times after `since`, which is a scheduled time itself.
+    """
     for days in (1, 32, 366, 9 * 366):
         start = now - timedelta(days=days)
         if start <= since:

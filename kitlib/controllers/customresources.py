@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: names that no other one of the group has are accepted, and then it is established.
+"""CustomResourceDefinitions: names that are unique in the group are accepted, then the definition is established.
 
 Source: apiextensions-apiserver pkg/controller/status/naming_controller.go (calculateNamesAndConditions),
 pkg/controller/establish/establishing_controller.go, pkg/controller/finalizer/crd_finalizer.go;
@@ -29,7 +29,7 @@ POLL_SECONDS = 5.0
 
 
 class CustomResourceDefinitionController(Controller):
-    """Names, establishing and finalizing, which upstream are three controllers."""
+    """The controller that accepts names, establishes and finalizes; three controllers in Kubernetes."""
 
     name: ClassVar[str] = "crd-naming-condition-controller"
 
@@ -41,7 +41,7 @@ class CustomResourceDefinitionController(Controller):
         return {_KIND: self._on_definition}
 
     def _on_definition(self, change: Delta) -> None:
-        """The names of one that is gone are free for the others of its group."""
+        """Queue a changed definition; the names of a deleted one are free, so its whole group is queued."""
         if change.type != "DELETED":
             self.queue.add(("", change.new.name))
             return
@@ -77,7 +77,7 @@ class CustomResourceDefinitionController(Controller):
             self.api.store.update(changed)
 
     def _finalize(self, key: Key, definition: CustomResourceDefinition) -> None:
-        """Delete the objects of a definition, and release it when none is left. Source: CRDFinalizer.sync."""
+        """Delete the objects of a definition, then remove its finalizer. Source: CRDFinalizer.sync."""
         changed, store = deepcopy(definition), self.api.store
         names, group = definition.spec.names, definition.spec.group
         self._put(
@@ -106,7 +106,7 @@ class CustomResourceDefinitionController(Controller):
         wanted: CustomResourceDefinitionNames,
         taken: list[CustomResourceDefinitionNames],
     ) -> tuple[str, str, str]:
-        """Take the names that are free, in place; status, reason and message of the condition.
+        """Accept the free names, in place, and return status, reason and message of the condition.
 
         Source: calculateNamesAndConditions.
         """

@@ -1,7 +1,7 @@
-"""The controllers of a cluster, with module and watched objects; each is loaded with the first of these objects.
+"""The table of controllers, with module and watched objects; each is loaded for the first of these objects.
 
-A controller that is started late receives every existing object, as every controller does at its start, so it works
-as if it had run before. A new controller is one line here.
+A controller that is started late receives every existing object, as every controller does at its start, so that it
+works as if it had always run. A new controller is one line of this table.
 
 Source: cmd/kube-controller-manager/app/controller_descriptor.go (NewControllerDescriptors).
 """
@@ -33,7 +33,7 @@ def _has_claims(pod: Pod) -> bool:
 
 
 def _has_finalizers(pod: Pod) -> bool:
-    """Return whether a pod has finalizers; a tracked pod without a Job is released too."""
+    """Return whether a pod has finalizers; the Job controller also releases tracked pods without a Job."""
     return bool(pod.metadata.finalizers)
 
 
@@ -49,9 +49,9 @@ class ControllerDescriptor(NamedTuple):
     """An entry of the table of controllers.
 
     Attributes:
-        name: the controller's.
+        name: the controller's name.
         module, class_name: a module of this package, and the name of the class there.
-        starts: kind of an object -> whether such an object needs the controller; {} = it runs from the start.
+        starts: the predicate, by kind, of objects that need the controller; {} = it runs from the start.
     """
 
     name: str
@@ -60,7 +60,7 @@ class ControllerDescriptor(NamedTuple):
     starts: Mapping[str, Wants] = {}
 
     def wanted_by(self, kind: str, obj: KubeObject) -> bool:
-        """Return whether the controller has to run because of an object."""
+        """Return whether an object needs the controller to run."""
         wants = self.starts.get(kind)
         return wants is not None and wants(obj)
 

@@ -1,7 +1,7 @@
-"""Device taint eviction: a NoExecute taint on a device deletes the pods that use it, at once or when it is due.
+"""Device taint eviction: a NoExecute taint on a device deletes the pods that use it, at once or after a toleration.
 
-A taint stands in a driver's ResourceSlice or in a DeviceTaintRule, whose condition EvictionInProgress tells how far the
-eviction is. What a claim tolerates was written into its allocation.
+A taint is part of a driver's ResourceSlice or of a DeviceTaintRule, whose condition EvictionInProgress has the progress
+of the eviction. The tolerations of a claim are part of its allocation.
 
 Source: pkg/controller/devicetainteviction (claimEvictionTime, podEvictionTime, maybeDeletePod, maybeUpdateRuleStatus).
 """
@@ -28,7 +28,7 @@ _NOT_AGAIN = "This information will not be updated again. Recreate the DeviceTai
 
 
 class DeviceTaintEvictionController(Controller):
-    """Keys are ("Pod", namespace, name) and ("DeviceTaintRule", "", name)."""
+    """The eviction controller; keys are ("Pod", namespace, name) and ("DeviceTaintRule", "", name)."""
 
     name: ClassVar[str] = "device-taint-eviction-controller"
 
@@ -138,7 +138,7 @@ class DeviceTaintEvictionController(Controller):
             self._evicted[one] = self._evicted.get(one, 0) + 1
 
     def _tell(self, rule: DeviceTaintRule) -> None:
-        """Write how far the eviction is, every ten seconds at most. Source: maybeUpdateRuleStatus."""
+        """Write the progress of the eviction, every ten seconds at most. Source: maybeUpdateRuleStatus."""
         now, meta = self.now(), rule.metadata
         old = next((one for one in rule.status.conditions if one.type == IN_PROGRESS), Condition())
         if old.last_transition_time is not None and old.observed_generation == meta.generation:
@@ -177,7 +177,7 @@ class DeviceTaintEvictionController(Controller):
             self.api.update_status(changed)
 
     def _what_if(self, rule: DeviceTaintRule) -> str:
-        """What a rule without effect would do as NoExecute."""
+        """Return a sentence about the effect that a rule with the effect None would have as NoExecute."""
         tried = deepcopy(rule)
         tried.spec.taint.effect = NO_EXECUTE
         tried.spec.taint.time_added = tried.spec.taint.time_added or self.now()

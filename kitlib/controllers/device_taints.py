@@ -1,4 +1,4 @@
-"""Which pods must go because of NoExecute taints on their devices, and when.
+"""The pods to evict because of NoExecute taints on their devices, and the times of eviction.
 
 Source: pkg/controller/devicetainteviction (claimEvictionTime, podEvictionTime, allEvictingDeviceTaints,
 countPendingPods, pool.getDevice).
@@ -27,18 +27,18 @@ NO_EXECUTE = "NoExecute"
 
 
 class DeviceTaintEviction(NamedTuple):
-    """When a pod must go, and the UIDs of the rules that want it."""
+    """The time of a pod's eviction, and the UIDs of the rules that cause it."""
 
     when: datetime
     rules: frozenset[str] = frozenset()
 
 
 class Evictions:
-    """What taints on devices mean for pods.
+    """The evictions of pods that taints on devices cause.
 
     Args:
-        store: of the cluster.
-        now: the clock.
+        store: the cluster's object store.
+        now: returns the current date.
         obeys_rules: whether DeviceTaintRules count.
     """
 
@@ -46,7 +46,7 @@ class Evictions:
         self._store, self._now, self._obeys_rules = store, now, obeys_rules
 
     def eviction_of(self, pod: Pod, rules: Iterable[DeviceTaintRule]) -> DeviceTaintEviction | None:
-        """The earliest time at which a taint on a device of the pod is tolerated no longer. Source: podEvictionTime."""
+        """Return the time at which the first device taint evicts the pod; None = never. Source: podEvictionTime."""
         if not pod.spec.node_name:
             return None
         found: DeviceTaintEviction | None = None
@@ -74,7 +74,7 @@ class Evictions:
     def _taints(
         self, result: DeviceRequestAllocationResult, rules: Iterable[DeviceTaintRule]
     ) -> Iterator[tuple[DeviceTaint, DeviceTaintRule | None]]:
-        """The NoExecute taints of an allocated device, and the rules that they stand in."""
+        """Yield the NoExecute taints of an allocated device, each with its rule; None = from a ResourceSlice."""
         device = self._device(result)
         for taint in device.taints if device is not None else ():
             if taint.effect == NO_EXECUTE:
@@ -85,7 +85,7 @@ class Evictions:
                 yield rule.spec.taint, rule
 
     def _device(self, result: DeviceRequestAllocationResult) -> Device | None:
-        """The device as its pool's newest generation shows it. Source: pool.getDevice."""
+        """Return the device from its pool's newest generation; None if it is missing. Source: pool.getDevice."""
         slices = self.newest(result.driver, result.pool)
         return next((one for found in slices for one in found.spec.devices if one.name == result.device), None)
 
@@ -103,7 +103,7 @@ class Evictions:
         return self._store.list(DeviceTaintRule, copy=False) if self._obeys_rules else []
 
     def pending(self, rule: DeviceTaintRule) -> tuple[int, int]:
-        """How many pods in how many namespaces a rule is about to evict. Source: countPendingPods."""
+        """Return the number of pods that a rule will evict, and of their namespaces. Source: countPendingPods."""
         users = {(claim.namespace, user.name) for claim in self.claims() for user in claim.status.reserved_for}
         pending = []
         for namespace, name in sorted(users):
@@ -117,7 +117,7 @@ class Evictions:
 
 
 def until(result: DeviceRequestAllocationResult, taint: DeviceTaint, now: datetime) -> datetime | None:
-    """When the pods of a claim must go because of a taint; None = never. Source: claimEvictionTime."""
+    """Return the time at which a taint evicts the pods of a claim; None = never. Source: claimEvictionTime."""
     added, seconds = taint.time_added or now, []
     for one in result.tolerations:
         if one.effect == NO_EXECUTE and tolerates(one, taint):

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many of the selected pods may be disrupted now.
+"""PodDisruptionBudgets: the number of selected pods that may be disrupted now.
 
 A pod that several budgets select counts for the first of them only.
 
@@ -35,7 +35,13 @@ _SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
 
 
 class Expected(NamedTuple):
-    """`expected`: pods that there should be. `desired`: healthy ones among them. `unmanaged`: pods without owner."""
+    """The expected pods of a budget.
+
+    Attributes:
+        expected: the number of pods that the workloads should have.
+        desired: the number of pods that must be healthy.
+        unmanaged: the names of the pods without a controller.
+    """
 
     expected: int
     desired: int
@@ -43,7 +49,7 @@ class Expected(NamedTuple):
 
 
 class DisruptionController(Controller):
-    """For PodDisruptionBudgets."""
+    """The controller of PodDisruptionBudgets."""
 
     name: ClassVar[str] = "controllermanager"  # upstream's recorder has this name
     account: ClassVar[str] = "disruption-controller"
@@ -70,7 +76,7 @@ class DisruptionController(Controller):
             self.event(pod, "Warning", "MultiplePodDisruptionBudgets", message)
 
     def _on_owner(self, change: Delta) -> None:
-        """Another size of a workload is another number of expected pods; upstream sees it with its pods."""
+        """Queue the budgets when a workload's size, and so the expected pods, change; upstream waits for its pods."""
         old, new = change.old, change.new
         if old is None or getattr(old.spec, "replicas", None) == getattr(new.spec, "replicas", None):  # type: ignore[attr-defined]
             return
@@ -128,7 +134,7 @@ class DisruptionController(Controller):
             self.api.update_status(changed)
 
     def _fail_safe(self, budget: PodDisruptionBudget, why: str) -> None:
-        """No disruptions while the number of expected pods is unknown."""
+        """Allow no disruption while the number of expected pods is unknown."""
         status = deepcopy(budget.status)
         status.disruptions_allowed = 0
         failed = Condition(
@@ -155,7 +161,7 @@ class DisruptionController(Controller):
         return Expected(0, 0, [])
 
     def _scale(self, pods: Sequence[Pod]) -> tuple[int, list[str]]:
-        """The sum of the scales of the pods' workloads, and the pods without one.
+        """Return the sum of the scales of the pods' workloads, and the names of pods without one.
 
         Raises:
             KitError: a pod's controller has no scale.
@@ -183,7 +189,10 @@ class DisruptionController(Controller):
     def _disrupted(
         self, budget: PodDisruptionBudget, pods: Sequence[Pod], now: datetime
     ) -> tuple[dict[str, str], float | None]:
-        """Pods whose eviction was allowed and has not begun, and when to look again. Source: buildDisruptedPodMap."""
+        """Return the pods whose eviction was allowed and has not begun, and the seconds until the next check.
+
+        Source: buildDisruptedPodMap.
+        """
         kept: dict[str, str] = {}
         recheck: float | None = None
         for pod in pods:
@@ -201,12 +210,12 @@ class DisruptionController(Controller):
 
 
 def budgets_of(pod: Pod, budgets: Sequence[Any]) -> list[PodDisruptionBudget]:
-    """The budgets that select a pod. Source: GetPodPodDisruptionBudgets."""
+    """Return the budgets that select a pod. Source: GetPodPodDisruptionBudgets."""
     return [one for one in budgets if LabelSelectorMatcher(one.spec.selector).matches(pod.metadata.labels)]
 
 
 def selector_text(selector: LabelSelector | None) -> str:
-    """A label selector as Go prints it."""
+    """Return a label selector as Go prints it with `%v`."""
     if selector is None:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted(selector.match_labels.items()))

@@ -1,6 +1,6 @@
 """Endpoints: the addresses of the pods that a Service selects.
 
-Pods of real nodes have no IP address here; then a Service has no endpoints, as with pods that have not got one yet.
+Pods of real nodes have no IP address here, so their Services have no endpoints, as with pods that have no address yet.
 
 Source: pkg/controller/endpoint/endpoints_controller.go (syncService, truncateEndpoints), pkg/api/v1/endpoints/util.go
 (RepackSubsets, SortSubsets), staging k8s.io/endpointslice/util/trigger_time_tracker.go.
@@ -39,7 +39,7 @@ MAX_ENDPOINTS = 1000
 
 
 class Port(NamedTuple):
-    """A port of a Service with its number in a pod."""
+    """A port of a Service, with its number in a pod."""
 
     name: str
     port: int
@@ -48,13 +48,13 @@ class Port(NamedTuple):
 
 
 class TriggerTimes:
-    """When the Services and their pods last changed, as far as it was heard of."""
+    """The last observed changes of Services and their pods."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[datetime | None, dict[str, datetime]]] = {}
 
     def compute(self, service: Service, pods: Iterable[Pod]) -> datetime | None:
-        """The earliest change that is new since the last time; None where nothing is.
+        """Return the time of the earliest change since the last call; None without one.
 
         Source: ComputeEndpointLastChangeTriggerTime.
         """
@@ -74,12 +74,12 @@ class TriggerTimes:
         return min(new, default=None)
 
     def forget(self, key: Key) -> None:
-        """A Service is gone."""
+        """Forget a deleted Service."""
         self._known.pop(key, None)
 
 
 class ServiceController(Controller):
-    """What the controllers for the endpoints of Services have in common: keys are Services."""
+    """The base of the controllers of Services' endpoints; keys are Services."""
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
@@ -102,13 +102,13 @@ class ServiceController(Controller):
                 self.enqueue(service)
 
     def selected(self, service: Service) -> list[Pod]:
-        """The pods that a Service selects."""
+        """Return the pods that a Service selects."""
         pods = (pod for pod in self.informers.of_namespace("Pod", service.namespace) if isinstance(pod, Pod))
         return [pod for pod in pods if _selects(service, pod.metadata.labels)]
 
 
 class EndpointsController(ServiceController):
-    """For the Endpoints of Services."""
+    """The controller of Services' Endpoints."""
 
     name: ClassVar[str] = "endpoint-controller"
 
@@ -148,7 +148,7 @@ class EndpointsController(ServiceController):
 
 
 def put_trigger_time(annotations: dict[str, str], triggered: datetime | None) -> None:
-    """Write the annotation, or take it away; in place."""
+    """Set or remove the annotation with the time of the last change, in place."""
     if triggered is None:
         annotations.pop(TRIGGER_TIME, None)
     else:
@@ -156,13 +156,13 @@ def put_trigger_time(annotations: dict[str, str], triggered: datetime | None) ->
 
 
 def without_headless(service: Service) -> dict[str, str]:
-    """The labels of a Service, with the label of a headless one just where it has no address of its own."""
+    """Return the labels of a Service, with the label for headless Services only if it has no cluster IP."""
     labels = {key: value for key, value in service.metadata.labels.items() if key != HEADLESS}
     return {**labels, HEADLESS: ""} if service.spec.cluster_ip in ("", "None") else labels
 
 
 def is_endpoint(pod: Pod, include_terminating: bool) -> bool:
-    """Whether a selected pod has an address and has not finished. Source: ShouldPodBeInEndpoints."""
+    """Return whether a selected pod has an address and has not finished. Source: ShouldPodBeInEndpoints."""
     if pod.status.phase in TERMINAL_PHASES or not pod.status.pod_ip:
         return False
     return include_terminating or pod.metadata.deletion_timestamp is None
@@ -194,7 +194,7 @@ _Id = tuple[str, str]
 
 
 def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
-    """The same addresses and ports in as few subsets as can be: ports that the same addresses offer stand together.
+    """Return the same addresses and ports in the fewest subsets: ports with the same addresses share a subset.
 
     Source: RepackSubsets, SortSubsets, LessEndpointPort.
     """
@@ -227,7 +227,7 @@ def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
 
 
 def _digest(port: EndpointPort) -> bytes:
-    """By what ports are sorted: a hash of the form in which Go prints them. Source: portsByHash, DeepHashObject."""
+    """Return the sort key of a port: the hash of Go's printed form. Source: portsByHash, DeepHashObject."""
     protocol = "*string)<nil>" if port.app_protocol is None else f"*string){port.app_protocol}"
     fields = f"Name:(string){port.name} Port:(int32){port.port} Protocol:(v1.Protocol){port.protocol}"
     text = f"(v1.EndpointPort){{{fields} AppProtocol:({protocol}}}"
@@ -235,7 +235,7 @@ def _digest(port: EndpointPort) -> bytes:
 
 
 def truncate(subsets: list[EndpointSubset]) -> tuple[list[EndpointSubset], bool]:
-    """At most a thousand addresses, ready ones first; and whether there are more. Source: truncateEndpoints."""
+    """Return at most a thousand addresses, ready ones first, and whether any were cut. Source: truncateEndpoints."""
     ready = sum(len(subset.addresses) for subset in subsets)
     others = sum(len(subset.not_ready_addresses) for subset in subsets)
     if ready + others <= MAX_ENDPOINTS:
@@ -258,17 +258,17 @@ def truncate(subsets: list[EndpointSubset]) -> tuple[list[EndpointSubset], bool]
 
 
 def given(port: Port) -> dict[str, Any]:
-    """The fields of a port that have a value."""
+    """Return the fields of a port that are not None."""
     return {key: value for key, value in port._asdict().items() if value is not None}
 
 
 def _selects(service: Service, labels: Mapping[str, str]) -> bool:
-    """Whether a Service with a selector selects these labels."""
+    """Return whether a Service has a selector that matches these labels."""
     return bool(service.spec.selector) and service.spec.selector.items() <= labels.items()
 
 
 def ports_of(service: Service, pod: Pod) -> tuple[Port, ...]:
-    """The numbers that the Service's ports have in a pod. Source: FindPort, getEndpointPorts."""
+    """Return the Service's ports with their numbers in a pod. Source: FindPort, getEndpointPorts."""
     found = []
     for port in service.spec.ports:
         number = _number(port, pod)
@@ -291,7 +291,7 @@ def _number(port: ServicePort, pod: Pod) -> int | None:
 
 
 def _with_ports(pod: Pod) -> Sequence[Any]:
-    """The containers whose ports a Service may name: also sidecars'. Source: FindPort."""
+    """Return the containers with ports that a Service may name, including sidecars. Source: FindPort."""
     return [*pod.spec.containers, *(one for one in pod.spec.init_containers if one.restart_policy == "Always")]
 
 
@@ -301,5 +301,5 @@ def hostname_of(service: Service, pod: Pod) -> str:
 
 
 def reference_to(pod: Pod) -> ObjectReference:
-    """What an address says of its pod."""
+    """Return an address's reference to its pod."""
     return ObjectReference(kind="Pod", namespace=pod.namespace, name=pod.name, uid=pod.metadata.uid)

@@ -1,4 +1,4 @@
-"""Where a Service's endpoints go: those that stay keep their slice, the others fill what has room.
+"""Packing of a Service's endpoints into slices: existing endpoints keep their slice, new ones fill free space.
 
 Source: staging k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, getSliceToFill, finalize).
 """
@@ -17,12 +17,12 @@ MAX_ENDPOINTS_PER_SLICE = 100
 
 @dataclass
 class Changes:
-    """What has to be written.
+    """The slices to write.
 
     Attributes:
-        create: slices that are new.
-        update: slices that stand, as they shall be.
-        delete: slices that stand and go.
+        create: the new slices.
+        update: the new versions of existing slices.
+        delete: the existing slices to delete.
     """
 
     create: list[EndpointSlice] = field(default_factory=list)
@@ -32,12 +32,12 @@ class Changes:
     def add(
         self, standing: Sequence[EndpointSlice], endpoints: Iterable[Endpoint], empty: Callable[[], EndpointSlice]
     ) -> None:
-        """What it takes that slices of the same ports hold these endpoints.
+        """Add the changes with which slices of the same ports hold these endpoints.
 
         Args:
-            standing: those slices.
-            endpoints: that are wanted.
-            empty: makes a slice without endpoints, with the labels that all shall have.
+            standing: the existing slices with these ports.
+            endpoints: the desired endpoints.
+            empty: returns a new slice without endpoints, with the desired labels.
 
         Source: reconcileByPortMapping.
         """
@@ -69,7 +69,7 @@ class Changes:
         self.update += changed
 
     def keep_one(self, placeholder: EndpointSlice) -> None:
-        """Where no slice would be left, one without endpoints and ports stands for the Service."""
+        """Keep one slice without endpoints and ports for the Service if no other slice would be left."""
         if len(self.delete) == 1:
             (one,) = self.delete
             if (one.endpoints, one.ports, one.metadata.labels) == ([], [], placeholder.metadata.labels):
@@ -78,7 +78,7 @@ class Changes:
         self.create.append(placeholder)
 
     def recycle(self) -> None:
-        """A slice that would go is used for one that would come. Source: finalize."""
+        """Replace pairs of a deletion and a creation by an update of the old slice. Source: finalize."""
         for old in list(self.delete):
             if self.create and old.address_type == self.create[-1].address_type:
                 new = self.create.pop()
@@ -95,14 +95,14 @@ def _filled(standing: EndpointSlice, endpoints: Iterable[Endpoint], labels: dict
 
 
 def _fill(one: EndpointSlice, left: list[Endpoint]) -> None:
-    """Move endpoints into a slice until it is full; both in place."""
+    """Move endpoints from `left` into a slice until it is full, both in place."""
     room = MAX_ENDPOINTS_PER_SLICE - len(one.endpoints)
     one.endpoints = [*one.endpoints, *left[:room]]
     del left[:room]
 
 
 def _identity(one: Endpoint) -> tuple[object, ...]:
-    """What makes an endpoint the same one. Source: util endpointset.go endpointHash."""
+    """Return the identity of an endpoint: addresses, hostname and target. Source: util endpointset.go endpointHash."""
     target = one.target_ref
     name = (target.namespace, target.name) if target is not None else ()
     return (*sorted(one.addresses), one.hostname or "", name)

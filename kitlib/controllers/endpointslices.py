@@ -1,4 +1,4 @@
-"""EndpointSlices: of the pods that a Service selects, and of Endpoints written by hand for one without a selector.
+"""EndpointSlices of the pods that a Service selects, and copies of hand-written Endpoints of other Services.
 
 Source: staging k8s.io/endpointslice/reconciler.go (reconcileByAddressType, finalize), utils.go (podToEndpoint,
 setEndpointSliceLabels), trafficdist; pkg/controller/endpointslice, pkg/controller/endpointslicemirroring.
@@ -55,7 +55,7 @@ SAME_NODE = "PreferSameNode"
 
 
 class EndpointSliceController(ServiceController):
-    """For the EndpointSlices of Services."""
+    """The controller of Services' EndpointSlices."""
 
     name: ClassVar[str] = "endpointslice-controller.k8s.io"
     account: ClassVar[str] = "endpointslice-controller"
@@ -97,7 +97,7 @@ class EndpointSliceController(ServiceController):
             self.api.delete(EndpointSlice, one.name, one.namespace)
 
     def _endpoints(self, service: Service, pods: Iterable[Pod]) -> dict[tuple[Port, ...], list[Endpoint]]:
-        """The endpoints by the ports that they have; a pod of a node that is gone is none."""
+        """Return the endpoints by their ports, without pods whose node does not exist."""
         groups: dict[tuple[Port, ...], list[Endpoint]] = {}
         for pod in pods:
             if not is_endpoint(pod, include_terminating=True):
@@ -126,7 +126,7 @@ def _endpoint(service: Service, pod: Pod, node: Node | None) -> Endpoint:
 
 
 def hints_of(endpoint: Endpoint, distribution: str | None) -> EndpointHints | None:
-    """From where an endpoint that is ready should be used. Source: trafficdist.ReconcileHints."""
+    """Return the zones and nodes that should use a ready endpoint. Source: trafficdist.ReconcileHints."""
     if not endpoint.conditions.ready or (distribution not in SAME_ZONE and distribution != SAME_NODE):
         return None
     zones = [ForZone(name=endpoint.zone)] if endpoint.zone else []
@@ -135,7 +135,7 @@ def hints_of(endpoint: Endpoint, distribution: str | None) -> EndpointHints | No
 
 
 def _reconcile(controller: Controller, standing: Sequence[EndpointSlice], wanted: Iterable[EndpointSlice]) -> None:
-    """Bring the slices that are there to what is wanted; a slice that would go is used for one that would come.
+    """Update existing slices to the desired ones; a slice to be deleted is reused for one to be created.
 
     Source: reconcileByPortMapping, finalize, recycleSlices.
     """
@@ -159,12 +159,12 @@ def _reconcile(controller: Controller, standing: Sequence[EndpointSlice], wanted
 
 
 def _kind_of(one: EndpointSlice) -> tuple[object, ...]:
-    """What may not differ among the endpoints of a slice."""
+    """Return the properties that all endpoints of a slice share."""
     return one.address_type, one.ports
 
 
 def _update(controller: Controller, old: EndpointSlice, new: EndpointSlice) -> None:
-    """Write a slice in place of another, unless just the time of the last change differs."""
+    """Replace a slice, unless only the time of the last change differs."""
     kept = [{k: v for k, v in one.metadata.annotations.items() if k != TRIGGER_TIME} for one in (old, new)]
     same = (old.endpoints, old.ports, old.metadata.labels) == (new.endpoints, new.ports, new.metadata.labels)
     if not same or kept[0] != kept[1]:
@@ -187,7 +187,7 @@ def _slice(service: Service, ports: Sequence[Port]) -> EndpointSlice:
 
 
 class EndpointSliceMirroringController(Controller):
-    """For Endpoints of Services without a selector: programs that read slices find them, too."""
+    """The controller that copies Endpoints of Services without a selector into slices, for clients that read slices."""
 
     name: ClassVar[str] = "endpointslicemirroring-controller.k8s.io"
     account: ClassVar[str] = "endpointslicemirroring-controller"
@@ -199,7 +199,7 @@ class EndpointSliceMirroringController(Controller):
         self.enqueue(change.new)
 
     def _on_slice(self, change: Delta) -> None:
-        """A mirrored slice that was changed or deleted by others is put right."""
+        """Queue the Endpoints of a mirrored slice that another client has changed or deleted."""
         labels = change.new.metadata.labels
         if labels.get(MANAGED_BY) == self.name and SERVICE_NAME in labels:
             self.queue.add((change.new.namespace, labels[SERVICE_NAME]))

@@ -1,4 +1,4 @@
-"""FlowSchemas say whether the PriorityLevelConfiguration that they name exists.
+"""FlowSchemas: a condition reports whether their PriorityLevelConfiguration exists.
 
 Source: staging k8s.io/apiserver/pkg/util/flowcontrol/apf_controller.go (syncFlowSchemaStatus).
 """
@@ -19,7 +19,7 @@ DANGLING = "Dangling"
 
 
 class FlowControlController(Controller):
-    """For FlowSchemas."""
+    """The controller of FlowSchemas."""
 
     name: ClassVar[str] = "api-priority-and-fairness-config-consumer-v1"
 

@@ -1,4 +1,4 @@
-"""The garbage collector: dependents go when their last owner has gone; foreground and orphan deletion.
+"""The garbage collector: it deletes dependents after their last owner; foreground and orphan deletion.
 
 Source: pkg/controller/garbagecollector/garbagecollector.go (attemptToDeleteItem, classifyReferences,
 processDeletingDependentsItem, orphanDependents), graph_builder.go (processGraphChanges, addDependentToOwners).
@@ -20,7 +20,7 @@ _DEFINITION = "CustomResourceDefinition"
 
 
 class GarbageCollector(Controller):
-    """For objects with owner references; keys are (UID,)."""
+    """The controller of objects with owner references; keys are (UID,)."""
 
     name: ClassVar[str] = "garbage-collector-controller"
     account: ClassVar[str] = "generic-garbage-collector"
@@ -33,7 +33,7 @@ class GarbageCollector(Controller):
         return {ANY_KIND: self._on_object, _DEFINITION: self._on_definition}
 
     def _on_definition(self, change: Delta) -> None:
-        """Look at dependents again when a kind appears: its owners can now be looked up. Source: monitors resync."""
+        """Queue dependents again for a new kind, whose objects can be found as owners now. Source: monitors resync."""
         self._on_object(change)
         for uid in self._unresolved:
             self.queue.add((uid,))
@@ -72,7 +72,7 @@ class GarbageCollector(Controller):
             self.queue.add((reference.uid,))
 
     def _report_other_namespaces(self, item: KubeObject) -> None:
-        """An owner is in the namespace of its dependent, or in none. Source: reportInvalidNamespaceOwnerRef."""
+        """Record an event for each owner in another namespace. Source: reportInvalidNamespaceOwnerRef."""
         namespace = item.metadata.namespace
         for one in item.metadata.owner_references:
             owner = self.informers.get(one.uid)
@@ -82,7 +82,7 @@ class GarbageCollector(Controller):
                 self.event(item, "Warning", "OwnerRefInvalidNamespace", message)
 
     def _is_resolvable(self, item: KubeObject, reference: OwnerReference) -> bool:
-        """Whether an owner can be looked up: not of a kind that the server lacks, nor of a namespace the item lacks.
+        """Return whether an owner can be looked up: the server has its kind, and the item a namespace if it needs one.
 
         Source: isDangling (apiResource, namespacedOwnerOfClusterScopedObjectErr).
         """
@@ -90,7 +90,7 @@ class GarbageCollector(Controller):
         return kind is not None and (bool(item.metadata.namespace) or not kind.namespaced)
 
     def _is_dangling(self, item: KubeObject, reference: OwnerReference) -> bool:
-        """Whether the owner does not exist by this kind and name where the item may have owners. Source: isDangling."""
+        """Return whether no such owner exists in the item's namespace or without a namespace. Source: isDangling."""
         if not self._is_resolvable(item, reference):
             return False
         owner = self.informers.get(reference.uid)
@@ -102,7 +102,7 @@ class GarbageCollector(Controller):
         return not here or not same
 
     def _is_waiting(self, reference: OwnerReference) -> bool:
-        """Whether the owner waits until its dependents are deleted. Source: isDeletingDependents."""
+        """Return whether the owner waits for the deletion of its dependents. Source: isDeletingDependents."""
         owner = self.informers.get(reference.uid)
         return owner is not None and _deletes_dependents(owner)
 
@@ -184,5 +184,5 @@ class GarbageCollector(Controller):
 
 
 def _deletes_dependents(item: KubeObject) -> bool:
-    """Whether it is in foreground deletion. Source: graph.go isDeletingDependents."""
+    """Return whether the object is in foreground deletion. Source: graph.go isDeletingDependents."""
     return item.metadata.deletion_timestamp is not None and FOREGROUND in item.metadata.finalizers

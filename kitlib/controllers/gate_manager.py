@@ -1,8 +1,8 @@
-"""A quota manager by scheduling gates: pods that exceed the quota are kept waiting, not refused.
+"""A quota manager by scheduling gates: pods that exceed the quota wait instead of being rejected.
 
-A ResourceQuota refuses a pod at its creation, and its creator must try again. This manager, as the Kubernetes blog
-on scheduling readiness (1.26) describes it, gives every new pod a gate instead, and takes the gate away, oldest pod
-first, as soon as there is quota for the pod. Kubernetes itself has no such manager; this one is the kit's own.
+A ResourceQuota rejects a pod at its creation, and the creator must try again. This manager follows the Kubernetes blog
+on scheduling readiness (1.26): it adds a gate to every new pod and removes it, oldest pod first, as soon as there is
+quota for the pod. Kubernetes itself has no such manager; this one is the kit's own.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kitlib.apiserver.admission.apiserver import APIServer
 
 @dataclass(frozen=True)
 class GateManager:
-    """Guards the requests of all pods that were made while it was there.
+    """A quota for the requests of all pods that are created while it exists.
 
     Attributes:
-        hard: what the pods without the gate may request together.
-        gate: its name.
-        namespaces: where it works; () = everywhere.
+        hard: the maximum total of the requests of pods without the gate.
+        gate: the name of the gate.
+        namespaces: the namespaces of the quota; () = all.
     """
 
     hard: ResourceList
@@ -33,17 +33,17 @@ class GateManager:
 
     @classmethod
     def of(cls, hard: Mapping[str, str | int], **settings: object) -> GateManager:
-        """`GateManager.of({"cpu": "4"}, namespaces=("team",))`."""
+        """Return a manager for these limits: `GateManager.of({"cpu": "4"}, namespaces=("team",))`."""
         amounts = {name: Quantity(amount) for name, amount in hard.items()}
         return cls(amounts, **settings)  # type: ignore[arg-type]
 
     def mutate(self, pod: Pod) -> None:
-        """The webhook: a new pod gets the gate, in place."""
+        """Add the gate to a new pod, in place, as a webhook would."""
         if self._is_here(pod) and all(gate.name != self.gate for gate in pod.spec.scheduling_gates):
             pod.spec.scheduling_gates.append(PodSchedulingGate(name=self.gate))
 
     def sync(self, api: APIServer) -> None:
-        """Take the gate from every pod for which there is quota; one that does not fit does not hold up others."""
+        """Remove the gate from every pod for which there is quota; a pod that does not fit does not block others."""
         pods = [pod for pod in api.store.list(Pod, copy=False) if self._is_here(pod)]
         used = self.used(pods)
         for pod in pods:
@@ -58,7 +58,7 @@ class GateManager:
                 add_to(used, asked)
 
     def used(self, pods: Iterable[Pod]) -> ResourceList:
-        """What the pods without the gate request together, as long as they have not ended."""
+        """Return the total requests of the pods that have no gate and have not finished."""
         total: ResourceList = {}
         for pod in pods:
             if not self._waits(pod) and pod.status.phase not in TERMINAL_PHASES:

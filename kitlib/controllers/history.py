@@ -26,7 +26,7 @@ _HASH_LABEL = {"StatefulSet": "controller.kubernetes.io/hash", "DaemonSet": REVI
 
 
 def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]:
-    """The owner's revisions, oldest first; orphans that its selector matches are adopted."""
+    """Return the owner's revisions, oldest first, after adopting orphans that its selector matches."""
     found: list[ControllerRevision] = claim_objects(
         controller,
         owner,
@@ -37,12 +37,12 @@ def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]
 
 
 def data_of(template: PodTemplateSpec) -> dict[str, Any]:
-    """What a revision keeps: a patch that replaces the template. Source: getPatch."""
+    """Return the data of a revision: a patch that replaces the template. Source: getPatch."""
     return {"spec": {"template": {**to_dict(template), "$patch": "replace"}}}
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """The template that a revision keeps. Source: ApplyRevision."""
+    """Return the template of a revision. Source: ApplyRevision."""
     kept = dict((revision.data or {}).get("spec", {}).get("template", {}))
     kept.pop("$patch", None)
     made: PodTemplateSpec = from_dict(kept, PodTemplateSpec)
@@ -50,7 +50,7 @@ def template_of(revision: ControllerRevision) -> PodTemplateSpec:
 
 
 def sync_revision(controller: Controller, owner: Any, revisions: Sequence[ControllerRevision]) -> ControllerRevision:
-    """The revision of the owner's template: the newest, an older one made the newest again, or a new one.
+    """Return the revision of the owner's template: the newest, an older one with a new number, or a new one.
 
     Source: getStatefulSetRevisions, controlledHistories.
     """
@@ -92,8 +92,10 @@ def truncate(
     """Delete the oldest revisions beyond the limit that no pod uses. Source: truncateHistory, cleanupHistory.
 
     Args:
-        live: names of the revisions in use.
-        limit: None = 10; a negative one keeps every revision.
+        controller: the controller that deletes.
+        revisions: the revisions, oldest first.
+        live: the names of the revisions in use.
+        limit: the number of unused revisions to keep; None = 10, negative = all.
     """
     if limit is not None and limit < 0:
         return

@@ -1,4 +1,4 @@
-"""The objects as controllers see them: every change with the state before it, and indexes by owner, namespace, node.
+"""The shared informers of controllers: changes with the previous state, and indexes by owner, namespace and node.
 
 Source: client-go tools/cache (SharedIndexInformer, Indexer); pkg/controller AddPodControllerIndexer; garbagecollector
 graph_builder (uidToNode).
@@ -19,7 +19,7 @@ NOT_INDEXED = frozenset({"Event"})
 
 
 class Delta(NamedTuple):
-    """One change: `ADDED`, `MODIFIED` or `DELETED`, the object before it (None where it is new) and as it is now."""
+    """A change: `ADDED`, `MODIFIED` or `DELETED`, the previous object (None for a new one) and the current one."""
 
     type: str
     old: KubeObject | None
@@ -27,7 +27,7 @@ class Delta(NamedTuple):
 
 
 def controller_of(obj: KubeObject) -> OwnerReference | None:
-    """The reference to the object's managing controller. Source: metav1.GetControllerOf."""
+    """Return the reference to the object's managing controller; None without one. Source: metav1.GetControllerOf."""
     for reference in obj.metadata.owner_references:
         if reference.controller:
             return reference
@@ -38,10 +38,10 @@ class Informers:
     """Indexes over a store; their owner calls `apply` with every change.
 
     Args:
-        store: existing objects are indexed at once.
+        store: the object store; existing objects are indexed at once.
 
     Attributes:
-        finished: the pods that have ended, by UID, in the order in which they did.
+    finished: the finished pods by UID, in the order in which they finished.
     """
 
     def __init__(self, store: Store) -> None:
@@ -61,7 +61,7 @@ class Informers:
                     self.apply(WatchEvent("ADDED", obj))
 
     def apply(self, event: WatchEvent) -> Delta:
-        """Keep a change; returns it with the object as it was before."""
+        """Apply a change to the indexes and return it with the previous object."""
         obj = event.object
         uid = obj.metadata.uid
         old = self._objects.pop(uid, None)
@@ -116,39 +116,39 @@ class Informers:
         return _oldest_first(self._objects.values())
 
     def get(self, uid: UID) -> KubeObject | None:
-        """The object with this UID."""
+        """Return the object with this UID; None without one."""
         return self._objects.get(uid)
 
     def owned(self, owner: KubeObject, kind: str) -> list[KubeObject]:
-        """The objects of a kind that `owner` controls, oldest first."""
+        """Return the objects of a kind that `owner` controls, oldest first."""
         return _oldest_first(self._owned.get((owner.metadata.uid, kind), {}).values())
 
     def owned_or_orphaned(self, owner: KubeObject, kind: str) -> list[KubeObject]:
-        """As `owned`, and those of the namespace that have no controller. Source: FilterPodsByOwner."""
+        """Return the `owned` objects, and those of the namespace without a controller. Source: FilterPodsByOwner."""
         owned = self._owned.get((owner.metadata.uid, kind), {}).values()
         orphans = self._orphans.get((kind, owner.namespace), {}).values()
         return _oldest_first([*owned, *orphans])
 
     def unfinished_or_orphaned(self, owner: KubeObject) -> list[Pod]:
-        """Return the pods of `owned_or_orphaned` without the owned ones that have ended, possibly thousands."""
+        """Return the pods of `owned_or_orphaned` without the owned finished ones, of which there may be thousands."""
         owned = self._unfinished.get(owner.metadata.uid, {}).values()
         orphans = self._orphans.get(("Pod", owner.namespace), {}).values()
         return _oldest_first([*owned, *orphans])  # type: ignore[return-value]
 
     def dependents(self, uid: UID) -> list[KubeObject]:
-        """The objects with an owner reference to this UID, oldest first."""
+        """Return the objects with an owner reference to this UID, oldest first."""
         return _oldest_first(self._dependents.get(uid, {}).values())
 
     def of_namespace(self, kind: str, namespace: str) -> list[KubeObject]:
-        """The objects of a kind in a namespace, oldest first; "" for kinds without namespaces."""
+        """Return the objects of a kind in a namespace ("" for cluster-scoped kinds), oldest first."""
         return _oldest_first(self._by_namespace.get((kind, namespace), {}).values())
 
     def has_any(self, kind: str, namespace: str) -> bool:
-        """Whether there is an object of a kind in a namespace."""
+        """Return whether a namespace has an object of a kind."""
         return bool(self._by_namespace.get((kind, namespace)))
 
     def pods_on(self, node: str) -> list[Pod]:
-        """The pods bound to a node, oldest first."""
+        """Return the pods bound to a node, oldest first."""
         return _oldest_first(self._by_node.get(node, {}).values())  # type: ignore[return-value]
 
 

@@ -1,8 +1,8 @@
-"""The controller manager: it hands every change of the store to the controllers that watch such objects, and runs them.
+"""The controller manager: it passes every change of the store to the controllers that watch the kind, and runs them.
 
-Controllers run from the moment that an object needs them (descriptors.py), in rounds until no queue has a key that is
-due. An error in one object is kept, logged and tried again
-after a back-off; it stops neither the other objects nor the other controllers.
+Controllers start when an object needs them (descriptors.py), and run in rounds until no queue has a key that is due.
+An error with one object is recorded, logged and retried after a back-off. It stops neither other objects nor other
+controllers.
 
 Source: cmd/kube-controller-manager/app (NewControllerDescriptors).
 """
@@ -33,12 +33,12 @@ class ControllerManager:
     Attributes:
         api: the API server.
         informers: the informers that all controllers read.
-        errors: the last defects: controller, key, exception. Empty unless a controller is wrong.
-        metrics: current use: (namespace, pod) -> container -> (CPUs, bytes of memory).
-        is_restless: whether the last run was ended before every controller was at rest.
+        errors: the last defects, each as controller, key, exception; empty unless a controller has a defect.
+        metrics: the current CPUs and bytes of memory of each container, by (namespace, pod) and container.
+        is_restless: whether the last run ended before every controller was idle.
 
     Args:
-        api: existing objects are handed to the controllers as new ones.
+        api: the API server; controllers receive its existing objects as new ones.
         descriptors: the controllers, in the order in which they run.
     """
 
@@ -76,7 +76,7 @@ class ControllerManager:
             self._notify(self.informers.apply(event))
 
     def _start_wanted(self, kind: str, obj: KubeObject) -> list[int]:
-        """Start the controllers that an object needs; the places of those that have not been told of anything."""
+        """Start the controllers that an object needs; return their indexes, as they have received no objects yet."""
         waiting = self._waiting.get(kind)
         if not waiting:
             return []
@@ -86,7 +86,7 @@ class ControllerManager:
         return wanted
 
     def _start(self, place: int) -> Controller:
-        """Run the controller at a place from now on."""
+        """Start the controller with this index in the table."""
         controller = self._descriptors[place].load()(self)
         self._running[place] = controller
         self._watching[place] = controller.handlers()
@@ -118,13 +118,13 @@ class ControllerManager:
             self._guard.caught(change, error)
 
     def _failed(self, change: Delta, error: Exception) -> None:
-        """Record a defect in the work on one change on the object, unless the object is an event."""
+        """Record a defect in a handler, with an event on the changed object unless it is an event itself."""
         self.errors.append(("controller-manager", (change.new.namespace, change.new.name), error))
         if watched_kind(change.new) not in NOT_INDEXED:
             record(self.api, change.new, "Warning", "InternalError", described(error), "controller-manager")
 
     def controller(self, name: str) -> Controller:
-        """Return the controller with this name; it runs from now on."""
+        """Return the controller with this name, and start it if necessary."""
         place = next(place for place, one in enumerate(self._descriptors) if one.name == name)
         running = self._running[place]
         if running is None:
@@ -134,11 +134,11 @@ class ControllerManager:
         return running
 
     def is_due(self) -> bool:
-        """Return whether a controller has something to do now."""
+        """Return whether a controller has a key that is due."""
         return any(map(WorkQueue.is_due, self._queues))
 
     def run(self) -> bool:
-        """Let all controllers work until none has anything to do, at most 500 rounds.
+        """Run all controllers until none has a due key, for at most 500 rounds.
 
         Returns:
             Whether the store has changed.
@@ -158,7 +158,7 @@ class ControllerManager:
         return self.api.store.version != began
 
     def close(self) -> None:
-        """Watch the store no longer."""
+        """Stop watching the store."""
         self._unsubscribe()
 
 
@@ -167,7 +167,7 @@ def _handler(watching: Mapping[str, Handler], kind: str) -> Handler | None:
 
 
 def reconcile(api: APIServer) -> bool:
-    """Let all controllers of an API server without a control plane work until none has anything to do.
+    """Run all controllers of an API server without a control plane until none has a due key.
 
     Returns:
         Whether the store has changed.

@@ -1,7 +1,7 @@
-"""Namespaces: one that is being deleted stays, Terminating, until everything in it is gone, pods first.
+"""Namespaces: a deleted namespace is Terminating until its content is deleted, pods first.
 
-It is first looked at after five seconds, and then when what remains may be gone: half the longest grace period of a
-pod and a second later, or eight seconds later where finalizers hold something.
+The first sync is after five seconds. The next one is when the remaining content may be gone: after half the longest
+grace period of a pod plus one second, or after eight seconds if finalizers block objects.
 
 Source: pkg/controller/namespace/namespace_controller.go (enqueueNamespace, worker),
 pkg/controller/namespace/deletion/namespaced_resources_deleter.go (Delete, deleteAllContent,
@@ -27,7 +27,7 @@ FINALIZER_ESTIMATE = 15
 
 
 class NamespaceController(Controller):
-    """For namespaces that are being deleted."""
+    """The controller of namespaces that are being deleted."""
 
     name: ClassVar[str] = "namespace-controller"
 
@@ -82,7 +82,7 @@ class NamespaceController(Controller):
         self.queue.add_after(key, longest // 2 + 1)
 
     def _estimate(self, namespace: Namespace) -> int:
-        """Seconds that its pods may still take to end; 0 once as much has passed since the deletion.
+        """Return the longest grace period of unfinished pods in seconds; 0 when it has passed since the deletion.
 
         Source: estimateGracefulTerminationForPods.
         """
@@ -100,7 +100,7 @@ class NamespaceController(Controller):
         finalizers: Mapping[str, int],
         unexpected: Sequence[str],
     ) -> list[dict[str, Any]]:
-        """What keeps the namespace. Source: status_condition_utils.go."""
+        """Return the conditions with the reasons why the namespace still exists. Source: status_condition_utils.go."""
         content = [f"{name} has {count} resource instances" for name, count in sorted(remaining.items())]
         failed = f"Failed to delete all resource types, {len(unexpected)} remaining: {', '.join(sorted(unexpected))}"
         holding = [f"{name} in {count} resource instances" for name, count in sorted(finalizers.items())]

@@ -1,4 +1,4 @@
-"""Measures how long a node has been silent: neither a new status nor a renewed Lease.
+"""The time since a node's last sign of life: a new status or a renewed Lease.
 
 Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (nodeHealthData, tryUpdateNodeHealth).
 """
@@ -20,7 +20,7 @@ NODE_STARTUP_GRACE_PERIOD = 60.0
 
 
 def monitor_grace_period(release: Release) -> float:
-    """Return the seconds of silence after which a node is Unknown. Source: --node-monitor-grace-period."""
+    """Return the seconds without a sign of life after which a node is Unknown. Source: --node-monitor-grace-period."""
     seconds = release.default("nodeMonitorGracePeriodSeconds")
     assert isinstance(seconds, int)
     return float(seconds)
@@ -32,7 +32,7 @@ class NodeHealth:
 
     Attributes:
         probe: the time of the last observed change.
-        ready: the condition Ready as it was then; None = there was none.
+        ready: the condition Ready at `probe`; None = the node had none.
         renew_time: the Lease's renewTime at `probe`; None = no Lease.
     """
 
@@ -45,7 +45,7 @@ class NodeHealthMap:
     """The health of all nodes that are watched.
 
     Args:
-        release: the release whose grace period holds.
+        release: the release with the grace period.
     """
 
     def __init__(self, release: Release) -> None:
@@ -53,14 +53,14 @@ class NodeHealthMap:
         self._nodes: dict[str, NodeHealth] = {}
 
     def is_silent(self, node: Node, renew_time: datetime | None, now: datetime, age: timedelta) -> bool:
-        """Note what is seen of a node, and return whether nothing new was seen for its grace period.
+        """Record a node's status and Lease, and return whether neither has changed for the grace period.
 
-        Only that a value is another one counts, and when this was noticed: a node's clock may be wrong.
+        Only the time at which a change is observed counts, not the times in the objects: a node's clock may be wrong.
 
         Args:
             node: the stored Node.
             renew_time: the Lease's renewTime; None = no Lease.
-            now: the time of a clock that is never set.
+            now: the time of a monotonic clock.
             age: the age of the Node object.
         """
         ready = ready_condition_of(node)
@@ -76,11 +76,11 @@ class NodeHealthMap:
         return now - known.probe > timedelta(seconds=grace)
 
     def keep_only(self, names: Collection[str]) -> None:
-        """Forget the nodes that are gone."""
+        """Forget all other nodes, which are deleted."""
         self._nodes = {name: health for name, health in self._nodes.items() if name in names}
 
     def restart(self, now: datetime) -> None:
-        """Count every node's silence from now on. Source: handleDisruption, where full disruption ends."""
+        """Restart the grace period of every node. Source: handleDisruption, where full disruption ends."""
         for health in self._nodes.values():
             health.probe = now
 

@@ -1,7 +1,7 @@
-"""Nodes: their conditions and `spec.unschedulable` become taints, which the scheduler and taint eviction act on.
+"""Nodes: their conditions and `spec.unschedulable` become taints for the scheduler and taint eviction.
 
-A node that is not ready gets a NoSchedule taint at once, and a NoExecute taint when its zone's rate allows; so does
-one that does not answer.
+A node that is not ready or does not respond gets a NoSchedule taint at once, and a NoExecute taint when the eviction
+rate of its zone allows it.
 
 Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass, processTaintBaseEviction,
 monitorNodeHealth, classifyNodes, reconcileNodeLabels, nodeConditionToTaintKeyStatusMap).
@@ -50,7 +50,7 @@ _LABELS = {
 
 
 class NodeLifecycleController(Controller):
-    """For the taints that follow from a node's state."""
+    """The controller of nodes' health and of the taints that follow from it."""
 
     name: ClassVar[str] = "node-controller"
 
@@ -69,7 +69,7 @@ class NodeLifecycleController(Controller):
         self.queue.add(("", change.new.name))
 
     def _classify(self, name: str, node: Node | None) -> None:
-        """Tell of a node that has come or gone. Source: classifyNodes, RecordNodeEvent."""
+        """Record an event for a new or deleted node. Source: classifyNodes, RecordNodeEvent."""
         if node is not None and name not in self._known:
             self._known[name] = node
             self.event(node, "Normal", "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
@@ -79,7 +79,7 @@ class NodeLifecycleController(Controller):
             self.event(gone, "Normal", "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
 
     def _compare_release(self, node: Node) -> None:
-        """Tell once of a kubelet of a release that the kit does not know; kube-controller-manager has no such event."""
+        """Record an event once for a kubelet of a release that the kit does not know; Kubernetes has no such event."""
         version = str((node.status.node_info or {}).get("kubeletVersion") or "")
         if version == self._versions.get(node.name):
             return
@@ -89,7 +89,7 @@ class NodeLifecycleController(Controller):
             self.event(node, "Warning", "UnknownRelease", text)
 
     def sync(self, key: Key) -> None:
-        """Bring the node's taints in line; those that others set stay."""
+        """Update the node's taints; taints of other owners are kept."""
         if key == _ZONES:
             self._taint_waiting()
             return
@@ -137,9 +137,9 @@ class NodeLifecycleController(Controller):
         self.api.store.update(changed)
 
     def _monitor_node_health(self) -> None:
-        """Mark the nodes that were silent for their grace period; check again while there are nodes to watch.
+        """Mark nodes without a sign of life for the grace period, and repeat the check while there are nodes to watch.
 
-        Nodes on virtual time need no check: their kubelets are never late. Source: monitorNodeHealth.
+        Nodes on virtual time need no check, because their kubelets are never late. Source: monitorNodeHealth.
         """
         leases, store = self.api.leases, self.api.store
         watched = [node for node in store.list(Node, copy=False) if not leases.is_on_time(node.name)]
@@ -155,7 +155,7 @@ class NodeLifecycleController(Controller):
             self.queue.add_after(_HEALTH, NODE_MONITOR_PERIOD)
 
     def _executing(self, name: str, wanted: str | None, standing: set[str]) -> set[str]:
-        """The NoExecute taints that the node may have now; a first one waits for its zone.
+        """Return the NoExecute taints that the node may have now; a first one waits for the rate of its zone.
 
         Source: processTaintBaseEviction.
         """
@@ -169,7 +169,7 @@ class NodeLifecycleController(Controller):
         return set()
 
     def _assess(self) -> None:
-        """What a node that comes or goes changes for the others of its zone."""
+        """Update the states of zones after a change of a node; queue all nodes if full disruption begins or ends."""
         before = self._zones.suspended
         self._zones.assess(self.now().timestamp())
         if self._zones.suspended != before:
@@ -180,7 +180,7 @@ class NodeLifecycleController(Controller):
         self.queue.add_after(_ZONES, EVICTION_PERIOD)
 
     def _taint_waiting(self) -> None:
-        """Give up as many nodes as their zones' rates allow. Source: doNoExecuteTaintingPass."""
+        """Add the NoExecute taint to waiting nodes at the rates of their zones. Source: doNoExecuteTaintingPass."""
         now = self.now().timestamp()
         for zone in self._zones.zones.values():
             while zone.waiting and zone.limiter.try_accept(now):
@@ -201,7 +201,7 @@ class NodeLifecycleController(Controller):
             self.api.store.update(changed)
 
     def _monitored(self, key: Key) -> bool:
-        """Whether a node's health was looked at since its NoExecute taint lost its reason; else it soon will be.
+        """Return whether a monitor period has passed since the node's recovery; else queue the node for its end.
 
         Source: monitorNodeHealth, markNodeAsReachable, --node-monitor-period.
         """
@@ -215,13 +215,13 @@ class NodeLifecycleController(Controller):
 
 
 def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
-    """Write a condition of a node in place of the one of the same type; the node as it then stands."""
+    """Write a condition of a node in place of the one of the same type, and return the stored node."""
     node.status.conditions = with_condition(node.status.conditions, condition)
     return api.update_status(node)
 
 
 def mark_unreachable(api: APIServer, name: str) -> None:
-    """Mark a node whose kubelet posts nothing: its conditions are unknown, and its pods are not ready.
+    """Mark a node whose kubelet posts no status: its conditions become Unknown, its pods become not ready.
 
     Source: tryUpdateNodeHealth, MarkPodsNotReady.
     """
@@ -252,12 +252,12 @@ def mark_unreachable(api: APIServer, name: str) -> None:
 
 
 def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> None:
-    """The kubelet posts the node's status again, and those of its pods: ready where containers and gates are.
+    """Post the status of a node that is ready again, and of its pods with ready containers and readiness gates.
 
     Args:
         api: the API server.
-        name: of the node.
-        posted: the node's conditions as the kubelet knows them; none = nothing runs short.
+        name: the node's name.
+        posted: the node's conditions in the kubelet; () = no resource pressure.
 
     Source: GeneratePodReadyCondition.
     """
@@ -278,7 +278,7 @@ def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> N
 
 
 def _put_ready(pod: Pod, status: str, now: datetime) -> bool:
-    """Put the status of the pod's condition Ready, in place; whether that changes it."""
+    """Set the status of the pod's condition Ready, in place, and return whether it has changed."""
     ready = next((one for one in pod.status.conditions if one.type == "Ready"), None)
     if ready is None or ready.status == status:
         return False

@@ -1,5 +1,6 @@
-"""How fast nodes that went away are given up, zone by zone: one in ten seconds, slower where much of a zone is gone,
-not at all where everything is.
+"""The rate of NoExecute taints for failed nodes, by zone.
+
+One node is tainted in ten seconds, fewer where a large part of the zone has failed, none where all zones have.
 
 Source: pkg/controller/nodelifecycle ComputeZoneState, handleDisruption, setLimiterInZone, ReducedQPSFunc;
 scheduler.RateLimitedTimedQueue; client-go util/flowcontrol.
@@ -32,7 +33,7 @@ ZoneState = Literal["Initial", "Normal", "PartialDisruption", "FullDisruption"]
 
 
 def zone_of(node: Node) -> str:
-    """Region and zone in one; "" where a node says neither. Source: component-helpers GetZoneKey."""
+    """Return the key of a node's region and zone; "" without both labels. Source: component-helpers GetZoneKey."""
     labels = node.metadata.labels
     region = next((labels[key] for key in _REGIONS if key in labels), "")
     zone = next((labels[key] for key in _ZONES if key in labels), "")
@@ -49,7 +50,10 @@ def zone_state(ready: int, not_ready: int) -> ZoneState:
 
 
 def eviction_rate(state: ZoneState, nodes: int) -> float:
-    """Nodes a second that may be given up in a zone. Source: setLimiterInZone, HealthyQPSFunc, ReducedQPSFunc."""
+    """Return the nodes per second that may be tainted in a zone.
+
+    Source: setLimiterInZone, HealthyQPSFunc, ReducedQPSFunc.
+    """
     if state == "PartialDisruption":
         return SECONDARY_EVICTION_RATE if nodes > LARGE_CLUSTER_SIZE else 0.0
     return EVICTION_RATE
@@ -57,12 +61,12 @@ def eviction_rate(state: ZoneState, nodes: int) -> float:
 
 @dataclass
 class Limiter:
-    """A token bucket that holds one token; at rate 0 nothing passes.
+    """A token bucket of one token; at rate 0 it accepts nothing.
 
     Attributes:
-        rate: tokens a second.
-        tokens: what it holds.
-        at: when that was, in seconds.
+        rate: the tokens per second.
+        tokens: the number of tokens at `at`, 0 to 1.
+        at: the time of the last update, in seconds.
     """
 
     rate: float = EVICTION_RATE
@@ -70,7 +74,7 @@ class Limiter:
     at: float = 0.0
 
     def try_accept(self, now: float) -> bool:
-        """Take a token, if there is one."""
+        """Take a token and return whether there was one."""
         self._fill(now)
         if not self.rate or self.tokens < 1:
             return False
@@ -78,12 +82,12 @@ class Limiter:
         return True
 
     def wait(self, now: float) -> float:
-        """Seconds until the next token; infinite where none comes."""
+        """Return the seconds until the next token; infinite at rate 0."""
         self._fill(now)
         return max(0.0, 1 - self.tokens) / self.rate if self.rate else float("inf")
 
     def swap(self, rate: float, now: float) -> None:
-        """Another rate; a bucket that is empty stays empty. Source: RateLimitedTimedQueue.SwapLimiter."""
+        """Change the rate; an empty bucket stays empty. Source: RateLimitedTimedQueue.SwapLimiter."""
         if rate != self.rate:
             self.tokens, self.at, self.rate = (0.0 if not self.try_accept(now) else 1.0), now, rate
 
@@ -97,9 +101,9 @@ class Zone:
     """One zone.
 
     Attributes:
-        state: as last computed.
-        limiter: of its nodes' NoExecute taints.
-        waiting: names of nodes that are to get one, first come first.
+        state: the last computed state.
+        limiter: the limiter of NoExecute taints.
+        waiting: the names of nodes that wait for the taint, in order.
     """
 
     state: ZoneState = "Initial"
@@ -108,11 +112,11 @@ class Zone:
 
 
 class Zones:
-    """All zones of a cluster, and which of their nodes are ready.
+    """All zones of a cluster, with the readiness of their nodes.
 
     Attributes:
-        zones: by key.
-        suspended: no zone has a node that answers.
+        zones: the zones by key.
+        suspended: whether no zone has a ready node, so that no node is tainted.
     """
 
     def __init__(self) -> None:
@@ -122,7 +126,7 @@ class Zones:
         self._counts: Counter[tuple[str, bool, bool]] = Counter()
 
     def put(self, node: Node, ready: bool, now: float) -> bool:
-        """Note a node; whether something changed."""
+        """Record a node's zone and readiness; return whether they have changed."""
         seen = zone_of(node), ready, EXCLUDED not in node.metadata.labels
         before = self._nodes.get(node.name)
         if before == seen:
@@ -137,29 +141,29 @@ class Zones:
         return True
 
     def drop(self, name: str) -> None:
-        """Forget a node that is gone."""
+        """Forget a deleted node."""
         before = self._nodes.pop(name, None)
         if before is not None:
             self._counts[before] -= 1
             self.zones[before[0]].waiting.pop(name, None)
 
     def request(self, name: str) -> None:
-        """A node waits for its NoExecute taint."""
+        """Queue a node for its NoExecute taint."""
         self.zones[self._nodes[name][0]].waiting.setdefault(name)
 
     def cancel(self, name: str) -> None:
-        """A node needs no taint any more."""
+        """Remove a node from the queue for its NoExecute taint."""
         if name in self._nodes:
             self.zones[self._nodes[name][0]].waiting.pop(name, None)
 
     def names(self) -> list[str]:
-        """All nodes."""
+        """Return the names of all nodes."""
         return list(self._nodes)
 
     def assess(self, now: float) -> None:
-        """Bring states and rates up to date.
+        """Update the states and rates of zones.
 
-        Where no zone has a node that answers, it is the network or the control plane that failed: nothing is given up.
+        If no zone has a ready node, the network or the control plane has failed, and no node is tainted.
 
         Source: handleDisruption.
         """

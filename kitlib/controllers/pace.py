@@ -1,9 +1,8 @@
-"""Limits how fast a controller replaces pods that end as soon as they are made.
+"""A limit of the rate at which a controller replaces pods that end right after their creation.
 
-Controllers of the kit act at once, which is right where the desired state can be reached: waiting teaches nothing.
-If a kubelet refuses each new pod, the state is never reached, and the loop runs at full speed. On a real cluster the
-controller's client slows it down: kube-controller-manager may send 20 requests a second (`--kube-api-qps`), and 30 at
-once (`--kube-api-burst`).
+Controllers of the kit act at once, which is right if the desired state can be reached. If a kubelet rejects each new
+pod, the state is never reached, and the loop runs at full speed. On a real cluster the controller's client limits it:
+kube-controller-manager may send 20 requests per second (`--kube-api-qps`), and 30 at once (`--kube-api-burst`).
 
 Source: client-go flowcontrol NewTokenBucketRateLimiter; RecommendedDefaultGenericControllerManagerConfiguration.
 """
@@ -26,10 +25,10 @@ Key = tuple[str, ...]
 
 
 class Pace:
-    """The client of one controller, for what it does about pods that ended at once.
+    """The rate limit of one controller's client for the replacement of short-lived pods.
 
     Args:
-        now: the cluster's clock.
+        now: returns the cluster's date.
         requests: the number of requests that the controller sends for each such pod.
     """
 
@@ -41,7 +40,7 @@ class Pace:
         self._told: set[tuple[Key, str]] = set()
 
     def note(self, change: Delta, key: Key) -> None:
-        """Count a pod that has ended, or is gone, within a second of its creation.
+        """Count a pod that has ended or was deleted within a second of its creation.
 
         Args:
             change: the change of a pod.
@@ -58,17 +57,17 @@ class Pace:
             self._why[key] = ": ".join(text for text in (pod.status.reason, pod.status.message) if text)
 
     def forget(self, key: Key) -> None:
-        """Reset the pace: the controller has all the pods that it wants."""
+        """Reset the count, because the controller has all desired pods."""
         self._ended.pop(key, None)
         self._why.pop(key, None)
 
     def allowed(self, key: Key, wanted: int, about: str) -> int:
-        """Return how many of the wanted pods may be made now: all but those that replace pods that ended at once.
+        """Return the number of wanted pods that may be created now; only replacements of short-lived pods are limited.
 
         Args:
             key: the key of the controller.
-            wanted: number of pods.
-            about: the controller's name for people.
+            wanted: the number of pods to create.
+            about: the controller's name for the log.
         """
         replaced = min(wanted, self._ended.get(key, 0))
         if not replaced:
@@ -85,11 +84,11 @@ class Pace:
 
     @property
     def wait(self) -> float:
-        """Seconds until another pod may be made."""
+        """The seconds until another pod may be created."""
         return max(self._requests - self._tokens, 0.0) / QPS
 
     def _tell(self, key: Key, about: str) -> None:
-        """Say once for each controller and reason that this goes on for ever."""
+        """Log once per controller and reason that the desired state is not reached."""
         why = self._why.get(key, "")
         reason = why.split(":", 1)[0]
         if (key, reason) in self._told:

@@ -1,12 +1,12 @@
-"""Pod garbage collection: pods of nodes that are gone are deleted; so are terminating pods without a node.
+"""Pod garbage collection: it deletes pods of deleted nodes and terminating pods without a node.
 
-So are terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. A pod that
-has not finished is Failed first.
+It also deletes terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. An
+unfinished pod becomes Failed before its deletion.
 
-Of pods that have ended 12,500 are kept (`--terminated-pod-gc-threshold`), checked every 20 s; evicted ones go first,
-then the oldest.
+At most 12,500 terminated pods are kept (`--terminated-pod-gc-threshold`), checked every 20 s; evicted pods are deleted
+first, then the oldest.
 
-A missing node has 40 s to appear; upstream checks every 20 s, so that it may take longer there.
+A missing node has 40 s to appear. Kubernetes checks every 20 s, so that it may take longer there.
 
 Source: pkg/controller/podgc/gc_controller.go (gcTerminated, gcOrphaned, gcTerminating, gcUnscheduledTerminating,
 markFailedAndDeletePodWithCondition).
@@ -36,7 +36,7 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
 class PodGCController(Controller):
-    """For pods without a node."""
+    """The garbage collector of pods."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
     account: ClassVar[str] = "pod-garbage-collector"
@@ -96,7 +96,7 @@ class PodGCController(Controller):
                 self.api.delete(Pod, pod.name, pod.namespace, grace=0)
 
     def _fail(self, pod: Pod, orphaned: bool) -> None:
-        """Nobody else would end the pod: its node has no kubelet. Source: markFailedAndDeletePodWithCondition."""
+        """Set a pod's phase to Failed, as no kubelet will do it. Source: markFailedAndDeletePodWithCondition."""
         if pod.status.phase not in TERMINAL_PHASES:
             failed = deepcopy(pod)
             failed.status.phase = "Failed"
@@ -108,6 +108,6 @@ class PodGCController(Controller):
 
 
 def _is_out_of_service(node: Node) -> bool:
-    """Whether an administrator says that a node that is not ready was shut down. Source: gcTerminating."""
+    """Return whether a node that is not ready has an administrator's out-of-service taint. Source: gcTerminating."""
     ready = is_condition_true(node.status.conditions, "Ready")
     return not ready and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)

@@ -1,7 +1,8 @@
-"""Which of a set's surplus pods are deleted first.
+"""The order in which a set's surplus pods are deleted.
 
-Without a node; Pending before Unknown before Running; not ready; lower deletion cost; more pods of the same owner on
-the node; ready for a shorter time; more restarts; newer. Times are compared by magnitude (LogarithmicScaleDown).
+The first ones are those without a node; then Pending before Unknown before Running; not ready; lower deletion cost;
+more pods of the same owner on the node; ready for a shorter time; more restarts; newer. Times are compared by magnitude
+(LogarithmicScaleDown).
 
 Source: pkg/controller/controller_utils.go (ActivePodsWithRanks.Less, logarithmicRankDiff; ActivePods.Less for Jobs),
 replica_set.go (getPodsRankedByRelatedPodsOnSameNode).
@@ -24,11 +25,12 @@ _PHASE = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def ranked_for_deletion(pods: Sequence[Pod], related: Iterable[Pod], now: datetime) -> list[Pod]:
-    """The pods in the order in which they are deleted.
+    """Return the pods in the order of deletion.
 
     Args:
-        pods: of the set.
-        related: the active pods of all sets with the same controller, those of this set included.
+        pods: the pods of the set.
+        related: the active pods of all sets with the same controller, including this set.
+        now: the current date.
     """
     on_node = Counter(pod.spec.node_name for pod in related)
 
@@ -39,7 +41,7 @@ def ranked_for_deletion(pods: Sequence[Pod], related: Iterable[Pod], now: dateti
 
 
 def jobs_pods_for_deletion(pods: Sequence[Pod]) -> list[Pod]:
-    """A Job's active pods in the order in which they are deleted: costs and nodes do not count, times exactly.
+    """Return a Job's active pods in the order of deletion, without costs and nodes, and by exact times.
 
     Source: ActivePods.Less.
     """
@@ -65,7 +67,7 @@ def _latest_first(moment: datetime | None) -> float:
 
 
 def _compare(a: Pod, b: Pod, on_node: Counter[str], now: datetime) -> int:
-    """Negative where `a` goes first."""
+    """Return a negative number if `a` is deleted first."""
     for left, right in zip(_static(a, on_node), _static(b, on_node), strict=True):
         if left != right:
             return -1 if left < right else 1
@@ -94,7 +96,7 @@ def _static(pod: Pod, on_node: Counter[str]) -> tuple[int, int, int, int, int]:
 
 
 def deletion_cost(pod: Pod) -> int:
-    """The annotation's number, 0 where it has none or no number. Source: helper.GetDeletionCostFromPodAnnotations."""
+    """Return the deletion cost annotation; 0 without a number. Source: helper.GetDeletionCostFromPodAnnotations."""
     try:
         return int(pod.metadata.annotations.get(POD_DELETION_COST, "0"))
     except ValueError:
@@ -102,7 +104,7 @@ def deletion_cost(pod: Pod) -> int:
 
 
 def _compare_ages(a: Pod, b: Pod, left: datetime | None, right: datetime | None, now: datetime) -> int:
-    """The younger goes first where the magnitudes of the ages differ, else the lower UID."""
+    """Compare ages: the younger pod is first if the magnitudes differ, else the one with the lower UID."""
     if left is None or right is None:
         return -1 if left is None else 1
     difference = _magnitude(left, now) - _magnitude(right, now)
@@ -117,7 +119,7 @@ def _magnitude(since: datetime, now: datetime) -> int:
 
 
 def _restarts(a: Pod, b: Pod, field: str) -> int:
-    """More restarts go first. Source: compareMaxContainerRestarts."""
+    """Compare restarts: the pod with more of them is first. Source: compareMaxContainerRestarts."""
     return _most_restarts(getattr(b.status, field)) - _most_restarts(getattr(a.status, field))
 
 

@@ -1,6 +1,6 @@
-"""ReplicaSets and ReplicationControllers: as many pods as `spec.replicas` says.
+"""ReplicaSets and ReplicationControllers: they keep `spec.replicas` pods.
 
-A refused pod is tried again after a back-off; the reason is in an event and in the condition ReplicaFailure.
+A rejected pod is retried after a back-off; the reason is in an event and in the condition ReplicaFailure.
 
 Source: pkg/controller/replicaset/replica_set.go (syncReplicaSet, manageReplicas, getPodsToDelete),
 replica_set_utils.go (calculateStatus).
@@ -43,7 +43,7 @@ REQUESTS_PER_POD = 3
 
 
 class ReplicaSetController(Controller):
-    """For ReplicaSets."""
+    """The controller of ReplicaSets."""
 
     name: ClassVar[str] = "replicaset-controller"
     kind: ClassVar[Any] = ReplicaSet
@@ -96,7 +96,7 @@ class ReplicaSetController(Controller):
             self.queue.add_after(key, wait)
 
     def _manage_replicas(self, owner: Any, pods: list[Pod]) -> None:
-        """Create missing pods, delete surplus ones. Source: manageReplicas."""
+        """Create missing pods and delete surplus ones. Source: manageReplicas."""
         difference, key = len(pods) - replicas_of(owner), key_of(owner)
         if difference < 0:
             wanted = min(-difference, BURST_REPLICAS)
@@ -121,7 +121,7 @@ class ReplicaSetController(Controller):
         return ranked_for_deletion(pods, self._related_pods(owner), self.now())[:count]
 
     def _related_pods(self, owner: KubeObject) -> list[Pod]:
-        """The active pods of all sets with the same controller as this one. Source: getIndirectlyRelatedPods."""
+        """Return the active pods of all sets with the same controller. Source: getIndirectlyRelatedPods."""
         reference = controller_of(owner)
         sets = [owner]
         if reference is not None:
@@ -131,7 +131,7 @@ class ReplicaSetController(Controller):
         return [pod for pod in pods if isinstance(pod, Pod) and is_active(pod)]
 
     def _status(self, owner: Any, pods: list[Pod], failure: KitError | None) -> tuple[dict[str, Any], float]:
-        """The new status, and the seconds until the next ready pod is available. Source: calculateStatus."""
+        """Return the new status, and the seconds until the next ready pod is available. Source: calculateStatus."""
         now, min_ready = self.now(), owner.spec.min_ready_seconds
         labels = owner.spec.template.metadata.labels.items()
         waits = [available_in(pod, min_ready, now) for pod in pods if is_ready(pod)]
@@ -155,7 +155,7 @@ class ReplicaSetController(Controller):
 
 
 class ReplicationControllerController(ReplicaSetController):
-    """For ReplicationControllers. Source: pkg/controller/replication (conversion.go)."""
+    """The controller of ReplicationControllers. Source: pkg/controller/replication (conversion.go)."""
 
     name: ClassVar[str] = "replication-controller"
     kind: ClassVar[Any] = ReplicationController
@@ -163,7 +163,7 @@ class ReplicationControllerController(ReplicaSetController):
 
 
 def _terminating(owner: KubeObject, pods: Iterable[Any], selector: LabelSelectorMatcher) -> int:
-    """The set's pods that are being deleted and have not ended. Source: FilterTerminatingPods, FilterClaimedPods."""
+    """Return the number of the set's terminating pods. Source: FilterTerminatingPods, FilterClaimedPods."""
     leaving = [(pod, controller_of(pod)) for pod in pods if is_terminating(pod)]
     return sum(
         reference is not None and reference.uid == owner.metadata.uid and selector.matches(pod.metadata.labels)
@@ -172,5 +172,5 @@ def _terminating(owner: KubeObject, pods: Iterable[Any], selector: LabelSelector
 
 
 def replicas_of(owner: Any) -> int:
-    """`spec.replicas`, 1 where it is not set."""
+    """Return `spec.replicas`, 1 by default."""
     return 1 if owner.spec.replicas is None else int(owner.spec.replicas)

@@ -1,6 +1,6 @@
-"""ResourceClaims: made from templates for the pods that ask, released when pods end, deallocated when nobody is left.
+"""ResourceClaims: created from templates for pods, released when pods end, deallocated after their last user.
 
-A pod that was bound without the scheduler still reserves its claims, where they are allocated already.
+A pod that was bound without the scheduler also reserves its claims, if they are allocated already.
 
 Source: pkg/controller/resourceclaim (syncPod, handleClaim, syncClaim); pkg/controller/garbagecollector for claims whose
 pod is gone.
@@ -37,7 +37,7 @@ _LONGEST = 57  # leaves room for the hyphen and the five letters that the server
 
 
 class ResourceClaimController(Controller):
-    """For pods with claims and for claims; keys begin with the kind."""
+    """The controller of claims and of pods with claims; keys begin with the kind."""
 
     name: ClassVar[str] = "resource-claim-controller"
 
@@ -72,7 +72,7 @@ class ResourceClaimController(Controller):
                 self.queue.add(("Pod", pod.namespace, pod.name))
 
     def sync(self, key: Key) -> None:
-        """Give a pod its claims, or a claim back that its pods no longer need. Source: syncHandler."""
+        """Create or reserve a pod's claims, or release a claim that its pods no longer need. Source: syncHandler."""
         if key[0] == "ResourceClaim":
             claim = self.find(ResourceClaim, key)
             if claim is not None:
@@ -91,7 +91,7 @@ def _has_claims(pod: Pod) -> bool:
 
 
 def is_done(pod: Pod) -> bool:
-    """Whether none of the pod's containers runs, nor ever will. Source: isPodDone."""
+    """Return whether none of the pod's containers runs or will run. Source: isPodDone."""
     if pod.status.phase in TERMINAL_PHASES:
         return True
     return pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
@@ -124,7 +124,7 @@ def _sync_pod(controller: Controller, pod: Pod) -> None:
 
 
 def _claim_for(api: APIServer, pod: Pod, wanted: PodResourceClaim) -> str:
-    """Make the claim that an entry needs; "" where there is one already. Source: handleClaim."""
+    """Create the claim for an entry and return its name; "" if one exists. Source: handleClaim."""
     try:
         name, must_own = claim_name(pod, wanted)
     except NotCreatedYet:
@@ -150,7 +150,7 @@ def _claim_for(api: APIServer, pod: Pod, wanted: PodResourceClaim) -> str:
 
 
 def claim_from(template: ResourceClaimTemplate, pod: Pod, entry: str) -> ResourceClaim:
-    """The claim of a template for one entry of a pod, which owns it; the server completes the name."""
+    """Return a new claim of a template for one entry of a pod, its owner; the server completes the name."""
     prefix = f"{pod.name}-{entry}-"
     if len(prefix) > _LONGEST:  # both parts are cut, in proportion
         names = (name[: len(name) * _LONGEST // len(prefix)] for name in (pod.name, entry))
@@ -175,7 +175,7 @@ def claim_from(template: ResourceClaimTemplate, pod: Pod, entry: str) -> Resourc
 
 
 def _reserve(api: APIServer, pod: Pod) -> None:
-    """A pod that stands on a node uses its allocated claims, however it was placed."""
+    """Reserve the allocated claims of a bound pod, whether the scheduler has bound it or not."""
     for wanted in pod.spec.resource_claims:
         try:
             name, must_own = claim_name(pod, wanted)
@@ -209,14 +209,14 @@ def _sync_claim(controller: Controller, claim: ResourceClaim) -> None:
 
 
 def _put(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
-    """Write status and finalizers of a claim; everything else of it never changes."""
+    """Write status and finalizers of a claim; its other fields never change."""
     standing = api.store.get(ResourceClaim, claim.name, claim.namespace)
     standing.status, standing.metadata.finalizers = claim.status, list(claim.metadata.finalizers)
     return api.store.update(standing)
 
 
 def put_allocation(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
-    """What the scheduler decided about a claim: an allocated one keeps a finalizer, so that it cannot vanish in use."""
+    """Write the scheduler's allocation of a claim, with a finalizer that prevents deletion while it is in use."""
     made = deepcopy(claim)
     if made.status.allocation is not None and FINALIZER not in made.metadata.finalizers:
         made.metadata.finalizers = [*made.metadata.finalizers, FINALIZER]
@@ -224,7 +224,7 @@ def put_allocation(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
 
 
 def make_extended_claim(api: APIServer, claim: ResourceClaim, status: PodExtendedResourceClaimStatus) -> ResourceClaim:
-    """The scheduler's claim for a pod's extended resources; the pod's status names it.
+    """Create the scheduler's claim for a pod's extended resources, and put its name into the pod's status.
 
     Source: createExtendedResourceClaimInAPI, patchPodExtendedResourceClaimStatus.
     """
@@ -239,7 +239,7 @@ def make_extended_claim(api: APIServer, claim: ResourceClaim, status: PodExtende
 
 
 def remove_extended_claim(api: APIServer, claim: ResourceClaim) -> None:
-    """Such a claim is not needed after all. Source: deleteClaim."""
+    """Delete a claim for extended resources that is not needed. Source: deleteClaim."""
     standing = api.store.find(ResourceClaim, claim.name, claim.namespace)
     if standing is not None:
         _put(api, deallocated(standing))

@@ -1,4 +1,4 @@
-"""ResourceQuotas: their status says what is used; admission adds to it, this controller counts anew.
+"""ResourceQuotas: admission adds to the usage in their status, and this controller recounts it.
 
 Source: pkg/controller/resourcequota/resource_quota_controller.go (syncResourceQuota), resource_quota_monitor.go.
 """
@@ -16,7 +16,7 @@ from kitlib.controllers.informers import Delta
 
 
 class ResourceQuotaController(Controller):
-    """For ResourceQuotas."""
+    """The controller of ResourceQuotas."""
 
     name: ClassVar[str] = "resourcequota-controller"
 
@@ -35,7 +35,7 @@ class ResourceQuotaController(Controller):
                 self.enqueue(one)
 
     def sync(self, key: Key) -> None:
-        """Count what the quota limits."""
+        """Count the usage of the resources that the quota limits."""
         one: ResourceQuota | None = self.find(ResourceQuota, key)
         if one is None:
             return

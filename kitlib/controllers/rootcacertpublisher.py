@@ -1,4 +1,4 @@
-"""Every namespace has the ConfigMap `kube-root-ca.crt`, by which pods know the API server.
+"""The ConfigMap `kube-root-ca.crt` in every namespace, with which pods verify the API server.
 
 The certificate is the one that the API server publishes in `kube-system/extension-apiserver-authentication` while it
 serves over HTTP.
@@ -27,7 +27,7 @@ DESCRIPTION = (
 
 
 class RootCACertificatePublisher(Controller):
-    """For namespaces."""
+    """The controller of the ConfigMap in each namespace."""
 
     name: ClassVar[str] = "root-ca-certificate-publisher-controller"
     account: ClassVar[str] = "root-ca-cert-publisher"

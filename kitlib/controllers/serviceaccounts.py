@@ -1,4 +1,4 @@
-"""Every namespace has the ServiceAccount `default`.
+"""The ServiceAccount `default` in every namespace.
 
 Source: pkg/controller/serviceaccount/serviceaccounts_controller.go (syncNamespace).
 """
@@ -17,7 +17,7 @@ DEFAULT = "default"
 
 
 class ServiceAccountsController(Controller):
-    """For namespaces."""
+    """The controller of the ServiceAccount in each namespace."""
 
     name: ClassVar[str] = "service-account-controller"
 

@@ -1,6 +1,6 @@
-"""Secrets of the type `kubernetes.io/service-account-token` get a token that never ends, and go with their account.
+"""Secrets of the type `kubernetes.io/service-account-token`: a token without expiry, deleted with the account.
 
-Tokens are issued while the cluster is served over HTTP: elsewhere nobody could use one.
+Tokens are issued only while the cluster is served over HTTP, because nothing can use them otherwise.
 
 Source: pkg/controller/serviceaccount/tokens_controller.go (syncSecret, syncServiceAccount, generateTokenIfNeeded,
 secretUpdateNeeded).
@@ -23,7 +23,7 @@ NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account
 
 
 class TokensController(Controller):
-    """For Secrets that belong to service accounts."""
+    """The controller of Secrets with tokens of service accounts."""
 
     name: ClassVar[str] = "serviceaccount-token-controller"
     account: ClassVar[str] = "tokens-controller"
@@ -41,7 +41,7 @@ class TokensController(Controller):
                 self._on_secret(Delta("MODIFIED", None, secret))
 
     def _on_config_map(self, change: Delta) -> None:
-        """The cluster is served from now on, or with another certificate."""
+        """Queue all Secrets with tokens when the cluster is first served or its certificate changes."""
         if (change.new.namespace, change.new.name) == (SYSTEM, AUTHENTICATION):
             for secret in self.api.store.list(Secret, copy=False):
                 self._on_secret(Delta("MODIFIED", None, secret))

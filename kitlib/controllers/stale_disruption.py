@@ -1,4 +1,4 @@
-"""A pod whose eviction was announced and did not come: its condition DisruptionTarget is taken back after two minutes.
+"""Stale disruptions: the condition DisruptionTarget of a pod that is not deleted is set to False after two minutes.
 
 Source: pkg/controller/disruption/disruption.go (nonTerminatingPodHasStaleDisruptionCondition, syncStalePodDisruption).
 """
@@ -22,7 +22,7 @@ _BY_KUBELET = "TerminationByKubelet"
 
 
 class StaleDisruptionController(Controller):
-    """For pods that carry the condition and are not on their way out."""
+    """The controller of pods that have the condition and are not being deleted."""
 
     name: ClassVar[str] = "stale-disruption"
     account: ClassVar[str] = "disruption-controller"
@@ -52,7 +52,7 @@ class StaleDisruptionController(Controller):
 
 
 def announced(pod: Pod) -> Condition | None:
-    """The condition that may become stale: not the kubelet's own, and not of a pod that is over or ending."""
+    """Return the condition that may become stale: not the kubelet's own, nor that of a finished or terminating pod."""
     if pod.metadata.deletion_timestamp is not None or pod.status.phase in TERMINAL_PHASES:
         return None
     found = next((c for c in pod.status.conditions if c.type == DISRUPTION_TARGET), None)

@@ -1,4 +1,4 @@
-"""Taint eviction: a NoExecute taint deletes the node's pods, at once or when their tolerationSeconds are over.
+"""Taint eviction: a NoExecute taint deletes the node's pods, at once or after their tolerationSeconds.
 
 Source: pkg/controller/tainteviction/taint_eviction.go (processPodOnNode, handleNodeUpdate, getMinTolerationTime,
 addConditionAndDeletePod), timed_workers.go.
@@ -21,7 +21,7 @@ from kitlib.controllers.informers import Delta
 
 
 class TaintEvictionController(Controller):
-    """For pods on nodes with NoExecute taints; keys are ("Node", name) and ("Pod", namespace, name)."""
+    """The controller of pods on nodes with NoExecute taints; keys are ("Node", name) and ("Pod", namespace, name)."""
 
     name: ClassVar[str] = "taint-eviction-controller"
     account: ClassVar[str] = "node-controller"
@@ -112,14 +112,14 @@ class TaintEvictionController(Controller):
 
 
 def mark_disruption_target(controller: Controller, pod: Pod, reason: str, message: str) -> None:
-    """Say in the pod's condition DisruptionTarget why it is about to be deleted."""
+    """Write the reason for a pod's imminent deletion into its condition DisruptionTarget."""
     changed = deepcopy(pod)
     put_disruption_target(changed, reason, message, controller.now())
     controller.api.update_status(changed)
 
 
 def put_disruption_target(pod: Pod, reason: str, message: str, now: datetime) -> None:
-    """Put the condition DisruptionTarget; in place."""
+    """Set the condition DisruptionTarget, in place."""
     target = Condition(
         type="DisruptionTarget",
         status="True",
@@ -132,14 +132,14 @@ def put_disruption_target(pod: Pod, reason: str, message: str, now: datetime) ->
 
 
 def no_execute(node: Node) -> list[Taint]:
-    """The node's NoExecute taints. Source: getNoExecuteTaints."""
+    """Return the node's NoExecute taints. Source: getNoExecuteTaints."""
     return [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
 
 
 def matching_tolerations(
     taints: Sequence[Taint], tolerations: Sequence[Toleration], release: Release
 ) -> list[Toleration] | None:
-    """For every taint the first toleration that tolerates it; None where one is not tolerated.
+    """Return the first toleration of every taint; None if a taint is not tolerated.
 
     Source: v1helper.GetMatchingTolerations.
     """
@@ -153,9 +153,9 @@ def matching_tolerations(
 
 
 def min_toleration_time(tolerations: Sequence[Toleration]) -> float | None:
-    """The shortest tolerationSeconds, at least 0; None = for ever: where no toleration has any, or it wraps below 0.
+    """Return the shortest tolerationSeconds, at least 0; None = forever: no toleration has any, or it wraps below 0.
 
-    Source: getMinTolerationTime; processPodOnNode (a negative time cancels what was scheduled).
+    Source: getMinTolerationTime; processPodOnNode (a negative time cancels a scheduled eviction).
     """
     limits = [max(0, one.toleration_seconds) for one in tolerations if one.toleration_seconds is not None]
     if not limits:

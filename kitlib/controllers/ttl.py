@@ -1,6 +1,6 @@
-"""How long a kubelet may keep Secrets and ConfigMaps that it has read: an annotation of every node says it.
+"""The annotation of nodes with the time for which a kubelet may cache Secrets and ConfigMaps.
 
-The more nodes a cluster has, the longer; between two sizes a limit holds on, so that it does not change to and fro.
+The time grows with the number of nodes. The boundaries of neighbouring steps overlap, so that it does not oscillate.
 
 Source: pkg/controller/ttl/ttl_controller.go (ttlBoundaries, updateNodeIfNeeded).
 """
@@ -24,11 +24,11 @@ BOUNDARIES = (
     (1800, 10000, 300),
     (9000, 2**63 - 1, 600),
 )
-"""From so many nodes, to so many, so many seconds."""
+"""The steps: minimum and maximum number of nodes, and the time to cache in seconds."""
 
 
 class TTLController(Controller):
-    """For nodes."""
+    """The controller of the annotation."""
 
     name: ClassVar[str] = "ttl-controller"
 

@@ -1,4 +1,4 @@
-"""Finished Jobs are deleted when their `ttlSecondsAfterFinished` are over.
+"""Deletion of finished Jobs after their `ttlSecondsAfterFinished`.
 
 Source: pkg/controller/ttlafterfinished/ttlafterfinished_controller.go (processJob, processTTL).
 """
@@ -15,7 +15,7 @@ from kitlib.controllers.job import condition_of, is_finished
 
 
 class TTLAfterFinishedController(Controller):
-    """For finished Jobs with a time to live."""
+    """The controller of finished Jobs with a time to live."""
 
     name: ClassVar[str] = "ttl-after-finished-controller"
 

@@ -1,4 +1,4 @@
-"""A work queue: keys of objects that a controller must look at, each once, now, later, or after a back-off.
+"""A work queue: the keys that a controller must process now, at a later time, or after a back-off, each once.
 
 Source: client-go util/workqueue (Typed, delayingType, ItemExponentialFailureRateLimiter).
 """
@@ -20,7 +20,7 @@ class WorkQueue(Generic[K]):
     """The keys of one controller.
 
     Args:
-        now: a clock that is never set: a machine's date may jump, and delays would become hours.
+        now: returns the time of a monotonic clock; with a machine's date, a jump would turn delays into hours.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -32,11 +32,11 @@ class WorkQueue(Generic[K]):
         self._order = 0
 
     def add(self, key: K) -> None:
-        """Process the key; one that waits in the queue already stays where it is."""
+        """Add the key, unless it is in the queue already."""
         self._ready[key] = None
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Process the key when this time has passed; an earlier wake-up stays."""
+        """Add the key after these seconds; an earlier scheduled time is kept."""
         if seconds <= 0:
             self.add(key)
             return
@@ -49,27 +49,27 @@ class WorkQueue(Generic[K]):
         heapq.heappush(self._waiting, (at, self._order, key))
 
     def add_rate_limited(self, key: K) -> None:
-        """Process the key again after a back-off: 5 ms, doubled with every failure, at most 1000 s."""
+        """Add the key after a back-off: 5 ms, doubled with every failure, at most 1000 s."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         self.add_after(key, min(BASE_DELAY * 2 ** min(failures, 30), MAX_DELAY))
 
     def forget(self, key: K) -> None:
-        """The key was processed without an error: its back-off starts anew."""
+        """Reset the key's back-off, because it was processed without an error."""
         self._failures.pop(key, None)
 
     def drop(self, key: K) -> None:
-        """The key is of no interest any more."""
+        """Remove the key and its back-off."""
         self._ready.pop(key, None)
         self._wakes.pop(key, None)
         self._failures.pop(key, None)
 
     def is_due(self) -> bool:
-        """Whether a key can be processed now."""
+        """Return whether a key can be processed now."""
         return bool(self._ready) or (bool(self._waiting) and self._waiting[0][0] <= self._now())
 
     def take(self) -> list[K]:
-        """All keys that can be processed now, in order; keys added from here on belong to the next round."""
+        """Return all keys that can be processed now, in order; keys added later belong to the next round."""
         if self._waiting:
             now = self._now()
             while self._waiting and self._waiting[0][0] <= now:

@@ -1,7 +1,6 @@
-"""DaemonSets: one pod on every node that its pods may run on; the scheduler binds each to its own node.
+"""DaemonSets: one pod on every eligible node; the scheduler binds each pod to its node.
 
-Imported by the table of controllers; advisor asks it about nodes. Face: `DaemonSetController`,
-`nodes.node_should_run`.
+Imported by the table of controllers and by advisor. Face: `DaemonSetController`, `nodes.node_should_run`.
 
 Source: pkg/controller/daemon/daemon_controller.go (syncDaemonSet, manage, podsShouldBeOnNode, syncNodes,
 updateDaemonSetStatus).
@@ -39,7 +38,7 @@ FAILED_PODS_BACKOFF = (1.0, 900.0)
 
 
 class DaemonSetController(Controller):
-    """For DaemonSets."""
+    """The controller of DaemonSets."""
 
     name: ClassVar[str] = "daemonset-controller"
     account: ClassVar[str] = "daemon-set-controller"
@@ -61,7 +60,7 @@ class DaemonSetController(Controller):
         enqueue_orphan(self, change, "DaemonSet")
 
     def _on_node(self, change: Delta) -> None:
-        """Labels, taints, and nodes that come or go concern all DaemonSets. Source: addNode, updateNode."""
+        """Queue all DaemonSets for a new, deleted, relabelled or newly tainted node. Source: addNode, updateNode."""
         old, new = change.old, change.new
         modified = change.type == "MODIFIED" and isinstance(old, Node) and isinstance(new, Node)
         if modified and _placement(old) == _placement(new):
@@ -129,7 +128,7 @@ class DaemonSetController(Controller):
     def _pods_should_be_on_node(
         self, one: DaemonSet, node: str, placement: Placement, pods: Sequence[Pod] | None, revision_hash: str
     ) -> tuple[bool, list[Pod]]:
-        """Whether the node needs a pod, and which pods must go. Source: podsShouldBeOnNode."""
+        """Return whether the node needs a pod, and the pods to delete. Source: podsShouldBeOnNode."""
         if pods is None:
             return placement.should_run, []
         staying = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
@@ -158,7 +157,7 @@ class DaemonSetController(Controller):
         return False, delete + self._surplus_of_surge(one, running, revision_hash)
 
     def _surplus_of_surge(self, one: DaemonSet, running: Sequence[Pod], revision_hash: str) -> list[Pod]:
-        """With a surge an old and a new pod may run together until the new one is available."""
+        """Return the pods to delete with a surge: an old and a new pod may coexist until the new one is available."""
         new_pods = [pod for pod in running if is_updated(pod, revision_hash)]
         old_pods = [pod for pod in running if not is_updated(pod, revision_hash)]
         surplus = new_pods[1:] + old_pods[1:]
@@ -168,7 +167,7 @@ class DaemonSetController(Controller):
         return surplus
 
     def _in_backoff(self, one: DaemonSet, node: str) -> bool:
-        """Whether the last failed pod of the node was deleted too recently; the DaemonSet is looked at again then."""
+        """Return whether the node's last failed pod was deleted too recently; then sync again after the back-off."""
         key, now = (one.metadata.uid, node), self.now().timestamp()
         last, delay = self._failed.get(key, (-1e18, 0.0))
         if delay and now - last > 2 * FAILED_PODS_BACKOFF[1]:
@@ -243,5 +242,5 @@ def _oldest_bound_first(pod: Pod) -> tuple[bool, int]:
 
 
 def _placement(node: KubeObject | None) -> tuple[object, ...]:
-    """What of a node decides whether a DaemonSet has a pod there."""
+    """Return the parts of a node that determine whether a DaemonSet has a pod there."""
     return (node.metadata.labels, node.spec) if isinstance(node, Node) else ()

@@ -1,4 +1,4 @@
-"""On which nodes a DaemonSet's pod should run, and the pod for a node.
+"""The nodes on which a DaemonSet's pod should run, and the pod for a node.
 
 Source: pkg/controller/daemon (NodeShouldRunDaemonPod, predicates, NewPod), util/daemonset_util.go
 (AddOrUpdateDaemonPodTolerations, ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName, CreatePodTemplate).
@@ -38,14 +38,14 @@ _ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
 class Placement(NamedTuple):
-    """`should_run`: a pod belongs there. `should_continue`: one that is there may stay."""
+    """The decision for a node: `should_run`, it should have a pod; `should_continue`, an existing pod may stay."""
 
     should_run: bool
     should_continue: bool
 
 
 def node_should_run(one: DaemonSet, nodes: Iterable[Node], release: Release) -> dict[str, Placement]:
-    """Node name -> whether it should run the DaemonSet's pod. Source: NodeShouldRunDaemonPod."""
+    """Return the decision for the DaemonSet's pod by node name. Source: NodeShouldRunDaemonPod."""
     pod = Pod(spec=one.spec.template.spec)
     tolerations = new_pod(one, "", "").spec.tolerations
     found = {}
@@ -65,7 +65,7 @@ def _evicts(taint: Taint) -> bool:
 
 
 def target_node(pod: Pod) -> str:
-    """The node that the pod is bound to, or that its affinity names. Source: GetTargetNodeName."""
+    """Return the node that the pod is bound to or that its affinity names; "" = none. Source: GetTargetNodeName."""
     if pod.spec.node_name:
         return pod.spec.node_name
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
@@ -78,7 +78,7 @@ def target_node(pod: Pod) -> str:
 
 
 def new_pod(one: DaemonSet, node: str, revision_hash: str) -> Pod:
-    """The pod for a node; its affinity names the node, for the scheduler."""
+    """Return the pod for a node; the node is in its affinity, for the scheduler."""
     pod = pod_from_template(one.spec.template, one)
     if revision_hash:
         generation = one.metadata.annotations.get("deprecated.daemonset.template.generation", "1")

@@ -1,4 +1,4 @@
-"""RollingUpdate of DaemonSets: old pods are deleted, or surged over, as far as maxUnavailable or maxSurge allow.
+"""RollingUpdate of DaemonSets: old pods are deleted, or new ones are added, as maxUnavailable or maxSurge allow.
 
 Source: pkg/controller/daemon/update.go (rollingUpdate, findUpdatedPodsOnNode, updatedDesiredNodeCounts),
 util/daemonset_util.go (UnavailableCount, SurgeCount).
@@ -18,7 +18,7 @@ PodsByNode = Mapping[str, Sequence[Pod]]
 
 
 def max_surge(one: DaemonSet, desired: int) -> int:
-    """Nodes that may run an old and a new pod at once. Source: SurgeCount."""
+    """Return the number of nodes that may run an old and a new pod at once. Source: SurgeCount."""
     rolling = one.spec.update_strategy.rolling_update
     if one.spec.update_strategy.type == "OnDelete" or rolling is None or rolling.max_surge is None:
         return 0
@@ -26,7 +26,7 @@ def max_surge(one: DaemonSet, desired: int) -> int:
 
 
 def max_unavailable(one: DaemonSet, desired: int) -> int:
-    """Nodes that may be without an available pod; at least 1 without a surge. Source: UnavailableCount."""
+    """Return the number of nodes that may lack an available pod, at least 1 without surge. Source: UnavailableCount."""
     rolling = one.spec.update_strategy.rolling_update
     value = rolling.max_unavailable if rolling is not None else None
     count = scaled_value(1 if value is None else value, desired, round_up=True)
@@ -34,12 +34,12 @@ def max_unavailable(one: DaemonSet, desired: int) -> int:
 
 
 def is_updated(pod: Pod, revision_hash: str) -> bool:
-    """Whether the pod was made from the current template. Source: IsPodUpdated."""
+    """Return whether the pod was made from the current template. Source: IsPodUpdated."""
     return pod.metadata.labels.get(REVISION_LABEL) == revision_hash
 
 
 def updated_pods_on_node(pods: Sequence[Pod], revision_hash: str) -> tuple[Pod | None, Pod | None, bool]:
-    """The new and the old pod of a node; False where it has two of either. Source: findUpdatedPodsOnNode."""
+    """Return a node's new and old pod, and whether it has at most one of each. Source: findUpdatedPodsOnNode."""
     new: Pod | None = None
     old: Pod | None = None
     for pod in pods:
@@ -59,7 +59,7 @@ def updated_pods_on_node(pods: Sequence[Pod], revision_hash: str) -> tuple[Pod |
 def rolling_update(
     one: DaemonSet, by_node: PodsByNode, desired: int, revision_hash: str, now: datetime
 ) -> tuple[list[Pod], list[str]]:
-    """The old pods to delete now, and the nodes that get a new pod beside the old one. Source: rollingUpdate."""
+    """Return the old pods to delete now, and the nodes that get a new pod besides an old one. Source: rollingUpdate."""
     surge = max_surge(one, desired)
     if surge:
         return _surge(one, by_node, surge, revision_hash, now)

@@ -36,7 +36,7 @@ from kitlib.controllers.informers import Delta, controller_of
 
 
 class DeploymentController(Controller):
-    """For Deployments."""
+    """The controller of Deployments."""
 
     name: ClassVar[str] = "deployment-controller"
 
@@ -53,7 +53,7 @@ class DeploymentController(Controller):
         enqueue_orphan(self, change, "Deployment")
 
     def _on_pod(self, change: Delta) -> None:
-        """A Recreate Deployment goes on when the last old pod is gone. Source: deletePod."""
+        """Queue a Recreate Deployment when one of its pods has ended or is deleted. Source: deletePod."""
         pod = change.new
         if change.type != "DELETED" and not (isinstance(pod, Pod) and pod.status.phase in TERMINAL_PHASES):
             return
@@ -94,7 +94,7 @@ class DeploymentController(Controller):
             rollout_recreate(self, deployment, sets)
 
     def _scale_only(self, deployment: Deployment, existing: list[ReplicaSet]) -> None:
-        """For a paused or scaled Deployment. Source: sync."""
+        """Scale a paused Deployment, or one that was scaled, without a rollout. Source: sync."""
         deployment, sets = sync_revision(self, deployment, existing, create=False)
         scale(self, deployment, sets)
         if deployment.spec.paused:
@@ -102,7 +102,7 @@ class DeploymentController(Controller):
         set_status(self.api, deployment, calculate_status(self, deployment, sets))
 
     def _check_paused(self, deployment: Deployment) -> Deployment:
-        """Say in the condition Progressing that it is paused or resumed. Source: checkPausedConditions."""
+        """Set the condition Progressing of a paused or resumed Deployment. Source: checkPausedConditions."""
         if not has_progress_deadline(deployment):
             return deployment
         conditions = deployment.status.get("conditions", [])

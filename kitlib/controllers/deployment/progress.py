@@ -24,7 +24,7 @@ from kitlib.controllers.deployment.util import (
 
 
 def sync_rollout_status(controller: Controller, deployment: Deployment, sets: Sets) -> None:
-    """Write the status of a Deployment that is rolled out. Source: syncRolloutStatus."""
+    """Write the status of a Deployment during a rollout. Source: syncRolloutStatus."""
     now = controller.now()
     status = calculate_status(controller, deployment, sets)
     conditions: list[dict[str, Any]] = status["conditions"]
@@ -62,7 +62,7 @@ def sync_rollout_status(controller: Controller, deployment: Deployment, sets: Se
 
 
 def _replica_failure(sets: Sets) -> dict[str, Any] | None:
-    """The failure of the new set, else of an old one. Source: getReplicaFailures."""
+    """Return the condition ReplicaFailure of the new set, else of an old one. Source: getReplicaFailures."""
     for one in ([sets.new] if sets.new is not None else []) + sets.old:
         failure = find_condition(one.status.get("conditions", ()), "ReplicaFailure")
         if failure is not None:
@@ -72,7 +72,7 @@ def _replica_failure(sets: Sets) -> dict[str, Any] | None:
 
 
 def _requeue_stuck(controller: Controller, deployment: Deployment, status: dict[str, Any]) -> None:
-    """Look again when the progress deadline has passed. Source: requeueStuckDeployment."""
+    """Queue the Deployment for the end of its progress deadline. Source: requeueStuckDeployment."""
     progressing = find_condition(status["conditions"], "Progressing")
     if not has_progress_deadline(deployment) or progressing is None or is_complete(deployment, status):
         return

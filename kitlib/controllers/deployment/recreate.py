@@ -1,4 +1,4 @@
-"""Recreate: the new set starts when no pod of an old one is left.
+"""Recreate: the new set starts when no pod of the old sets is left.
 
 Source: pkg/controller/deployment/recreate.go (rolloutRecreate, oldPodsRunning).
 """
@@ -16,7 +16,7 @@ from kitlib.controllers.deployment.util import active_sets, actual_count, is_com
 
 
 def rollout_recreate(controller: Controller, deployment: Deployment, existing: Sequence[ReplicaSet]) -> None:
-    """Take the rollout one step further. Source: rolloutRecreate."""
+    """Perform the next step of the rollout. Source: rolloutRecreate."""
     deployment, sets = sync_revision(controller, deployment, existing, create=False)
     scaled = False
     for one in active_sets(sets.old):
@@ -32,7 +32,7 @@ def rollout_recreate(controller: Controller, deployment: Deployment, existing: S
 
 
 def _old_pods_running(controller: Controller, sets: Sets) -> bool:
-    """Whether an old set has a pod that has not finished, terminating ones included. Source: oldPodsRunning."""
+    """Return whether an old set has an unfinished pod; terminating ones count. Source: oldPodsRunning."""
     if actual_count(sets.old) > 0:
         return True
     pods = (pod for one in sets.old for pod in controller.informers.owned(one, "Pod"))

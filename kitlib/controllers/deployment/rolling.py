@@ -25,7 +25,7 @@ from kitlib.controllers.deployment.util import (
 
 
 def rollout_rolling(controller: Controller, deployment: Deployment, existing: Sequence[ReplicaSet]) -> None:
-    """Take the rollout one step further. Source: rolloutRolling."""
+    """Perform the next step of the rollout. Source: rolloutRolling."""
     deployment, sets = sync_revision(controller, deployment, existing, create=True)
     if not reconcile_new_replica_set(controller, deployment, sets):
         scaled = reconcile_old_replica_sets(controller, deployment, sets)
@@ -45,7 +45,7 @@ def reconcile_new_replica_set(controller: Controller, deployment: Deployment, se
 
 
 def reconcile_old_replica_sets(controller: Controller, deployment: Deployment, sets: Sets) -> bool:
-    """Shrink old sets: pods that are not available first, then as many as stay above the minimum.
+    """Scale down old sets: unavailable pods first, then as many as the minimum of available pods allows.
 
     Source: reconcileOldReplicaSets.
     """
@@ -73,7 +73,7 @@ def reconcile_old_replica_sets(controller: Controller, deployment: Deployment, s
 
 
 def _cleanup_unhealthy(old: Sequence[ReplicaSet], sizes: dict[str, int], most: int) -> dict[str, int]:
-    """Take away pods that serve nobody; the new sizes of the sets that shrink. Source: cleanupUnhealthyReplicas."""
+    """Return the new sizes of old sets after removal of their unavailable pods. Source: cleanupUnhealthyReplicas."""
     cleaned: dict[str, int] = {}
     for one in old:
         uid = one.metadata.uid

@@ -1,4 +1,4 @@
-"""The sets of a Deployment: creating the new one, numbering revisions, scaling, cleaning up, counting.
+"""The ReplicaSets of a Deployment: creation, revisions, scaling, cleanup, status.
 
 Source: pkg/controller/deployment/sync.go (getAllReplicaSetsAndSyncRevision, getNewReplicaSet, scale, scaleReplicaSet,
 cleanupDeployment, calculateStatus, isScalingEvent).
@@ -52,7 +52,7 @@ from kitlib.controllers.deployment.util import (
 
 
 class Sets(NamedTuple):
-    """The sets of a Deployment: the one with its template (None while there is none) and the others, oldest first."""
+    """The sets of a Deployment: `new` has its template (None = not created yet), `old` are the others, oldest first."""
 
     new: ReplicaSet | None
     old: list[ReplicaSet]
@@ -65,13 +65,16 @@ class Sets(NamedTuple):
 def sync_revision(
     controller: Controller, deployment: Deployment, sets: Sequence[ReplicaSet], *, create: bool
 ) -> tuple[Deployment, Sets]:
-    """The new and the old sets, with revisions and annotations up to date.
+    """Update revisions and annotations of a Deployment's sets, and create the new set if requested.
 
     Args:
-        create: make the new set where there is none.
+        controller: the controller that writes.
+        deployment: the Deployment.
+        sets: all sets that it controls.
+        create: whether to create a missing new set.
 
     Returns:
-        The Deployment as it is stored now, and its sets.
+        The stored Deployment, and its sets.
 
     Source: getAllReplicaSetsAndSyncRevision, getNewReplicaSet.
     """
@@ -130,7 +133,7 @@ def _create(
 
 
 def new_replica_set(deployment: Deployment, old: Sequence[ReplicaSet], revision: int) -> ReplicaSet:
-    """The set for the Deployment's template."""
+    """Return the set for the Deployment's template, not yet created."""
     name = template_hash(deployment.spec.template, status_of(deployment, "collisionCount"))
     template = deepcopy(deployment.spec.template)
     template.metadata.labels = {**template.metadata.labels, HASH: name}
@@ -155,7 +158,7 @@ def new_replica_set(deployment: Deployment, old: Sequence[ReplicaSet], revision:
 
 
 def annotate(deployment: Deployment, one: ReplicaSet, revision: int) -> None:
-    """Copy the Deployment's annotations and number the revision; in place. Source: SetNewReplicaSetAnnotations."""
+    """Copy the Deployment's annotations and set the revision, in place. Source: SetNewReplicaSetAnnotations."""
     annotations = one.metadata.annotations
     copied = {k: v for k, v in deployment.metadata.annotations.items() if k not in SKIPPED_ANNOTATIONS}
     annotations = {**annotations, **copied}
@@ -181,7 +184,7 @@ def _annotate_replicas(deployment: Deployment, one: ReplicaSet) -> None:
 def _write(
     controller: Controller, deployment: Deployment, revision: str, conditions: list[dict[str, Any]]
 ) -> Deployment:
-    """Store the Deployment's revision ("" = as it is) and conditions."""
+    """Store the Deployment's revision ("" = unchanged) and conditions."""
     annotations = deployment.metadata.annotations
     same = not revision or annotations.get(REVISION) == revision
     if same and conditions == deployment.status.get("conditions", []):
@@ -195,13 +198,13 @@ def _write(
 
 
 def is_scaling_event(deployment: Deployment, sets: Sets) -> bool:
-    """Whether `replicas` has changed since a set with pods was scaled. Source: isScalingEvent."""
+    """Return whether `replicas` has changed since an active set was scaled. Source: isScalingEvent."""
     desired = (number_of(one, DESIRED_REPLICAS) for one in active_sets(sets.all))
     return any(number is not None and number != replicas_of(deployment) for number in desired)
 
 
 def scale(controller: Controller, deployment: Deployment, sets: Sets) -> None:
-    """Bring the sets to a new size; in the middle of a rollout in proportion to their sizes. Source: scale."""
+    """Scale the sets to a new total, during a rollout in proportion to their sizes. Source: scale."""
     only = active_or_latest(sets.new, sets.old)
     if only is not None:
         scale_replica_set(controller, deployment, only, replicas_of(deployment))
@@ -230,7 +233,7 @@ def scale(controller: Controller, deployment: Deployment, sets: Sets) -> None:
 
 
 def scale_replica_set(controller: Controller, deployment: Deployment, one: ReplicaSet, size: int) -> bool:
-    """Give a set another size and its annotations; True where the size changed. Source: scaleReplicaSet."""
+    """Set size and annotations of a set; return whether the size has changed. Source: scaleReplicaSet."""
     before = replicas_of(one)
     changed = deepcopy(one)
     changed.spec.replicas = size
@@ -260,7 +263,7 @@ def cleanup(controller: Controller, deployment: Deployment, old: Sequence[Replic
 
 
 def calculate_status(controller: Controller, deployment: Deployment, sets: Sets) -> dict[str, Any]:
-    """Counts of all sets, and the condition Available. Source: calculateStatus."""
+    """Return the status: the counts of all sets, and the condition Available. Source: calculateStatus."""
     now = controller.now()
     counts_terminating = controller.api.release.enabled("DeploymentReplicaSetTerminatingReplicas")
     newest = [sets.new] if sets.new is not None else []

@@ -1,4 +1,4 @@
-"""Figures, annotations and conditions of Deployments and their ReplicaSets.
+"""Counts, annotations and conditions of Deployments and their ReplicaSets.
 
 Source: pkg/controller/deployment/util/deployment_util.go.
 """
@@ -33,22 +33,25 @@ DEFAULT_SHARE = "25%"
 
 
 def replicas_of(obj: Any) -> int:
-    """`spec.replicas`, 1 where it is not set."""
+    """Return `spec.replicas`, 1 by default."""
     return 1 if obj.spec.replicas is None else int(obj.spec.replicas)
 
 
 def status_of(obj: Any, field: str) -> int:
-    """A count of an object's status."""
+    """Return a count in an object's status, 0 by default."""
     return int(obj.status.get(field, 0))
 
 
 def is_rolling_update(deployment: Deployment) -> bool:
-    """Whether the strategy is RollingUpdate, the default."""
+    """Return whether the strategy is RollingUpdate, the default."""
     return deployment.spec.strategy.type != "Recreate"
 
 
 def resolve_fenceposts(deployment: Deployment) -> tuple[int, int]:
-    """`maxSurge` (rounded up) and `maxUnavailable` (rounded down) in pods; never both 0. Source: ResolveFenceposts."""
+    """Return `maxSurge` (rounded up) and `maxUnavailable` (rounded down) in pods, never both 0.
+
+    Source: ResolveFenceposts.
+    """
     rolling = deployment.spec.strategy.rolling_update
     wanted = replicas_of(deployment)
     surge_value = rolling.max_surge if rolling is not None else None
@@ -61,12 +64,12 @@ def resolve_fenceposts(deployment: Deployment) -> tuple[int, int]:
 
 
 def max_surge(deployment: Deployment) -> int:
-    """Pods above `replicas` during a rolling update. Source: MaxSurge."""
+    """Return the number of pods allowed above `replicas` during a rolling update. Source: MaxSurge."""
     return resolve_fenceposts(deployment)[0] if is_rolling_update(deployment) else 0
 
 
 def max_unavailable(deployment: Deployment) -> int:
-    """Pods below `replicas` that may be unavailable. Source: MaxUnavailable."""
+    """Return the number of pods that may be unavailable. Source: MaxUnavailable."""
     wanted = replicas_of(deployment)
     if not is_rolling_update(deployment) or wanted == 0:
         return 0
@@ -74,17 +77,17 @@ def max_unavailable(deployment: Deployment) -> int:
 
 
 def replica_count(sets: Iterable[ReplicaSet]) -> int:
-    """Pods that the sets are asked for. Source: GetReplicaCountForReplicaSets."""
+    """Return the sum of the sets' `spec.replicas`. Source: GetReplicaCountForReplicaSets."""
     return sum(replicas_of(one) for one in sets)
 
 
 def actual_count(sets: Iterable[ReplicaSet], field: str = "replicas") -> int:
-    """Pods that the sets report. Source: GetActualReplicaCountForReplicaSets and its siblings."""
+    """Return the sum of a count in the sets' statuses. Source: GetActualReplicaCountForReplicaSets and similar."""
     return sum(status_of(one, field) for one in sets)
 
 
 def terminating_count(sets: Iterable[ReplicaSet]) -> int | None:
-    """Pods that the sets report as being deleted; None while one of them does not.
+    """Return the sum of the sets' terminating pods; None if a set does not report them.
 
     Source: GetTerminatingReplicaCountForReplicaSets.
     """
@@ -94,24 +97,27 @@ def terminating_count(sets: Iterable[ReplicaSet]) -> int | None:
 
 
 def active_sets(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
-    """Those that are asked for pods. Source: FilterActiveReplicaSets."""
+    """Return the sets with `spec.replicas` above 0. Source: FilterActiveReplicaSets."""
     return [one for one in sets if replicas_of(one) > 0]
 
 
 def revision_of(obj: Any) -> int:
-    """The number in the revision annotation; 0 without one. Source: Revision."""
+    """Return the number in the revision annotation; 0 without one. Source: Revision."""
     text = obj.metadata.annotations.get(REVISION, "")
     return int(text) if text.isdigit() else 0
 
 
 def number_of(one: ReplicaSet, annotation: str) -> int | None:
-    """A count that an annotation of a ReplicaSet holds. Source: getNonNegativeInt32FromAnnotationVerbose."""
+    """Return the count in an annotation of a ReplicaSet; None for an invalid or missing one.
+
+    Source: getNonNegativeInt32FromAnnotationVerbose.
+    """
     text = one.metadata.annotations.get(annotation, "")
     return int(text) if text.isdigit() and int(text) <= MAX_INT32 else None
 
 
 def find_new_replica_set(deployment: Deployment, sets: Sequence[ReplicaSet]) -> ReplicaSet | None:
-    """The oldest set with the Deployment's own template. Source: FindNewReplicaSet, EqualIgnoreHash."""
+    """Return the oldest set with the Deployment's template. Source: FindNewReplicaSet, EqualIgnoreHash."""
     wanted = template_hash(deployment.spec.template, status_of(deployment, "collisionCount"))
     for one in sorted(sets, key=age):
         if one.metadata.labels.get(HASH) == wanted or _hash_without_label(one) == template_hash(
@@ -132,7 +138,7 @@ def _hash_without_label(one: ReplicaSet) -> str:
 
 
 def active_or_latest(newest: ReplicaSet | None, old: Sequence[ReplicaSet]) -> ReplicaSet | None:
-    """The only set with pods; the newest where none has any; None where several have. Source: FindActiveOrLatest."""
+    """Return the only active set, the newest set if none is active, None if several are. Source: FindActiveOrLatest."""
     if newest is None and not old:
         return None
     active = active_sets([*old, *([newest] if newest is not None else [])])
@@ -142,7 +148,7 @@ def active_or_latest(newest: ReplicaSet | None, old: Sequence[ReplicaSet]) -> Re
 
 
 def is_saturated(deployment: Deployment, one: ReplicaSet | None) -> bool:
-    """Whether the new set is as large as desired and available. Source: IsSaturated."""
+    """Return whether the new set has its desired size and all its pods are available. Source: IsSaturated."""
     if one is None:
         return False
     wanted = replicas_of(deployment)
@@ -154,10 +160,12 @@ def is_saturated(deployment: Deployment, one: ReplicaSet | None) -> bool:
 
 
 def new_rs_new_replicas(deployment: Deployment, sets: Sequence[ReplicaSet], newest: ReplicaSet | None) -> int:
-    """The size of the new set that the surge allows now.
+    """Return the size of the new set that the surge allows now.
 
     Args:
-        newest: None where it is still to be created, with 0 pods.
+        deployment: the Deployment.
+        sets: all its sets.
+        newest: the new set; None = it does not exist yet and has 0 pods.
 
     Source: NewRSNewReplicas.
     """
@@ -170,7 +178,7 @@ def new_rs_new_replicas(deployment: Deployment, sets: Sequence[ReplicaSet], newe
 
 
 def get_proportion(one: ReplicaSet, deployment: Deployment, to_add: int, added: int) -> int:
-    """The set's share of the pods to add or, below 0, to remove. Source: GetReplicaSetProportion."""
+    """Return the set's share of the pods to add or, if negative, to remove. Source: GetReplicaSetProportion."""
     if replicas_of(one) == 0 or to_add == 0 or to_add == added:
         return 0
     fraction, allowed = _fraction(one, deployment), to_add - added
@@ -190,7 +198,7 @@ def _fraction(one: ReplicaSet, deployment: Deployment) -> int:
 
 
 def is_complete(deployment: Deployment, status: dict[str, Any]) -> bool:
-    """Whether all pods are updated and available and no old one is left. Source: DeploymentComplete."""
+    """Return whether all pods are updated and available and no old pod is left. Source: DeploymentComplete."""
     wanted = replicas_of(deployment)
     counts = (status.get(field, 0) for field in ("updatedReplicas", "replicas", "availableReplicas"))
     observed = int(status.get("observedGeneration", 0)) >= (deployment.metadata.generation or 0)
@@ -198,7 +206,10 @@ def is_complete(deployment: Deployment, status: dict[str, Any]) -> bool:
 
 
 def is_progressing(deployment: Deployment, status: dict[str, Any]) -> bool:
-    """Whether more is updated, ready or available, or less is old, than before. Source: DeploymentProgressing."""
+    """Return whether more pods are updated, ready or available, or fewer old, than before.
+
+    Source: DeploymentProgressing.
+    """
     before = deployment.status
 
     def old(of: dict[str, Any]) -> int:
@@ -217,13 +228,13 @@ def has_progress_deadline(deployment: Deployment) -> bool:
 
 
 def seconds_to_deadline(deployment: Deployment, progressing: dict[str, Any], now: datetime) -> float:
-    """Seconds until the progress deadline; negative after it."""
+    """Return the seconds until the progress deadline; negative after it."""
     deadline = deployment.spec.progress_deadline_seconds or 0
     return deadline - seconds_since(progressing["lastUpdateTime"], now)
 
 
 def has_timed_out(deployment: Deployment, status: dict[str, Any], now: datetime) -> bool:
-    """Whether nothing has progressed for `progressDeadlineSeconds`. Source: DeploymentTimedOut."""
+    """Return whether there was no progress for `progressDeadlineSeconds`. Source: DeploymentTimedOut."""
     progressing = find_condition(status["conditions"], "Progressing")
     if not has_progress_deadline(deployment) or progressing is None:
         return False
@@ -235,7 +246,7 @@ def has_timed_out(deployment: Deployment, status: dict[str, Any], now: datetime)
 
 
 def new_condition(kind: str, status: str, reason: str, message: str, now: datetime) -> dict[str, Any]:
-    """A Deployment's condition. Source: NewDeploymentCondition."""
+    """Return a new condition of a Deployment. Source: NewDeploymentCondition."""
     at = rfc3339(now)
     return {
         "type": kind,
@@ -248,7 +259,7 @@ def new_condition(kind: str, status: str, reason: str, message: str, now: dateti
 
 
 def set_condition(conditions: Sequence[dict[str, Any]], new: dict[str, Any]) -> list[dict[str, Any]]:
-    """The conditions with a new one; one of the same status and reason stays. Source: SetDeploymentCondition."""
+    """Return the conditions with a new one; one of equal status and reason stays. Source: SetDeploymentCondition."""
     standing = find_condition(conditions, new["type"])
     if standing is not None and standing["status"] == new["status"]:
         if standing["reason"] == new["reason"]:
@@ -258,5 +269,5 @@ def set_condition(conditions: Sequence[dict[str, Any]], new: dict[str, Any]) -> 
 
 
 def without_condition(conditions: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """The conditions but those of a type. Source: RemoveDeploymentCondition."""
+    """Return the conditions without those of a type. Source: RemoveDeploymentCondition."""
     return [one for one in conditions if one["type"] != kind]

@@ -1,4 +1,4 @@
-"""Jobs: pods that run to completion, as many as asked for, with limits for failures and time.
+"""Jobs: a number of pods that run to completion, with limits for failures and time.
 
 Imported by the table of controllers, and by those of CronJobs and finished Jobs. Face: `JobController`,
 `is_finished`.
@@ -48,12 +48,12 @@ __all__ = ["CONTROLLER_NAME", "JobController", "condition_of", "is_finished"]
 
 
 def is_finished(job: Job) -> bool:
-    """Whether the Job is Complete or Failed. Source: IsJobFinished."""
+    """Return whether the Job is Complete or Failed. Source: IsJobFinished."""
     return condition_of(job, "Complete") is not None or condition_of(job, "Failed") is not None
 
 
 class JobController(Controller):
-    """For Jobs."""
+    """The controller of Jobs."""
 
     name: ClassVar[str] = "job-controller"
 
@@ -69,7 +69,7 @@ class JobController(Controller):
             self.enqueue(change.new)
 
     def _on_pod(self, change: Delta) -> None:
-        """Source: addPod, updatePod, deletePod; a tracked pod whose Job is gone is released."""
+        """Queue the Job of a pod; a tracked pod without a Job is released. Source: addPod, updatePod, deletePod."""
         self.enqueue_controllers(change, "Job")
         enqueue_orphan(self, change, "Job")
         pod = change.new
@@ -157,7 +157,7 @@ class JobController(Controller):
         self.event(job, "Normal", "Completed", "Job completed")
 
     def _set_suspended(self, job: Job, suspended: bool) -> None:
-        """The condition Suspended and its events; a resumed Job starts anew. Source: syncJob."""
+        """Set the condition Suspended and record its events; a resumed Job gets a new start time. Source: syncJob."""
         status, now = job.status, self.now()
         if suspended:
             if ensure_condition(status, "Suspended", "True", "JobSuspended", "Job suspended", now):
@@ -168,7 +168,7 @@ class JobController(Controller):
             self.event(job, "Normal", "Resumed", "Job resumed")
 
     def _delete(self, job: Job, pods: list[Pod], *, released: bool = False) -> None:
-        """Delete pods; those that are released first are not counted.
+        """Delete pods; with `released`, remove their finalizers first, so that they are not counted.
 
         Source: deleteActivePods, deleteJobPods.
         """
@@ -178,7 +178,7 @@ class JobController(Controller):
             delete_pod(self, pod, job)
 
     def _manage(self, key: Key, job: Job, progress: JobProgress, record: BackoffRecord) -> list[Pod]:
-        """Create missing pods or delete surplus ones. Returns the active pods then. Source: manageJob."""
+        """Create missing pods or delete surplus ones, and return the active pods. Source: manageJob."""
         active = progress.active
         surplus = self._surplus(job, progress)[:MAX_PODS_PER_SYNC]
         if surplus or job.spec.suspend:
@@ -216,7 +216,7 @@ class JobController(Controller):
         self._create(pod, job, made)
 
     def _without_those_that_wait(self, key: Key, indexes: list[int], progress: JobProgress) -> list[int]:
-        """The indexes whose back-off is over; the Job is looked at again when the first of the others' is.
+        """Return the indexes whose back-off has ended; the Job is synced again when the next one ends.
 
         Source: getPodCreationInfoForIndependentIndexes, getRemainingTimePerIndex.
         """
@@ -231,7 +231,7 @@ class JobController(Controller):
         return [index for index in indexes if waits.get(index, 0.0) <= 0]
 
     def _surplus(self, job: Job, progress: JobProgress) -> list[Pod]:
-        """Pods without a valid index and second pods of an index; then as many others as there are too many.
+        """Return the pods to delete: those without a valid index, duplicates of an index, then other surplus pods.
 
         Source: activePodsForRemoval, appendDuplicatedIndexPodsForRemoval.
         """
@@ -248,7 +248,7 @@ class JobController(Controller):
 
 
 def _wanted(job: Job, progress: JobProgress) -> int:
-    """How many pods are to be active. Source: manageJob."""
+    """Return the desired number of active pods. Source: manageJob."""
     if job.spec.suspend:
         return 0
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
@@ -258,7 +258,7 @@ def _wanted(job: Job, progress: JobProgress) -> int:
 
 
 def _standing_verdict(job: Job) -> TerminalCondition | None:
-    """The end that an earlier look has found."""
+    """Return the terminal condition that an earlier sync has found; None without one."""
     success, failure = condition_of(job, SUCCESS), condition_of(job, TARGET)
     if success is not None:
         return TerminalCondition(SUCCESS, success.reason, success.message)

@@ -1,4 +1,4 @@
-"""How long a Job waits before it replaces a failed pod: ten seconds, doubled with each failure, at most ten minutes.
+"""The back-off before a Job replaces a failed pod: ten seconds, doubled with each failure, at most ten minutes.
 
 Source: pkg/controller/job/backoff_utils.go.
 """
@@ -17,13 +17,13 @@ BACKOFF, MAX_BACKOFF = 10.0, 600.0
 
 
 class BackoffRecord(NamedTuple):
-    """What a Job's failures were until now: how many since the last success, and when the last was."""
+    """The failures of a Job: their number since the last success, and the time of the last one."""
 
     failures: int = 0
     last: datetime | None = None
 
     def followed_by(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> BackoffRecord:
-        """The record with the pods that finished since. Source: newBackoffRecord."""
+        """Return the record updated by newly finished pods. Source: newBackoffRecord."""
         ends = sorted(map(finished_at, failed))
         if not succeeded:
             return BackoffRecord(self.failures + len(ends), ends[-1]) if ends else self
@@ -32,7 +32,7 @@ class BackoffRecord(NamedTuple):
         return BackoffRecord(len(later), later[0] if later else None)
 
     def left(self, now: datetime) -> float:
-        """Seconds until a pod may be made. Source: getRemainingTimeForFailuresCount."""
+        """Return the seconds until a pod may be created. Source: getRemainingTimeForFailuresCount."""
         if not self.failures or self.last is None:
             return 0.0
         wait = min(BACKOFF * 2 ** min(self.failures - 1, 10), MAX_BACKOFF)
@@ -40,7 +40,7 @@ class BackoffRecord(NamedTuple):
 
 
 def finished_at(pod: Pod) -> datetime:
-    """When a pod ended: its last container; else when it was not ready any more, was deleted, or made.
+    """Return the time at which a pod ended: that of its last container, else of its unreadiness, deletion or creation.
 
     Source: getFinishedTime.
     """
@@ -60,7 +60,7 @@ def finished_at(pod: Pod) -> datetime:
 
 
 def _last_end(statuses: Iterable[ContainerStatus]) -> datetime | None:
-    """The latest end; None while a container has not ended. Source: getFinishTimeFromContainers."""
+    """Return the latest end of containers; None while one has not ended. Source: getFinishTimeFromContainers."""
     latest = None
     for status in statuses:
         end = status.state.get("terminated", {}).get("finishedAt")

@@ -1,4 +1,4 @@
-"""The pods of a Job: making them, which of them failed, what its failure policy says of a failed one.
+"""The pods of a Job: creation, failures, and the pod failure policy.
 
 Source: pkg/controller/job (job_controller.go isPodFailed, indexed_job_utils.go, pod_failure_policy.go).
 """
@@ -22,18 +22,18 @@ MAX_GENERATED_NAME = 58
 
 
 def is_indexed(job: Job) -> bool:
-    """Whether every pod has a completion index."""
+    """Return whether every pod has a completion index."""
     return job.spec.completion_mode == "Indexed"
 
 
 def index_of(pod: Pod) -> int:
-    """The pod's completion index; -1 without one. Source: getCompletionIndex."""
+    """Return the pod's completion index; -1 without one. Source: getCompletionIndex."""
     text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
     return int(text) if text.isdigit() else -1
 
 
 def new_pod(job: Job, index: int | None) -> Pod:
-    """A pod of the Job, with a completion index where it is indexed."""
+    """Return a new pod of the Job, with a completion index unless it is None."""
     if index is None:
         pod = pod_from_template(job.spec.template, job)
     else:
@@ -53,18 +53,18 @@ def new_pod(job: Job, index: int | None) -> Pod:
 
 
 def _prefix(name: str, index: int) -> str:
-    """What a pod's generated name begins with. Source: podGenerateNameWithIndex."""
+    """Return the prefix of a pod's generated name. Source: podGenerateNameWithIndex."""
     suffix = f"-{index}-"
     return name[: MAX_GENERATED_NAME - len(suffix)] + suffix
 
 
 def replaces_failed_pods_only(job: Job) -> bool:
-    """Whether a pod that is being deleted is replaced only once it has failed. Source: onlyReplaceFailedPods."""
+    """Return whether a terminating pod is replaced only after it has failed. Source: onlyReplaceFailedPods."""
     return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
 
 
 def failures_of_index(pod: Pod) -> tuple[int, int]:
-    """How often the pod's index had failed before it, counted and ignored.
+    """Return the numbers of counted and of ignored earlier failures of the pod's index.
 
     Source: parseIndexFailureCountAnnotation, parseIndexFailureIgnoreCountAnnotation.
     """
@@ -74,7 +74,7 @@ def failures_of_index(pod: Pod) -> tuple[int, int]:
 
 
 def annotate_failures(pod: Pod, job: Job, replaced: Pod | None) -> None:
-    """Write down how often the pod's index failed before it. Source: addIndexFailureCountAnnotation."""
+    """Annotate a pod with the earlier failures of its index. Source: addIndexFailureCountAnnotation."""
     counted, ignored = 0, 0
     if replaced is not None:
         counted, ignored = failures_of_index(replaced)
@@ -88,7 +88,7 @@ def annotate_failures(pod: Pod, job: Job, replaced: Pod | None) -> None:
 
 
 def has_failed(pod: Pod, job: Job) -> bool:
-    """Whether the pod counts as failed; a terminating one does, unless only failed pods are replaced.
+    """Return whether the pod counts as failed; a terminating pod does, unless only failed pods are replaced.
 
     Source: isPodFailed.
     """
@@ -100,14 +100,14 @@ def has_failed(pod: Pod, job: Job) -> bool:
 
 
 class PolicyMatch(NamedTuple):
-    """What the failure policy does about a pod: the rule's action ("Count" without a rule), and FailJob's message."""
+    """The result of the failure policy: the rule's action ("Count" without a rule), and the message for FailJob."""
 
     action: str
     message: str
 
 
 def match_failure_policy(policy: PodFailurePolicy | None, pod: Pod) -> PolicyMatch:
-    """The first rule that matches a failed pod. Source: matchPodFailurePolicy."""
+    """Return the result of the first rule that matches a failed pod. Source: matchPodFailurePolicy."""
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         if rule.on_exit_codes is not None:
             container = _matching_container(rule, pod)
@@ -123,7 +123,7 @@ def match_failure_policy(policy: PodFailurePolicy | None, pod: Pod) -> PolicyMat
 
 
 def is_failure_counted(job: Job, pod: Pod) -> bool:
-    """Whether a failed pod counts against the limits: its failure policy may say that it is ignored."""
+    """Return whether a failed pod counts against the limits; the failure policy may ignore it."""
     return match_failure_policy(job.spec.pod_failure_policy, pod).action != "Ignore"
 
 
@@ -141,12 +141,12 @@ def _matching_container(rule: PodFailurePolicyRule, pod: Pod) -> ContainerStatus
 
 
 def exit_code(status: ContainerStatus) -> int:
-    """The exit code of a terminated container; 0 where it has not ended."""
+    """Return the exit code of a terminated container; 0 if it has not ended."""
     return int(status.state.get("terminated", {}).get("exitCode", 0))
 
 
 def restarts(pods: Iterable[Pod]) -> int:
-    """How often containers of running or pending pods were restarted. Source: pastBackoffLimitOnFailure."""
+    """Return the number of container restarts in running and pending pods. Source: pastBackoffLimitOnFailure."""
     return sum(
         status.restart_count
         for pod in pods
@@ -156,7 +156,7 @@ def restarts(pods: Iterable[Pod]) -> int:
 
 
 def parse_indexes(text: str, completions: int) -> set[int]:
-    """The numbers of `1,3-5,7`. Source: parseIndexesFromString."""
+    """Parse numbers such as `1,3-5,7`, without those from `completions` on. Source: parseIndexesFromString."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -165,7 +165,7 @@ def parse_indexes(text: str, completions: int) -> set[int]:
 
 
 def format_indexes(indexes: Iterable[int]) -> str:
-    """The numbers as `1,3-5,7`. Source: orderedIntervals.String."""
+    """Return numbers as text such as `1,3-5,7`. Source: orderedIntervals.String."""
     runs: list[list[int]] = []
     for index in sorted(indexes):
         if runs and index == runs[-1][1] + 1:

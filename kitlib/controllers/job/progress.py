@@ -1,4 +1,4 @@
-"""How far a Job is: pods counted, indexes done, and whether it is finished.
+"""The progress of a Job: counts of pods, completed indexes, and whether it is finished.
 
 Source: pkg/controller/job/job_controller.go (syncJob, getNewFinishedPods, exceedsBackoffLimit, pastActiveDeadline),
 indexed_job_utils.go, success_policy.go.
@@ -33,7 +33,7 @@ TARGET, SUCCESS = "FailureTarget", "SuccessCriteriaMet"
 
 
 class TerminalCondition(NamedTuple):
-    """The condition with which a Job ends: FailureTarget, Failed or SuccessCriteriaMet, its reason and message."""
+    """The terminal condition of a Job, FailureTarget, Failed or SuccessCriteriaMet, with reason and message."""
 
     type: str
     reason: str
@@ -48,13 +48,14 @@ class JobProgress:
     """The counts of one sync.
 
     Attributes:
-        succeeded, failed: with the pods that finished since the last sync; of an indexed Job, its indexes.
+        succeeded, failed: the numbers of finished pods, new ones included; of an indexed Job, the completed indexes and
+            the failed pods.
         pods: all pods of the Job.
-        active, terminating: pods.
-        new_succeeded, new_failed: pods that finished and are not counted in the status.
-        completed, failed_indexes: of an indexed Job; None where no index can fail alone.
-        awaited: index -> the failed pod that is kept until another one has taken its place.
-        fail_message: of a failed pod that ends the Job by its failure policy.
+        active, terminating: the pods that are active, and those being deleted.
+        new_succeeded, new_failed: the finished pods that the status does not count yet.
+        completed, failed_indexes: the indexes of an indexed Job; None where indexes cannot fail on their own.
+        awaited: the failed pod of each index that is kept until its replacement exists.
+        fail_message: the message of a failed pod that ends the Job by its failure policy; "" = none.
     """
 
     succeeded: int
@@ -97,7 +98,7 @@ class JobProgress:
             self._find_awaited(self.failed_indexes)
 
     def _find_awaited(self, failed: set[int]) -> None:
-        """The last failed pod of each index that is to run again. Source: getPodsWithDelayedDeletionPerIndex."""
+        """Find the last failed pod of each index that will run again. Source: getPodsWithDelayedDeletionPerIndex."""
         done = self.completed | failed | {index_of(pod) for pod in self.active}
         for pod in self.new_failed:
             index = index_of(pod)
@@ -106,7 +107,7 @@ class JobProgress:
                 self.awaited[index] = pod
 
     def verdict(self, job: Job, now: datetime) -> TerminalCondition | None:
-        """The condition with which the Job ends now; None while it goes on, or only the number of successes ends it."""
+        """Return the condition that ends the Job now; None while it continues or if only its successes end it."""
         limit = NO_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
         if self.fail_message:
             return TerminalCondition(TARGET, "PodFailurePolicy", self.fail_message)
@@ -125,7 +126,10 @@ class JobProgress:
         return count > 0 if limit == 0 else count >= limit
 
     def _verdict_of_indexes(self, job: Job) -> TerminalCondition | None:
-        """Failed indexes count before the success policy does. Source: syncJob, matchSuccessPolicy."""
+        """Return the condition from indexes; failed ones take precedence over the success policy.
+
+        Source: syncJob, matchSuccessPolicy.
+        """
         completions, failed = job.spec.completions or 0, len(self.failed_indexes or ())
         if job.spec.max_failed_indexes is not None and failed > job.spec.max_failed_indexes:
             message = "Job has exceeded the specified maximal number of failed indexes"
@@ -145,13 +149,13 @@ class JobProgress:
         return None
 
     def is_complete(self, job: Job, active: int) -> bool:
-        """Whether enough pods have succeeded and none runs. Without `completions` one is enough. Source: syncJob."""
+        """Return whether enough pods have succeeded and none is active; one without `completions`. Source: syncJob."""
         if active:
             return False
         return self.succeeded > 0 if job.spec.completions is None else self.succeeded >= job.spec.completions
 
     def free_indexes(self, job: Job, *, but_terminating: bool) -> list[int]:
-        """The indexes without a pod that are still to be done. Source: firstPendingIndexes."""
+        """Return the unfinished indexes without a pod. Source: firstPendingIndexes."""
         taken = self.completed | (self.failed_indexes or set()) | set(map(index_of, self.active))
         if but_terminating:
             taken |= set(map(index_of, self.terminating))
@@ -159,12 +163,12 @@ class JobProgress:
 
 
 def is_valid_index(job: Job, pod: Pod) -> bool:
-    """Whether the pod has one of the Job's completion indexes."""
+    """Return whether the pod has one of the Job's completion indexes."""
     return 0 <= index_of(pod) < (job.spec.completions or 0)
 
 
 def _fail_message(job: Job, pods: Iterable[Pod]) -> str:
-    """Why a failed pod ends the Job. Source: getFailJobMessage."""
+    """Return the message of a failed pod that ends the Job; "" without one. Source: getFailJobMessage."""
     if job.spec.pod_failure_policy is not None:
         for pod in pods:
             if has_failed(pod, job):
@@ -186,7 +190,7 @@ def _is_later(pod: Pod, known: Pod) -> bool:
 
 
 def deadline_left(job: Job, now: datetime) -> float | None:
-    """Seconds until `activeDeadlineSeconds` is over; None without one. Source: pastActiveDeadline."""
+    """Return the seconds until `activeDeadlineSeconds` ends; None without a deadline. Source: pastActiveDeadline."""
     if job.spec.active_deadline_seconds is None or job.status.start_time is None or job.spec.suspend:
         return None
     return (duration(job.spec.active_deadline_seconds) - (now - job.status.start_time)).total_seconds()

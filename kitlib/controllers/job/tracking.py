@@ -1,4 +1,4 @@
-"""Counting a Job's finished pods, each once: their UIDs stand in the status while they lose their finalizers.
+"""Tracking of a Job's finished pods: their UIDs are in the status while finalizers are removed, so each counts once.
 
 Source: pkg/controller/job/job_controller.go (trackJobStatusAndRemoveFinalizers, canRemoveFinalizer,
 flushUncountedAndRemoveFinalizers, cleanUncountedPodsWithoutFinalizers, enactJobFinished).
@@ -28,12 +28,12 @@ _FINAL = {TARGET: "Failed", SUCCESS: "Complete", "Failed": "Failed"}
 
 
 def condition_of(job: Job, kind: str) -> Condition | None:
-    """A condition of the Job that holds."""
+    """Return the Job's condition of a type if it is true; else None."""
     return next((one for one in job.status.conditions if one.type == kind and one.status == "True"), None)
 
 
 def ensure_condition(status: JobStatus, kind: str, value: str, reason: str, message: str, now: datetime) -> bool:
-    """Put a condition in its place; one that was never true is not added as false. Returns whether it was changed.
+    """Set a condition and return whether it has changed; a missing one is not added as False.
 
     Source: ensureJobConditionStatus.
     """
@@ -53,11 +53,11 @@ def track(api: APIServer, job: Job, progress: JobProgress, verdict: TerminalCond
     """Write the Job's status, release the pods that it counts, and count them.
 
     Args:
-        api: where it is written.
-        job: with the status as it is to be, without what this counts.
-        progress: the Job's pods.
-        verdict: how the Job ends; None while it goes on.
-        now: of conditions.
+        api: the API server.
+        job: the Job with its new status, without the pods counted here.
+        progress: the counts of the Job's pods.
+        verdict: the terminal condition; None while the Job continues.
+        now: the time of conditions.
 
     Returns:
         Whether the Job has finished.
@@ -90,9 +90,9 @@ def track(api: APIServer, job: Job, progress: JobProgress, verdict: TerminalCond
 def _collect(
     job: Job, progress: JobProgress, verdict: TerminalCondition | None, uncounted: UncountedTerminatedPods
 ) -> tuple[list[Pod], bool]:
-    """The pods that may go, and whether these are all; those that count are noted.
+    """Add finished pods to `uncounted`; return the pods to release, and whether these are all.
 
-    Once the Job has failed, a pod that has not ended counts as failed, too.
+    After the Job has failed, a pod that has not ended counts as failed, too.
     """
     released: list[Pod] = []
     new_indexes = 0
@@ -119,7 +119,7 @@ def _collect(
 
 
 def _may_go(job: Job, pod: Pod, progress: JobProgress, verdict: TerminalCondition | None, *, failed: bool) -> bool:
-    """Whether a pod's finalizer may be removed. Source: canRemoveFinalizer."""
+    """Return whether a pod's finalizer may be removed. Source: canRemoveFinalizer."""
     if job.metadata.deletion_timestamp is not None or verdict is not None or pod.status.phase == "Succeeded":
         return True
     return failed and progress.awaited.get(index_of(pod)) is not pod

@@ -1,8 +1,9 @@
-"""HorizontalPodAutoscalers: replicas by the CPU and memory that nodes report for the pods.
+"""HorizontalPodAutoscalers: replicas from the CPU and memory usage that nodes measure for the pods.
 
 Imported by the table of controllers; lessons use its arithmetic. Face: `HorizontalController`, `replica_calculator`.
 
-The kit measures what containers use; there are no custom, object or external metrics. Hollow nodes measure nothing.
+The kit measures the usage of containers. There are no custom, object or external metrics, and hollow nodes measure
+nothing.
 
 Source: pkg/controller/podautoscaler/horizontal.go (reconcileAutoscaler, computeReplicasForMetrics,
 computeStatusForResourceMetric, setStatus).
@@ -60,9 +61,9 @@ class _MetricError(KitError):
     """A metric that cannot be used.
 
     Args:
-        reason: of the event and the condition.
-        message: of both.
-        outer: what stands before it where it is the first of several errors.
+        reason: the reason for the event and the condition.
+        message: the message for both.
+        outer: the text in front of the message if it is the first of several errors.
     """
 
     def __init__(self, reason: str, message: str, outer: str = "") -> None:
@@ -71,7 +72,7 @@ class _MetricError(KitError):
 
 
 class HorizontalController(Controller):
-    """For HorizontalPodAutoscalers."""
+    """The controller of HorizontalPodAutoscalers."""
 
     name: ClassVar[str] = "horizontal-pod-autoscaler"
 
@@ -142,7 +143,7 @@ class HorizontalController(Controller):
     def _desired(
         self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
     ) -> tuple[int | None, str]:
-        """The replicas to have now and why; None where no metric could be used."""
+        """Return the desired replicas and the reason; None if no metric could be used."""
         least = 1 if hpa.spec.min_replicas is None else hpa.spec.min_replicas
         if current == 0 and least != 0:
             message = "scaling is disabled since the replica count of the target is zero"
@@ -170,7 +171,7 @@ class HorizontalController(Controller):
     def _by_metrics(
         self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
     ) -> tuple[int, str]:
-        """The most that any metric asks for. Source: computeReplicasForMetrics."""
+        """Return the maximum of all metrics' replicas, and that metric's name. Source: computeReplicasForMetrics."""
         pods = self._pods_of(target)
         self._check_unambiguous(hpa, status, target, pods)
         wanted, metric, invalid = 0, "", 0
@@ -205,10 +206,10 @@ class HorizontalController(Controller):
     def _check_unambiguous(
         self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, pods: list[Pod]
     ) -> None:
-        """No other autoscaler's target selects one of these pods.
+        """Check that no other autoscaler's target selects one of these pods.
 
         Raises:
-            _MetricError: naming the autoscalers.
+            _MetricError: another one does; the error names the autoscalers.
 
         Source: validateAndParseSelector, hpasControllingPodsUnderSelector.
         """
@@ -232,7 +233,7 @@ class HorizontalController(Controller):
     def _one_metric(
         self, hpa: HorizontalPodAutoscaler, metric: MetricSpec, pods: list[Pod], current: int
     ) -> tuple[int, str, MetricStatus]:
-        """The replicas that a metric asks for, its name, and its current value. Source: computeReplicasForMetric."""
+        """Return the replicas for a metric, its name, and its current value. Source: computeReplicasForMetric."""
         container = ""
         if metric.type == "Resource" and metric.resource is not None:
             resource, target = metric.resource.name, metric.resource.target

@@ -1,4 +1,4 @@
-"""How fast replicas may change: stabilization windows and scaling policies.
+"""Limits of the rate of scaling: stabilization windows and scaling policies.
 
 Source: pkg/controller/podautoscaler/horizontal.go (stabilizeRecommendationWithBehaviors,
 convertDesiredReplicasWithBehaviorRate, calculateScaleUpLimitWithScalingRules, calculateScaleDownLimitWithBehaviors).
@@ -30,7 +30,7 @@ SCALE_DOWN = HPAScalingRules(
 
 
 class Note(NamedTuple):
-    """What a condition says: status, reason, message."""
+    """The content of a condition: status, reason, message."""
 
     status: str
     reason: str
@@ -38,7 +38,7 @@ class Note(NamedTuple):
 
 
 class ScaleEvent(NamedTuple):
-    """A change of the scale: when, and by how many replicas."""
+    """A change of the scale, or a recommendation: the time and the number of replicas."""
 
     at: datetime
     replicas: int
@@ -46,7 +46,7 @@ class ScaleEvent(NamedTuple):
 
 @dataclass
 class ScaleHistory:
-    """What one autoscaler did and recommended."""
+    """The changes and the recommendations of one autoscaler."""
 
     recommendations: list[ScaleEvent] = field(default_factory=list)
     up: list[ScaleEvent] = field(default_factory=list)
@@ -54,7 +54,7 @@ class ScaleHistory:
 
 
 def rules_of(hpa: HorizontalPodAutoscaler) -> tuple[HPAScalingRules, HPAScalingRules]:
-    """The rules for up and down, with the defaults for what is not set."""
+    """Return the rules for scaling up and down, with defaults."""
     behavior = hpa.spec.behavior
     up = behavior.scale_up if behavior is not None else None
     down = behavior.scale_down if behavior is not None else None
@@ -76,7 +76,7 @@ def _defaulted(rules: HPAScalingRules | None, default: HPAScalingRules) -> HPASc
 def stabilize(
     hpa: HorizontalPodAutoscaler, history: ScaleHistory, current: int, desired: int, now: datetime
 ) -> tuple[int, Note]:
-    """The recommendation that holds against those of the stabilization windows."""
+    """Return the recommendation limited by those within the stabilization windows, and its condition."""
     up, down = rules_of(hpa)
     windows = up.stabilization_window_seconds or 0, down.stabilization_window_seconds or 0
     lowest = highest = desired
@@ -104,7 +104,7 @@ def stabilize(
 def limit(
     hpa: HorizontalPodAutoscaler, history: ScaleHistory, current: int, desired: int, now: datetime
 ) -> tuple[int, Note]:
-    """The replicas that policies, minimum and maximum allow."""
+    """Return the replicas limited by policies, minimum and maximum, and the condition."""
     up, down = rules_of(hpa)
     least = 1 if hpa.spec.min_replicas is None else hpa.spec.min_replicas
     if desired > current:
@@ -128,17 +128,17 @@ def limit(
 
 
 def _since(events: Sequence[ScaleEvent], seconds: int, now: datetime) -> int:
-    """Replicas changed within a policy's period. Source: getReplicasChangePerPeriod."""
+    """Return the number of replicas changed within a policy's period. Source: getReplicasChangePerPeriod."""
     return sum(one.replicas for one in events if (now - one.at).total_seconds() < seconds)
 
 
 def _start(current: int, history: ScaleHistory, period: int, now: datetime) -> int:
-    """Replicas at the beginning of a policy's period."""
+    """Return the replicas at the beginning of a policy's period."""
     return current - _since(history.up, period, now) + _since(history.down, period, now)
 
 
 def scale_up_limit(current: int, history: ScaleHistory, rules: HPAScalingRules, now: datetime) -> int:
-    """The most replicas that the policies allow now."""
+    """Return the maximum of replicas that the policies allow now."""
     if rules.select_policy == "Disabled":
         return current
     limits = []
@@ -150,7 +150,7 @@ def scale_up_limit(current: int, history: ScaleHistory, rules: HPAScalingRules, 
 
 
 def scale_down_limit(current: int, history: ScaleHistory, rules: HPAScalingRules, now: datetime) -> int:
-    """The fewest replicas that the policies allow now."""
+    """Return the minimum of replicas that the policies allow now."""
     if rules.select_policy == "Disabled":
         return current
     limits = []
@@ -162,7 +162,7 @@ def scale_down_limit(current: int, history: ScaleHistory, rules: HPAScalingRules
 
 
 def note_scaling(hpa: HorizontalPodAutoscaler, history: ScaleHistory, before: int, after: int, now: datetime) -> None:
-    """Remember a change of the scale for the policies. Source: storeScaleEvent."""
+    """Record a change of the scale for the policies. Source: storeScaleEvent."""
     up, down = rules_of(hpa)
     for events, rules, change in ((history.up, up, after - before), (history.down, down, before - after)):
         longest = max((policy.period_seconds for policy in rules.policies or ()), default=0)

@@ -1,7 +1,7 @@
-"""How many replicas a metric asks for: the current number times usage over target, rounded up, within a tolerance.
+"""The replicas for a metric: the current number times usage over target, rounded up, unless within a tolerance.
 
-Pods without a measurement count as using their whole target when scaling down and nothing when scaling up; pods that
-are not ready count as using nothing.
+Pods without a measurement count with their whole target when scaling down and with 0 when scaling up. Pods that are not
+ready count with 0 when scaling up, and are ignored otherwise.
 
 Source: pkg/controller/podautoscaler/replica_calculator.go (GetResourceReplicas, GetRawResourceReplicas, groupPods,
 calculatePodRequests), metrics/utilization.go.
@@ -29,7 +29,7 @@ Usage = Mapping[str, Mapping[str, int]]
 
 
 class Tolerance(NamedTuple):
-    """Deviations from 1 that cause no change, downwards and upwards."""
+    """The deviations of the ratio from 1, downwards and upwards, that cause no change."""
 
     down: float = 0.1
     up: float = 0.1
@@ -43,7 +43,13 @@ DEFAULT_TOLERANCE = Tolerance()
 
 
 class ReplicaRecommendation(NamedTuple):
-    """`replicas`: asked for. `utilization`: percent of the requests, None for a target value. `usage`: milli-units."""
+    """The replicas for a metric.
+
+    Attributes:
+        replicas: the recommended number.
+        utilization: the percentage of the requests; None for a target value.
+        usage: the average usage in milli-units.
+    """
 
     replicas: int
     utilization: int | None
@@ -51,7 +57,7 @@ class ReplicaRecommendation(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """The pods of a target. Source: groupPods."""
+    """The pods of a target, grouped by their measurements. Source: groupPods."""
 
     ready: int
     unready: set[str]
@@ -71,18 +77,21 @@ def resource_replicas(
     container: str = "",
     tolerance: Tolerance = DEFAULT_TOLERANCE,
 ) -> ReplicaRecommendation:
-    """The replicas for a resource metric.
+    """Return the replicas for a resource metric.
 
     Args:
-        current: replicas now.
-        resource: "cpu" or "memory".
-        pods: those that the target selects.
-        usage: measured.
-        utilization: target in percent of the requests; or average: target in milli-units per pod.
-        container: only this one of every pod; "" = all.
+        current: the current number of replicas.
+        resource: the resource, "cpu" or "memory".
+        pods: the pods that the target selects.
+        usage: the measured usage in milli-units, by pod and container.
+        now: the current date.
+        utilization: the target in percent of the requests; None = `average` is the target.
+        average: the target in milli-units per pod.
+        container: the container that counts in every pod; "" = all.
+        tolerance: the deviations from the target that cause no change.
 
     Raises:
-        KitError: nothing was measured, or a request is missing.
+        KitError: there is no measurement, or a request is missing.
     """
     if not pods:
         raise KitError("no pods returned by selector while calculating replica count")
@@ -105,7 +114,7 @@ def resource_replicas(
 
 
 def group_pods(pods: Sequence[Pod], metrics: Mapping[str, int], resource: str, now: datetime) -> Groups:
-    """Sort pods by whether their measurement counts."""
+    """Group pods by whether their measurement counts."""
     ready, unready, missing, ignored = 0, set(), set(), set()
     for pod in pods:
         if pod.metadata.deletion_timestamp is not None or pod.status.phase == "Failed":
@@ -134,7 +143,7 @@ def _is_unready(pod: Pod, now: datetime) -> bool:
 
 
 def pod_requests(pods: Sequence[Pod], resource: str, container: str) -> dict[str, int]:
-    """Milli-units that every pod requests.
+    """Return the request of each pod in milli-units, by name.
 
     Raises:
         KitError: a container requests nothing of the resource.
@@ -153,7 +162,7 @@ def pod_requests(pods: Sequence[Pod], resource: str, container: str) -> dict[str
 
 
 def _ratio(metrics: Mapping[str, int], requests: Mapping[str, int], target: int) -> tuple[float, int, int]:
-    """Utilization over target, utilization in percent, average usage. Source: GetResourceUtilizationRatio."""
+    """Return utilization over target, utilization in percent, average usage. Source: GetResourceUtilizationRatio."""
     used = sum(value for name, value in metrics.items() if name in requests)
     asked = sum(requests[name] for name in metrics if name in requests)
     if asked == 0:
@@ -204,7 +213,7 @@ def _by_average(
 
 
 def _settle(current: int, ratio: float, again: float, pods: int, tolerance: Tolerance) -> int:
-    """The replicas after counting missing and unready pods; unchanged where that turns the direction."""
+    """Return the replicas with missing and unready pods; `current` if these reverse the direction of scaling."""
     if tolerance.holds(again) or (ratio < 1 < again) or (again < 1 < ratio):
         return current
     replicas = math.ceil(again * pods)

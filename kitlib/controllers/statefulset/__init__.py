@@ -1,4 +1,4 @@
-"""StatefulSets: pods with fixed names and their own storage, made and replaced in order.
+"""StatefulSets: pods with fixed names and their own storage, created and replaced in order.
 
 Imported by the table of controllers alone. Face: `StatefulSetController`.
 
@@ -29,7 +29,7 @@ REQUESTS_PER_POD = 4
 
 
 class StatefulSetController(Controller):
-    """For StatefulSets."""
+    """The controller of StatefulSets."""
 
     name: ClassVar[str] = "statefulset-controller"
 
@@ -38,7 +38,7 @@ class StatefulSetController(Controller):
         self.pace = Pace(self.now, REQUESTS_PER_POD)
 
     def _may_replace(self, one: StatefulSet) -> bool:
-        """Return whether a pod may be replaced now; if not, the set is synced again when it may."""
+        """Return whether a pod may be replaced now; otherwise queue the set for the time at which it may."""
         key = key_of(one)
         if self.pace.allowed(key, 1, f"{one.kind} {one.key}"):
             return True
@@ -61,7 +61,7 @@ class StatefulSetController(Controller):
         enqueue_orphan(self, change, "StatefulSet")
 
     def _on_claim(self, change: Delta) -> None:
-        """A pod that waits for a stale claim goes on when it is gone."""
+        """Queue the namespace's sets when a claim is deleted, because a pod may wait for the end of a stale claim."""
         if change.type == "DELETED":
             for owner in self.informers.of_namespace("StatefulSet", change.new.namespace):
                 self.enqueue(owner)

@@ -1,8 +1,8 @@
-"""The order in which a StatefulSet's pods are made, replaced and removed.
+"""The order in which a StatefulSet's pods are created, replaced and deleted.
 
-OrderedReady: from the lowest ordinal up, each when the one before it is available; from the highest down, one at a
-time. Parallel: all at once. Updates go from the highest ordinal down to the partition, at most `maxUnavailable` pods
-at a time.
+OrderedReady creates pods from the lowest ordinal up, each when its predecessor is available, and deletes them from the
+highest down, one at a time. Parallel handles all at once. Updates proceed from the highest ordinal down to the
+partition, at most `maxUnavailable` pods at a time.
 
 Source: pkg/controller/statefulset/stateful_set_control.go (updateStatefulSet, processReplica, processCondemned,
 updateStatefulSetAfterInvariantEstablished, completeRollingUpdate).
@@ -47,11 +47,11 @@ class StatefulSetControl:
     """A sync of one StatefulSet.
 
     Attributes:
-        controller: in whose name.
+        controller: the controller that writes.
         one: the StatefulSet.
-        current, update: its revisions.
-        pods: those it controls.
-        may_replace: whether a pod may be made or replaced now.
+        current, update: the current and the update revision.
+        pods: the pods that the set controls.
+        may_replace: whether a pod may be created or replaced now.
     """
 
     controller: Controller
@@ -71,10 +71,10 @@ class StatefulSetControl:
         self._first_unhealthy = next((pod for pod in everyone if not is_healthy(pod)), None)
 
     def run(self) -> None:
-        """Take the set one step further.
+        """Perform the next step of the set.
 
         Raises:
-            KitError: a pod or claim was refused.
+            KitError: the API server rejected a pod or a claim.
         """
         if self.one.metadata.deletion_timestamp is not None:
             return
@@ -88,7 +88,7 @@ class StatefulSetControl:
             self._roll()
 
     def _for_all(self, pods: Sequence[Pod], process: Any) -> bool:
-        """True where the sync ends here. Source: runForAll."""
+        """Process pods in order or in parallel, and return whether the sync ends here. Source: runForAll."""
         if self._monotonic:
             return any(process(pod) for pod in pods)
         ends = [False]
@@ -150,7 +150,7 @@ class StatefulSetControl:
         return self._monotonic
 
     def _roll(self) -> None:
-        """Replace pods of an older revision. Source: updateStatefulSet's end, for maxUnavailable the next function."""
+        """Replace pods of an older revision. Source: end of updateStatefulSet; `_roll_several` for maxUnavailable."""
         rolling = self.one.spec.update_strategy.rolling_update
         partition = (rolling.partition or 0) if rolling is not None else 0
         value = rolling.max_unavailable if rolling is not None else None
@@ -186,7 +186,10 @@ class StatefulSetControl:
 def status_of(
     controller: Controller, one: StatefulSet, current: str, update: str, pods: Iterable[Pod]
 ) -> tuple[dict[str, Any], float]:
-    """The status, and seconds until the next ready pod is available. Source: updateStatus, completeRollingUpdate."""
+    """Return the status, and the seconds until the next ready pod is available.
+
+    Source: updateStatus, completeRollingUpdate.
+    """
     pods = [pod for pod in pods if is_created(pod)]
     ready = [pod for pod in pods if is_running_and_ready(pod)]
     waits = [available_in(pod, one.spec.min_ready_seconds, controller.now()) for pod in ready]

@@ -1,4 +1,4 @@
-"""Creating and deleting the pods of a StatefulSet, and their claims.
+"""Creation and deletion of a StatefulSet's pods and their claims.
 
 Source: pkg/controller/statefulset/stateful_pod_control.go (CreateStatefulPod, DeleteStatefulPod, recordPodEvent,
 recordClaimEvent, createPersistentVolumeClaims, UpdatePodClaimForRetentionPolicy).
@@ -29,7 +29,7 @@ def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
     """Create the pod's claims, then the pod.
 
     Raises:
-        KitError: the API server refused one of them.
+        KitError: the API server rejected one of them.
     """
     try:
         create_claims(controller, one, pod)
@@ -43,10 +43,10 @@ def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
 
 
 def update_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
-    """Give a pod the labels and the volumes by which the set knows it, where it lacks them.
+    """Restore the labels and the volumes that identify a pod of the set.
 
     Raises:
-        KitError: the API server refused it, as it does with other volumes.
+        KitError: the API server rejected the update, as it does for changed volumes.
 
     Source: UpdateStatefulPod, identityMatches, storageMatches.
     """
@@ -69,10 +69,10 @@ def update_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
 
 
 def delete_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
-    """Delete the pod.
+    """Delete the pod and record an event on the set.
 
     Raises:
-        KitError: the API server refused it.
+        KitError: the API server rejected the deletion.
     """
     try:
         controller.api.delete(Pod, pod.name, pod.namespace, grace=None)
@@ -94,10 +94,10 @@ def _pod_event(controller: Controller, one: StatefulSet, verb: str, pod: Pod, er
 
 
 def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
-    """Create the claims that the pod mounts and that do not exist; each is tried.
+    """Create all missing claims of the pod, even if one of them fails.
 
     Raises:
-        KitError: what is wrong with all that could not be had.
+        KitError: some claims could not be created; the text has all reasons.
 
     Source: createPersistentVolumeClaims, recordClaimEvent.
     """
@@ -121,7 +121,7 @@ def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
 
 
 def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool:
-    """Whether a claim still belongs to an earlier pod of this name. Source: PodClaimIsStale."""
+    """Return whether a claim belongs to an earlier pod of this name. Source: PodClaimIsStale."""
     for claim in claims_of(one, ordinal_of(pod, one.name)):
         standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
         if standing is not None and any(
@@ -133,7 +133,7 @@ def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool
 
 
 def update_claims_for_retention(controller: Controller, one: StatefulSet, pod: Pod) -> None:
-    """The claims belong to the set, to the pod, or to nobody, so that they go when the policy says so.
+    """Set the owner of the claims to the set, the pod or none, so that they are deleted as the policy demands.
 
     Source: updateClaimOwnerRefForSetAndPod.
     """

@@ -19,28 +19,28 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 def replicas_of(one: StatefulSet) -> int:
-    """`spec.replicas`, 1 where it is not set."""
+    """Return `spec.replicas`, 1 by default."""
     return 1 if one.spec.replicas is None else one.spec.replicas
 
 
 def start_of(one: StatefulSet) -> int:
-    """The lowest ordinal. Source: getStartOrdinal."""
+    """Return the lowest ordinal. Source: getStartOrdinal."""
     return one.spec.ordinals.start if one.spec.ordinals is not None else 0
 
 
 def ordinals_of(one: StatefulSet) -> range:
-    """The ordinals that the set should have."""
+    """Return the ordinals that the set should have."""
     return range(start_of(one), start_of(one) + replicas_of(one))
 
 
 def ordinal_of(pod: Pod, parent: str) -> int:
-    """The number at the end of the pod's name; -1 where it is no pod of this parent. Source: getOrdinal."""
+    """Return the number at the end of the pod's name; -1 for a pod of another parent. Source: getOrdinal."""
     name, _, number = pod.name.rpartition("-")
     return int(number) if name == parent and number.isdigit() and (number == "0" or number[0] != "0") else -1
 
 
 def is_created(pod: Pod | None) -> bool:
-    """Whether the pod exists in the API. Source: isCreated."""
+    """Return whether the pod exists in the API. Source: isCreated."""
     return pod is not None and pod.status.phase != ""
 
 
@@ -60,12 +60,12 @@ def is_terminating(pod: Pod) -> bool:
 
 
 def is_healthy(pod: Pod) -> bool:
-    """Running, ready and not terminating. Source: isHealthy."""
+    """Return whether the pod is running, ready and not terminating. Source: isHealthy."""
     return is_running_and_ready(pod) and not is_terminating(pod)
 
 
 def revision_of(pod: Pod) -> str:
-    """The revision that the pod was made from. Source: getPodRevision."""
+    """Return the revision that the pod was made from. Source: getPodRevision."""
     return pod.metadata.labels.get(REVISION_LABEL, "")
 
 
@@ -75,7 +75,7 @@ def claim_name(template: PersistentVolumeClaim, one: StatefulSet, ordinal: int) 
 
 
 def claims_of(one: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
-    """The claims of the pod with an ordinal. Source: getPersistentVolumeClaims."""
+    """Return the claims of the pod with an ordinal. Source: getPersistentVolumeClaims."""
     claims = []
     for template in one.spec.volume_claim_templates:
         claim = deepcopy(template)
@@ -89,7 +89,7 @@ def claims_of(one: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
 
 
 def new_pod(one: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
-    """The pod with an ordinal. Source: newStatefulSetPod, initIdentity, updateStorage."""
+    """Return a new pod with an ordinal. Source: newStatefulSetPod, initIdentity, updateStorage."""
     pod = pod_from_template(template, one, name=f"{one.name}-{ordinal}")
     pod.metadata.labels |= {**identity_of(pod.name, ordinal), REVISION_LABEL: revision}
     pod.spec.hostname, pod.spec.subdomain = pod.name, one.spec.service_name
@@ -98,12 +98,12 @@ def new_pod(one: StatefulSet, template: PodTemplateSpec, revision: str, ordinal:
 
 
 def identity_of(name: str, ordinal: int) -> dict[str, str]:
-    """The labels by which a pod is known. Source: updateIdentity."""
+    """Return the labels that identify a pod. Source: updateIdentity."""
     return {POD_NAME: name, POD_INDEX: str(ordinal)}
 
 
 def put_storage(pod: Pod, one: StatefulSet, ordinal: int) -> None:
-    """Let the claims be the pod's first volumes; in place. Source: updateStorage."""
+    """Make the claims the pod's first volumes, in place. Source: updateStorage."""
     claimed = {
         claim.name: Volume(
             name=claim.name,
@@ -116,7 +116,7 @@ def put_storage(pod: Pod, one: StatefulSet, ordinal: int) -> None:
 
 
 def storage_matches(pod: Pod, one: StatefulSet, ordinal: int) -> bool:
-    """Whether the pod mounts every claim that is its own. Source: storageMatches."""
+    """Return whether the pod has a volume for each of its claims. Source: storageMatches."""
     sources = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
     used = {name: source.claim_name for name, source in sources.items() if source is not None}
     return all(used.get(c.name) == claim_name(c, one, ordinal) for c in one.spec.volume_claim_templates)

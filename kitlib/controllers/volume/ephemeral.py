@@ -1,4 +1,4 @@
-"""Ephemeral volumes: every pod gets its own claim from the volume's template, and it goes with the pod.
+"""Ephemeral volumes: every pod gets its own claim from the volume's template, which is deleted with the pod.
 
 Source: pkg/controller/volume/ephemeral/controller.go (handleVolume).
 """
@@ -19,7 +19,7 @@ from kitlib.scheduler.framework.volumes import claim_names, is_for_pod
 
 
 class EphemeralVolumeController(Controller):
-    """For pods with ephemeral volumes."""
+    """The controller of pods with ephemeral volumes."""
 
     name: ClassVar[str] = "ephemeral_volume"
     account: ClassVar[str] = "ephemeral-volume-controller"
@@ -33,7 +33,7 @@ class EphemeralVolumeController(Controller):
             self.enqueue(pod)
 
     def _on_claim(self, change: Delta) -> None:
-        """A claim that was deleted may be needed again."""
+        """Queue the pods that use a deleted claim, because they need a new one."""
         if change.type == "DELETED":
             for pod in self.informers.of_namespace("Pod", change.new.namespace):
                 if isinstance(pod, Pod) and pod.spec.volumes and change.new.name in claim_names(pod):

@@ -1,4 +1,4 @@
-"""A claim that has grown waits for its driver's resizer; the claim says so.
+"""Expansion of claims: a claim that has grown waits for its driver's resizer, and an event reports it.
 
 Source: pkg/controller/volume/expand/expand_controller.go (Run, syncHandler), where Kubernetes has no plugin of its own.
 """
@@ -17,7 +17,7 @@ _NOTHING = Quantity("0")
 
 
 class ExpandController(Controller):
-    """For claims that ask for more than before."""
+    """The controller of claims with a larger request than before."""
 
     name: ClassVar[str] = "volume_expand"
     account: ClassVar[str] = "expand-controller"

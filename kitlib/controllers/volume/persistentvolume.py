@@ -1,4 +1,4 @@
-"""Claims and volumes: binding them, at once or for the first pod, provisioning, and reclaiming released volumes.
+"""Claims and volumes: binding at once or for the first pod, provisioning, and reclaiming of released volumes.
 
 Source: pkg/controller/volume/persistentvolume/pv_controller.go (syncUnboundClaim, syncBoundClaim, syncVolume, bind,
 reclaimVolume, provisionClaim, assignDefaultStorageClass).
@@ -49,7 +49,7 @@ NO_VOLUME = "no persistent volumes available for this claim and no storage class
 
 
 class PersistentVolumeController(Controller):
-    """For claims and volumes; keys are (kind, namespace, name)."""
+    """The controller of claims and volumes; keys are (kind, namespace, name)."""
 
     name: ClassVar[str] = "persistentvolume-controller"
     account: ClassVar[str] = "persistent-volume-binder"
@@ -86,7 +86,7 @@ class PersistentVolumeController(Controller):
             self._enqueue_unbound()
 
     def _on_pod(self, change: Delta) -> None:
-        """Queue the claims of a new pod, so that their events name it; upstream looks at them every 15 s."""
+        """Queue the claims of a new pod, so that their events name it; upstream syncs claims every 15 s."""
         pod = change.new
         if isinstance(pod, Pod) and change.type == "ADDED" and not pod.spec.node_name:
             for name in claim_names(pod):
@@ -139,7 +139,7 @@ class PersistentVolumeController(Controller):
         self._set_phase(claim, "Pending")
 
     def _with_default_class(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """A claim that names no class gets the newest default one. Source: assignDefaultStorageClass."""
+        """Give a claim without a class the newest default class. Source: assignDefaultStorageClass."""
         if claim.spec.storage_class_name is not None or class_name(claim):
             return claim
         defaults = [
@@ -159,10 +159,10 @@ class PersistentVolumeController(Controller):
         return found
 
     def _should_delay_binding(self, claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> bool:
-        """Return whether the claim waits until the scheduler has chosen a node. Source: shouldDelayBinding.
+        """Return whether the claim waits until the scheduler has selected a node. Source: shouldDelayBinding.
 
-        Only the scheduler writes the chosen node: a pod that names its node in the manifest never passes the
-        scheduler, and its claim waits for ever.
+        Only the scheduler writes the selected node. A pod with a node in its manifest bypasses the scheduler, so its
+        claim waits forever.
         """
         if SELECTED_NODE in claim.metadata.annotations:
             return False
@@ -227,7 +227,7 @@ class PersistentVolumeController(Controller):
             self.api.update_status(changed)
 
     def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
-        """Write both sides: the volume's first. Source: bind."""
+        """Bind claim and volume: write the volume first, then the claim. Source: bind."""
         self._store_volume(volume, deepcopy(bind_volume_to_claim(volume, claim)), "Bound")
         bound = deepcopy(claim)
         if bound.spec.volume_name != volume.name:
@@ -290,7 +290,7 @@ class PersistentVolumeController(Controller):
             self._store_volume(volume, deepcopy(volume), "Bound")
 
     def _reclaim(self, volume: PersistentVolume) -> None:
-        """What happens to a released volume. Source: reclaimVolume, deleteVolumeOperation."""
+        """Delete or retain a released volume. Source: reclaimVolume, deleteVolumeOperation."""
         if volume.spec.persistent_volume_reclaim_policy != "Delete" or volume.metadata.deletion_timestamp is not None:
             return
         provisioner = volume.metadata.annotations.get(PROVISIONED_BY, "")
@@ -312,7 +312,7 @@ class PersistentVolumeController(Controller):
 
 
 def _undeletable(volume: PersistentVolume) -> str:
-    """Why a volume that nobody provisioned cannot be deleted; "" where it can.
+    """Return the reason why a volume without a provisioner cannot be deleted; "" = it can.
 
     Source: findDeletablePlugin, hostPathDeleter.Delete.
     """

@@ -1,6 +1,6 @@
-"""Claims that a pod uses, and volumes that are bound, are not deleted before their use ends.
+"""Protection of claims that pods use, and of bound volumes, against deletion.
 
-A pod that has finished uses its claims until it is deleted. A finalizer that was taken away comes back.
+A finished pod uses its claims until it is deleted. A finalizer that a user removes is added again.
 
 Source: pkg/controller/volume/pvcprotection, pvprotection; plugin/pkg/admission/storage/storageobjectinuseprotection.
 """
@@ -20,7 +20,7 @@ from kitlib.scheduler.framework.volumes import claim_names, claims_used
 
 
 class ClaimProtectionController(Controller):
-    """For claims."""
+    """The controller of claims' finalizers."""
 
     name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
     account: ClassVar[str] = "pvc-protection-controller"
@@ -56,16 +56,16 @@ class ClaimProtectionController(Controller):
 
 
 def _uses(pod: Pod, claim: str) -> bool:
-    """Whether a pod that has a node uses the claim, finished or not. Source: podUsesPVC.
+    """Return whether a bound pod uses the claim, finished or not. Source: podUsesPVC.
 
-    A pod that only waits for its removal does not hold the claims that were made for it.
+    A pod that only waits for its removal does not keep the claims that were created for it.
     """
     used = [one for one in claims_used(pod) if one.name == claim] if pod.spec.node_name else []
     return any(not one.ephemeral or not _is_shut_down(pod) for one in used)
 
 
 def _is_shut_down(pod: Pod) -> bool:
-    """Whether the kubelet is done with the pod, or it was deleted by force. Source: podIsShutDown."""
+    """Return whether the kubelet has finished with the pod, or it was force-deleted. Source: podIsShutDown."""
     return pod.metadata.deletion_timestamp is not None and pod.metadata.deletion_grace_period_seconds == 0
 
 
@@ -83,7 +83,7 @@ def _protect(controller: Controller, obj: KubeObject, finalizer: str) -> None:
 
 
 class VolumeProtectionController(Controller):
-    """For volumes."""
+    """The controller of volumes' finalizers."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
     account: ClassVar[str] = "pv-protection-controller"

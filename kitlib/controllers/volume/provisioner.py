@@ -1,6 +1,6 @@
-"""The kit's own provisioner: a directory of a node for every claim whose StorageClass names it.
+"""The kit's own provisioner: it creates a directory on a node for every claim whose StorageClass names it.
 
-A class with WaitForFirstConsumer gets its volume on the node of the first pod, and only pods there can use it.
+With WaitForFirstConsumer the volume is on the node of the first pod, and only pods there can use it.
 
 Source: kubernetes-sigs/sig-storage-lib-external-provisioner (provisionClaimOperation) for names and events.
 """
@@ -34,10 +34,13 @@ DIRECTORY = "/var/lib/kitlib/volumes"
 def provision(
     controller: Controller, claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node | None
 ) -> None:
-    """Make the claim's volume; the binder then binds the two.
+    """Create a volume for the claim, which the volume controller binds afterwards.
 
     Args:
-        node: on which the volume is; None = usable everywhere.
+        controller: the controller that writes.
+        claim: the claim.
+        storage_class: the class of the claim.
+        node: the node of the volume; None = every node can use it.
     """
     name = f"pvc-{claim.metadata.uid}"
     message = f'External provisioner is provisioning volume for claim "{claim.key}"'
