@@ -1,10 +1,11 @@
-"""The answers that an assistant may ask for about one cluster, as plain data; nothing is written anywhere.
+"""The answers about one cluster for an assistant, as plain data; nothing is written.
 
     helper = Assistant(lambda: Dump.read("cluster.json"))
     helper.explain("job/train", namespace="ml")
 
-`kitlib mcp` offers each public method as a tool. Every answer carries numbers, the rules behind them, and what was not
-taken into account. With `redact` names go out as `pod-17`, and come back in questions as the same words.
+`kitlib mcp` offers each public method as a tool, with its docstring as the description. Every answer has numbers, the
+rules behind them, and the gaps. With `redact`, names are replaced by words such as `pod-17`, which questions may use
+too.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Assistant:
 
     Args:
         read: reads the cluster's objects.
-        redact: replace names of nodes, pods, namespaces and labels in every answer.
+        redact: whether to replace names of nodes, pods, namespaces and labels in every answer.
     """
 
     def __init__(self, read: Callable[[], Dump], *, redact: bool = False) -> None:
@@ -53,17 +54,17 @@ class Assistant:
 
     @property
     def dump(self) -> Dump:
-        """The cluster, read when it is first asked about."""
+        """The cluster, read at the first question."""
         if self._dump is None:
             self._dump = self._read()
             self._redactor = Redactor(self._dump.objects) if self._redact else None
         return self._dump
 
     def overview(self, read_again: bool = False) -> Answer:
-        """Say what is in the cluster: nodes, pods, what waits by stage and owner, and risks by weight. Start here.
+        """Summarize the cluster: nodes, pods, waiting pods by stage and owner, and risks by weight. Start here.
 
         Args:
-            read_again: read the cluster anew, where it may have changed.
+            read_again: read the cluster again, because it may have changed.
         """
         if read_again:
             self._dump = None
@@ -72,12 +73,12 @@ class Assistant:
         return self._hidden({key: _first(found[key]) for key in kept})
 
     def explain(self, name: str = "", namespace: str = "", remedies: bool = True) -> Answer:
-        """Explain which stage holds a pod or workload, with numbers, who can change it, and the changes that help.
+        """Explain which stage blocks a pod or workload, with numbers, who can change it, and the changes that help.
 
         Args:
-            name: NAME, NAMESPACE/NAME or KIND/NAME (job/train); empty where exactly one pod waits.
-            namespace: of the object; empty = any.
-            remedies: look for changes that let it in; each is tried before it is named.
+            name: NAME, NAMESPACE/NAME or KIND/NAME (job/train); empty if exactly one pod waits.
+            namespace: namespace of the object; empty = any.
+            remedies: look for changes that help; each is tried before it is named.
         """
         dump = self.dump
         target = find_target(dump, self._plain(name), self._plain(namespace))
@@ -90,14 +91,14 @@ class Assistant:
         )
 
     def what_if(self, questions: list[str], manifest: str = "", force: bool = False) -> Answer:
-        """Carry questions out one after the other on a copy of the cluster, and say what becomes of each pod.
+        """Carry questions out one after the other on a copy of the cluster, and return the effects on each pod.
 
         Args:
             questions: `drain NODE`, `lose NODE`, `lose LABEL=VALUE`, `add NODE COUNT`, `scale KIND/NAME N`,
                 `upgrade RELEASE`, `resize POD cpu=2`, `pressure NODE memory`, `pressure POD memory=2Gi`, and
                 `apply manifest` for the text in `manifest`.
             manifest: YAML of objects to apply.
-            force: of drains: pods without a controller go too.
+            force: for drains: evict pods without a controller too.
         """
         asked = [self._plain(one) for one in questions]
         if any(one.split()[:1] == ["apply"] and one.split() != ["apply", MANIFEST] for one in asked):
@@ -109,17 +110,17 @@ class Assistant:
         return self._hidden({**data, "exitCode": found.exit_code})
 
     def report(self) -> Answer:
-        """Return the whole report: requests and capacity by node and zone, room, budgets, quotas, and risks."""
+        """Return the whole report: requests and capacity by node and zone, free room, budgets, quotas, and risks."""
         found = report_data(report(self.dump))
         for table in found["tables"]:
             table["rows"] = _first(table["rows"])
         return self._hidden({**found, "waiting": _first(found["waiting"]), "findings": _first(found["findings"])})
 
     def node(self, name: str) -> Answer:
-        """Describe a node: requests and limits against allocatable, its pods, and who goes first when memory is short.
+        """Describe a node: requests and limits relative to allocatable, its pods, and its victims when memory is short.
 
         Args:
-            name: of the node.
+            name: name of the node.
         """
         name = self._plain(name)
         one = next((room for room in room_of(self.dump) if room.name == name), None)
@@ -149,11 +150,11 @@ class Assistant:
         )
 
     def how_many(self, name: str, namespace: str = "") -> Answer:
-        """Say how many more pods like this one fit, on which nodes, and what stops the next one.
+        """Return how many more pods like this one fit, on which nodes, and the reason that stops the next one.
 
         Args:
-            name: of a pod, NAME or NAMESPACE/NAME.
-            namespace: of the pod; empty = any.
+            name: name of a pod, NAME or NAMESPACE/NAME.
+            namespace: namespace of the pod; empty = any.
         """
         target = find_target(self.dump, self._plain(name), self._plain(namespace))
         if not isinstance(target, Pod):
@@ -172,10 +173,10 @@ class Assistant:
         return decode(text)
 
     def changes_of_release(self, before: str, after: str = "") -> Answer:
-        """Say what a newer Kubernetes release changes for the cluster's objects: decisions, cgroup values, defaults.
+        """Return the changes of a newer Kubernetes release for the cluster: decisions, cgroup values, defaults.
 
         Args:
-            before: the release that the objects are on, such as 1.34.
+            before: current release of the objects, such as 1.34.
             after: the later release; empty = the newest that the kit follows.
         """
         found = self.dump.changes(Release.of(before), Release.of(after or None))
@@ -183,7 +184,7 @@ class Assistant:
         return self._hidden({"from": before, "to": after or str(Release.followed()), "changes": _first(rows)})
 
     def shown(self, text: str) -> str:
-        """Return a text as it may be shown, such as the message of an error."""
+        """Return a text in its displayed form, such as the message of an error."""
         return self._redactor.text(text) if self._redactor is not None else text
 
     def _hidden(self, data: Answer) -> Answer:
@@ -198,7 +199,7 @@ class Assistant:
 
 
 def _first(rows: Any) -> Any:
-    """Return the first rows of a list or mapping, with a last one that says how many are left out."""
+    """Return the first rows of a list or mapping, with a last one that has the number of omitted rows."""
     if not isinstance(rows, Sequence | dict) or isinstance(rows, str) or len(rows) <= ROW_LIMIT:
         return rows
     left = f"{len(rows) - ROW_LIMIT} more are left out"

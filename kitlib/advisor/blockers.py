@@ -1,7 +1,7 @@
-"""The objects and numbers behind a filter's reason: the port's holder, the anti-affinity's partner, what is left where.
+"""The objects and numbers behind a filter's reason: a port's holder, an anti-affinity's partner, free amounts.
 
-    blocked(scheduler, decision, pod)       # what to name beside the reasons
-    blocking_pods(scheduler, decision, pod) # the pods without one of which the pod might fit
+    blocked(scheduler, decision, pod)       # the obstacles beside the reasons
+    blocking_pods(scheduler, decision, pod) # pods of which one alone may be the obstacle
 
 Source: the plugins of kube-scheduler that are named at each function.
 """
@@ -45,7 +45,7 @@ def rejected_by(decision: Decision) -> dict[str, list[int]]:
 
 
 def blocked(scheduler: Scheduler, decision: Decision, pod: Pod) -> Iterator[StageResult]:
-    """Return what stands behind the filters' reasons: blocking objects and numbers, for the first nodes of each."""
+    """Yield the obstacles behind the filters' reasons: blocking objects and numbers, for the first nodes of each."""
     info = PodInfo(pod, scheduler.release)
     rejected = rejected_by(decision)
     for plugin, name in (("NodePorts", _ports), ("InterPodAffinity", _partners), ("VolumeRestrictions", _claim_users)):
@@ -63,7 +63,7 @@ def blocked(scheduler: Scheduler, decision: Decision, pod: Pod) -> Iterator[Stag
 
 
 def blocking_pods(scheduler: Scheduler, decision: Decision, pod: Pod) -> list[tuple[Pod, str]]:
-    """Return pods that block by a port, a claim or an anti-affinity, and how; each once, at most 20."""
+    """Return pods that block by a port, a claim or an anti-affinity, and the conflict; each once, 20 at most."""
     info = PodInfo(pod, scheduler.release)
     rejected = rejected_by(decision)
     found: dict[str, tuple[Pod, str]] = {}
@@ -84,7 +84,7 @@ Blocking = Iterator[tuple[int, Pod, str]]
 
 
 def _listed(stage: str, found: Blocking, owner: str, names: list[str]) -> Iterator[StageResult]:
-    """Return one result for each kind of obstacle, with the first pods that make it."""
+    """Yield one result for each kind of obstacle, with the first pods that cause it."""
     by_why: dict[str, list[tuple[int, Pod]]] = {}
     for row, pod, why in found:
         by_why.setdefault(why, []).append((row, pod))
@@ -96,7 +96,7 @@ def _listed(stage: str, found: Blocking, owner: str, names: list[str]) -> Iterat
 
 
 def _port_holders(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Blocking:
-    """Source: framework HostPortInfo.CheckConflict."""
+    """Return the pods that use a requested host port. Source: framework HostPortInfo.CheckConflict."""
     for row in rows:
         for other in scheduler.snapshot.pods[row].values():
             for address, protocol, port in info.host_ports:
@@ -112,7 +112,7 @@ def _ports(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[Sta
 
 
 def _anti_partners(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Blocking:
-    """Return the pods of the anti-affinity, the pod's own or theirs, in the same place as a rejected node."""
+    """Return the pods of an anti-affinity, the pod's own or theirs, in the domain of a rejected node."""
     namespaces = scheduler.context.namespaces
     own = [
         t.unrolled(namespaces, keep_selector=scheduler.release.enabled("KitNamespaceSelectorAskedTwice"))
@@ -144,7 +144,7 @@ def _partners(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[
 
 
 def _users_of_claims(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Blocking:
-    """Source: volumerestrictions isPVCUsedByPods."""
+    """Return the pods that use a ReadWriteOncePod claim. Source: volumerestrictions isPVCUsedByPods."""
     context, namespace = scheduler.context, info.pod.namespace
     claims = [(name, context.volumes.claim(namespace, name)) for name in claim_names(info.pod)]
     once = {name for name, claim in claims if claim is not None and "ReadWriteOncePod" in claim.spec.access_modes}
@@ -161,14 +161,14 @@ def _claim_users(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterat
 
 
 def amounts_on(table: Snapshot, resource: str) -> tuple[Column, Column]:
-    """Return what each node offers of a resource and what its pods request; `pods` counts the pods themselves."""
+    """Return the allocatable amount of a resource and the requested amount for each node; `pods` counts pods."""
     if resource == "pods":
         return table.allowed_pods, table.pod_count
     return table.column(resource, table.allocatable), table.column(resource, table.requested)
 
 
 def shown_amount(resource: str, amount: int) -> str:
-    """Return an amount of the scheduler's tables (milli-CPU, else whole units) as a manifest writes it."""
+    """Return an amount of the scheduler's tables (milli-CPU, else whole units) in a manifest's notation."""
     return str(Quantity.from_milli(amount, "DecimalSI") if resource == "cpu" else _bytes(resource, amount))
 
 
@@ -178,7 +178,7 @@ def _bytes(resource: str, amount: int) -> Quantity:
 
 
 def _amounts(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[StageResult]:
-    """Return for each resource that is short the most that a rejected node has left, and what is asked."""
+    """Yield for each insufficient resource the most that a rejected node has left, and the request."""
     table = scheduler.snapshot
     for name, asked in {**info.requests, "pods": 1}.items():
         most, used = (column[rows] for column in amounts_on(table, name))
@@ -198,7 +198,7 @@ def _amounts(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[S
 
 
 def _resizes(scheduler: Scheduler, rows: list[int]) -> Iterator[StageResult]:
-    """Return the resizes in progress that take room: the larger of wanted and allocated amounts counts."""
+    """Yield the resizes in progress that occupy room: the larger of desired and allocated amounts counts."""
     for row in rows:
         for other in scheduler.snapshot.pods[row].values():
             waiting = resize_of(other.pod)
@@ -219,7 +219,7 @@ def resize_of(pod: Pod) -> str:
 
 
 def _attached(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[StageResult]:
-    """Source: nodevolumelimits csi.go."""
+    """Yield the nodes at their limit of attached volumes. Source: nodevolumelimits csi.go."""
     state = NodeVolumeLimits().pre_filter(info, scheduler.context).state
     for row in rows[:SHOWN]:
         for driver, attached, needed, limit in attach_counts(state, row, scheduler.context):
@@ -230,7 +230,7 @@ def _attached(scheduler: Scheduler, info: PodInfo, rows: list[int]) -> Iterator[
 
 
 def _skew(scheduler: Scheduler, info: PodInfo) -> Iterator[StageResult]:
-    """Return the matching pods in each domain of every required constraint."""
+    """Yield the matching pods in each domain of every required constraint."""
     from kitlib.api.selectors import LabelSelectorMatcher
 
     snapshot = scheduler.snapshot
@@ -253,7 +253,7 @@ def _skew(scheduler: Scheduler, info: PodInfo) -> Iterator[StageResult]:
 
 
 def _claims(scheduler: Scheduler, pod: Pod) -> Iterator[StageResult]:
-    """Return the state of each claim of the pod, and the nodes from which its volume can be used."""
+    """Yield the state of each claim of the pod, and the nodes that can use its volume."""
     context = scheduler.context
     for name in claim_names(pod):
         claim, about = context.volumes.claim(pod.namespace, name), f"PersistentVolumeClaim {pod.namespace}/{name}"

@@ -1,6 +1,6 @@
-"""The stages of a pod that has a node: volumes, the kubelet's admission, the start of its containers, a resize.
+"""The stages of a pod that has a node: volumes, the kubelet's admission, its containers' start, a resize.
 
-States are read from the pod's status and from VolumeAttachments; the admission's rules are computed and compared.
+States are read from the pod's status and from VolumeAttachments; the rules of the admission are computed and compared.
 
 Source: kubelet lifecycle predicateAdmitHandler, allocation manager; attach-detach controller.
 """
@@ -37,7 +37,7 @@ REFUSED = frozenset(
 
 
 def bound_stages(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[StageResult]:
-    """Return the stages of a pod that has a node, in their order.
+    """Yield the stages of a pod that has a node, in order.
 
     Args:
         dump: the cluster.
@@ -99,7 +99,7 @@ def _starting(dump: Dump, pod: Pod, node: Node | None, scheduler: Scheduler) -> 
 
 
 def _refusal(pod: Pod, node: Node, scheduler: Scheduler) -> Iterator[StageResult]:
-    """Return the refusal that the kubelet's rules give now for a pod of which nothing is reported yet."""
+    """Yield the rejection that the kubelet's rules imply now for a pod without any reported status."""
     row = scheduler.snapshot.index[node.name]
     others = [info.pod for info in scheduler.snapshot.pods[row].values()]
     found = [check_platform(pod, node, scheduler.release), *general_filter(pod, node, others, scheduler.release)]
@@ -119,7 +119,7 @@ def _refusal(pod: Pod, node: Node, scheduler: Scheduler) -> Iterator[StageResult
 
 
 def room_on(scheduler: Scheduler, pod: Pod) -> list[tuple[str, int, int, int]]:
-    """Return resource, amount asked, left and allocatable on the pod's node, without the pod itself."""
+    """Return resource, requested, free and allocatable amount on the pod's node, without the pod itself."""
     table = scheduler.snapshot
     row = table.index[pod.spec.node_name]
     found = []
@@ -199,7 +199,7 @@ def _running(pod: Pod, node: Node | None, scheduler: Scheduler) -> Iterator[Stag
 
 
 def _resize_room(pod: Pod, scheduler: Scheduler) -> Iterator[StageResult]:
-    """Return the numbers of a resize that waits: asked for the whole pod, and what the others leave on its node."""
+    """Yield the numbers of a pending resize: the request of the whole pod, and the free amount on its node."""
     rows = [row for row in room_on(scheduler, pod) if row[0] != "pods"]
     told = [
         f"{name}: {shown_amount(name, asked)} asked, {shown_amount(name, left)} of {shown_amount(name, most)} left"

@@ -1,4 +1,4 @@
-"""A change that may let a pod in: what to write, who writes it, and how it is tried."""
+"""A change that may help a pod: the text, the party that makes it, and how it is tried."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ OWNERS = (YOU, TEAM, PLATFORM)
 
 @dataclass(frozen=True)
 class Change:
-    """One change.
+    """A change that is tried.
 
     Attributes:
         text: the action, in the imperative.
         kind: `request`, `toleration`, `affinity`, `spread`, `port`, `priority`, `pod`, `resize`, `volume`, `cordon`,
             `label` or `node`.
         owner: one of `OWNERS`.
-        pod: changes the pod in place.
-        nodes: gives other nodes; None = the cluster's own.
-        others: other pods that change: (as it is, as it would be; None = gone).
+        pod: function that changes the pod in place.
+        nodes: function that returns other nodes; None = the cluster's own.
+        others: other pods that change: (current pod, changed pod; None = deleted).
         objects: storage objects that are added.
-        about: the subject of changes that differ only in their extent; only the smallest that helps is an answer.
-        preempts: whether a node that preemption makes room on is an answer.
+        about: the subject of changes that differ only in their extent; only the smallest one that helps is an answer.
+        preempts: whether a node on which preemption makes room is an answer.
     """
 
     text: str

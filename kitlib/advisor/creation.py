@@ -1,6 +1,6 @@
-"""Whether the API server accepts the pods of a template: quotas with their numbers, then the other admission plugins.
+"""Whether the API server accepts the pods of a template: quotas with their numbers, then other admission plugins.
 
-The pod is created in a dry run against the namespace's objects of the dump. Webhooks are not called.
+The pod is created in a dry run with the namespace's objects of the dump. Webhooks are not called.
 
 Source: apiserver resourcequota.CheckRequest; kubeapiserver options.AllOrderedPlugins.
 """
@@ -49,7 +49,7 @@ def read_creation(dump: Dump, pod: Pod) -> tuple[StageResult, Pod]:
 
 
 def _quota(dump: Dump, pod: Pod) -> StageResult | None:
-    """Return the quota that refuses a pod, with what is used, limited and asked."""
+    """Return the quota that rejects a pod, with the used, hard and requested amounts."""
     from kitlib.apiserver.admission.quota import charge
     from kitlib.apiserver.store.kinds import Kinds
 

@@ -1,6 +1,6 @@
-"""A cluster as `kubectl get … -o json` (or yaml) printed it: objects to look at, and a scheduler that sees them.
+"""A cluster as `kubectl get … -o json` (or yaml) printed it: its objects, and a scheduler for them.
 
-The command that prints them is `COMMAND`; its output goes to `kitlib explain`.
+The command that prints them is `COMMAND`; its output is the input of `kitlib explain`.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Dump:
     """The objects of a cluster at one moment.
 
     Attributes:
-        objects: all of them.
-        release: whose scheduler is asked.
-        profile: its plugins; None = the defaults.
-        left_out: what no answer takes into account, in words; "" = nothing. See `left_out_of`.
-        listed: kinds of which every object was read, even where there is none.
-        server: the version that the API server reports; "" = not known.
+        objects: all objects.
+        release: release of the scheduler.
+        profile: plugins of the scheduler; None = the defaults.
+        left_out: parts of the cluster that no answer takes into account, as text; "" = none. See `left_out_of`.
+        listed: kinds that were read completely, including those without objects.
+        server: version that the API server reports; "" = not known.
     """
 
     objects: Sequence[KubeObject]
@@ -76,11 +76,11 @@ class Dump:
 
     @classmethod
     def read(cls, *sources: Source, release: Release | str | None = None, profile: Profile | None = None) -> Dump:
-        """Read what kubectl printed.
+        """Read the output of kubectl.
 
         Raises:
-            ManifestError: for what is none.
-            KitError: where there is no node in it.
+            ManifestError: the text is not that output.
+            KitError: it has no node.
         """
         return cls._of([obj for source in sources for obj in load(printed(source))], release, profile)
 
@@ -93,16 +93,17 @@ class Dump:
         profile: Profile | None = None,
         listed: Iterable[str] = (),
     ) -> Dump:
-        """The same from manifests as plain data.
+        """Make a dump from manifests as plain data.
 
         Args:
             items: the manifests.
-            release, profile: as for `Dump`.
-            listed: kinds that were asked for and answered.
+            release: release of the scheduler; None = the release that the kit follows.
+            profile: plugins of the scheduler; None = the defaults.
+            listed: kinds that were listed successfully.
 
         Raises:
-            ManifestError: for what is none.
-            KitError: where there is no node in it.
+            ManifestError: a manifest is invalid.
+            KitError: there is no node.
         """
         return cls._of([from_dict(item) for item in items], release, profile, frozenset(listed))
 
@@ -133,9 +134,9 @@ class Dump:
         return made
 
     def _leave_out_volumes(self) -> None:
-        """Where the objects behind the pods' claims were not printed, nothing can be said about them.
+        """Remove the pods' claims if the objects behind them were not printed.
 
-        Without this every pod with a claim would be refused because its claim "is not found".
+        Otherwise every pod with a claim would be rejected because its claim "is not found".
         """
         claims = self.of(PersistentVolumeClaim)
         bound = [claim for claim in claims if claim.spec.volume_name]
@@ -158,7 +159,7 @@ class Dump:
             self._without.setdefault(pod.key, []).extend(Gap(kind, "", said) for kind in missing)
 
     def _leave_out_claims(self) -> None:
-        """The same for claims of devices."""
+        """Remove the pods' device claims if a kind behind them was not printed."""
         users = [pod for pod in self.pods if pod.spec.resource_claims]
         kinds: tuple[type[KubeObject], ...] = (ResourceClaim, DeviceClass, ResourceSlice)
         missing = [kind.__name__ for kind in kinds if not self.has(kind)]
@@ -170,15 +171,15 @@ class Dump:
             self._without.setdefault(pod.key, []).extend(Gap(kind, "", said) for kind in missing)
 
     def left_out_of(self, pod: Pod) -> str:
-        """What the answer about a pod does not take into account, in words; "" = nothing."""
+        """Return the parts that the answer about a pod does not take into account, as text; "" = none."""
         return "; ".join(filter(None, [*map(str, self._without.get(pod.key, ())), self.left_out]))
 
     def unread(self, pod: Pod) -> list[Gap]:
-        """Return the kinds behind a pod's claims that were not read; the pod is decided without these claims."""
+        """Return the kinds behind a pod's claims that were not read; decisions about the pod ignore these claims."""
         return list(self._without.get(pod.key, ()))
 
     def has(self, kind: type[KubeObject]) -> bool:
-        """Whether objects of a kind were read, or there is none of it in the cluster."""
+        """Return whether objects of a kind were read, or the cluster is known to have none."""
         return bool(self.of(kind)) or kind.__name__ in self.listed
 
     @cached_property
@@ -199,7 +200,7 @@ class Dump:
 
     @cached_property
     def newest_time(self) -> datetime | None:
-        """The newest time that an object carries: the dump is at least as new; None where none carries one."""
+        """The newest time in an object, a lower bound of the dump's time; None if no object has one."""
         found = [one.metadata.creation_timestamp for one in self.objects]
         reported = [one.status.conditions for one in self.nodes] + [one.status.conditions for one in self.pods]
         for conditions in reported:
@@ -211,7 +212,7 @@ class Dump:
 
     @property
     def unknown_releases(self) -> dict[str, list[str]]:
-        """Reported version that is newer than the kit -> who reports it: names of nodes, "" for the API server."""
+        """Reported version that is newer than the kit -> the names of its nodes, "" for the API server."""
         found: dict[str, list[str]] = {}
         if is_newer_than_known(self.server):
             found[self.server] = [""]
@@ -223,7 +224,7 @@ class Dump:
 
     @property
     def unknown_release_text(self) -> str:
-        """The meaning of `unknown_releases` for every answer, one sentence without its full stop; "" = nothing."""
+        """The consequence of `unknown_releases` for every answer, one sentence without its full stop; "" = none."""
         parts = []
         for version, names in sorted(self.unknown_releases.items()):
             nodes = [name for name in names if name]
@@ -233,7 +234,7 @@ class Dump:
         return f"{'; '.join(parts)}: not known here, decided as {self.release}" if parts else ""
 
     def of(self, kind: type[T]) -> list[T]:
-        """All objects of a type."""
+        """Return all objects of a type."""
         found = self._of_kind.get(kind)
         if found is None:
             found = self._of_kind[kind] = [obj for obj in self.objects if isinstance(obj, kind)]
@@ -241,12 +242,10 @@ class Dump:
 
     @property
     def nodes(self) -> list[Node]:
-        """The nodes."""
         return self.of(Node)
 
     @property
     def pods(self) -> list[Pod]:
-        """The pods."""
         return self.of(Pod)
 
     @property
@@ -261,11 +260,11 @@ class Dump:
         ]
 
     def pod(self, name: str = "") -> Pod:
-        """A pod by `name` or `namespace/name`; "" = the only one that waits.
+        """Return a pod by `name` or `namespace/name`; "" = the only one that waits.
 
         Raises:
-            NotFound: where there is none.
-            KitError: where the name does not say which.
+            NotFound: there is no such pod.
+            KitError: the name is ambiguous.
         """
         if not name:
             waiting = self.pending
@@ -283,18 +282,19 @@ class Dump:
 
     @cached_property
     def _standing(self) -> list[PodInfo]:
-        """The pods on nodes, with what every scheduler asks of them; each way out that is tried needs a scheduler."""
+        """The pods on nodes, prepared once for all schedulers, since each remedy that is tried needs a scheduler."""
         found = [PodInfo(pod, self.release) for pod in self.pods if pod.spec.node_name]
         for info in found:
+            # These properties are computed at first use and cached, so later schedulers share them.
             _ = info.requests, info.non_zero, info.host_ports, info.has_affinity
         return found
 
     @collector_paused()
     def scheduler(self, without: Pod | None = None) -> Scheduler:
-        """A scheduler that sees the cluster.
+        """Return a scheduler for the cluster.
 
         Args:
-            without: a pod that is left out.
+            without: a pod that the scheduler does not count; None = all count.
         """
         pods = self.pods
         return Scheduler(
@@ -314,11 +314,11 @@ class Dump:
         )
 
     def explain(self, pod: Pod) -> Decision:
-        """What the scheduler decides about a pod, its own place left out."""
+        """Return the scheduler's decision about a pod as if it had no node."""
         return self.scheduler(without=pod).explain(unbound(pod))
 
     def decide(self, pod: Pod, release: Release) -> Decision:
-        """Return the decision about a pod under another release, its own place left out."""
+        """Return the decision about a pod under another release, as if it had no node."""
         return replace(self, release=release).explain(pod)
 
     def changes(self, before: Release, after: Release, settings: KubeletSettings | None = None) -> list[ReleaseChange]:
@@ -326,10 +326,11 @@ class Dump:
         return changes(self.pods, self.nodes, self.decide, before, after, settings)
 
     def how_many(self, pod: Pod, most: int = 100_000) -> tuple[dict[str, int], Decision | None]:
-        """How many more pods like this one fit; one that waits is the first of them, one that has a node stays there.
+        """Count how many more pods like this one fit; a waiting pod is the first of them, a placed one remains.
 
         Returns:
-            Node -> number, and the decision about the first that does not fit (None where `most` was reached).
+            Node -> number of pods, and the decision about the first one that does not fit (None if `most` was
+                reached).
         """
         scheduler = self.scheduler(without=None if pod.spec.node_name else pod)
         placed: dict[str, int] = {}
@@ -344,7 +345,7 @@ class Dump:
         return placed, None
 
     def _claims_of_its_own(self, clone: Pod, scheduler: Scheduler) -> None:
-        """Where a pod's claims are made from templates, another pod like it gets others."""
+        """Give another pod its own claims, if they are made from templates."""
         known = {status.name: status.resource_claim_name for status in clone.status.resource_claim_statuses}
         for entry in clone.spec.resource_claims:
             claim = scheduler.context.claims.find(clone.namespace, known.get(entry.name) or "")
@@ -363,7 +364,7 @@ class Dump:
 
 
 def unbound(pod: Pod) -> Pod:
-    """A copy that waits for a node."""
+    """Return a copy of the pod that waits for a node."""
     made = deepcopy(pod)
     made.spec.node_name, made.status.nominated_node_name, made.status.phase = "", "", "Pending"
     return made

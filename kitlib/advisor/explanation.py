@@ -1,10 +1,10 @@
-"""Why a pod waits: its stages in order, the one that holds it, what the cluster said, and what would help.
+"""Explains why a pod waits: its stages in order, the blocking one, the cluster's messages, and remedies.
 
     explanation = explain_pod(dump, dump.pod("shop/web-0"))
     explanation.verdict, explanation.stage, explanation.exit_code
 
-What the kit models is computed; what other controllers decide is read from their objects. Where the verdict depends on
-a field or kind that is not modelled or was not read, the verdict is `uncertain`.
+Stages that the kit models are computed; decisions of other controllers are read from their objects. If the verdict
+depends on a field or kind that is not modelled or was not read, it is `uncertain`.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Explanation:
     """The answer about a pod, or about an object that makes pods.
 
     Attributes:
-        subject: the object that was asked about.
-        pod: the pod that was looked at; None where the object has none that waits.
-        verdict: see above.
-        stage: the first stage that holds it; "" = none.
+        subject: the object in question.
+        pod: the examined pod; None if no pod of the object waits.
+        verdict: a key of `EXIT_CODES`: fits, runs, has ended, holds, or is uncertain.
+        stage: the first blocking stage; "" = none.
         results: the results of all stages, in order.
-        gaps: fields and kinds that the answer depends on and does not take into account.
-        decision: the scheduler's, computed; None where it was not asked.
+        gaps: fields and kinds that the answer depends on but does not take into account.
+        decision: the computed scheduler's decision; None if scheduling is not reached.
         remedies: the smallest changes that help.
-        said: the last word of the cluster.
+        said: the last message of the cluster.
     """
 
     subject: KubeObject
@@ -71,12 +71,12 @@ class Explanation:
 
     @property
     def exit_code(self) -> int:
-        """0: it fits, runs or has ended; 1: it is held; 3: the answer is uncertain."""
+        """0: it fits, runs or has ended; 1: it is blocked; 3: the answer is uncertain."""
         return EXIT_CODES[self.verdict]
 
     @property
     def held(self) -> StageResult | None:
-        """The result of the stage that holds it."""
+        """The result of the blocking stage; None without one."""
         return next((one for one in self.results if one.state == HELD and one.stage == self.stage), None)
 
 
@@ -85,9 +85,9 @@ def explain_pod(dump: Dump, pod: Pod, *, find_remedies: bool = True, scheduler: 
 
     Args:
         dump: the cluster.
-        pod: a pod of it.
-        find_remedies: look for changes that help where filters hold the pod.
-        scheduler: `dump.scheduler(without=pod)`, where there is one already.
+        pod: a pod of the cluster.
+        find_remedies: whether to look for changes that help if filters block the pod.
+        scheduler: an existing `dump.scheduler(without=pod)`; None = make one.
     """
     scheduler = scheduler or dump.scheduler(without=pod)
     gaps = gaps_of(dump, pod)
@@ -119,7 +119,7 @@ def explain_pod(dump: Dump, pod: Pod, *, find_remedies: bool = True, scheduler: 
 
 
 def replace_gate(decision: Decision, pod: Pod, scheduler: Scheduler) -> Decision:
-    """Return the decision as the scheduler makes it, gates included."""
+    """Return the decision that the scheduler makes, scheduling gates included."""
     return scheduler.explain(unbound(pod)) if pod.spec.scheduling_gates else decision
 
 
@@ -136,7 +136,7 @@ def _verdict(stage: str, before: str, foreign: str, decision: Decision, gaps: li
 
 
 def first_held(results: list[StageResult]) -> str:
-    """Return the first stage that holds; "" = none."""
+    """Return the first blocking stage; "" = none."""
     held = [one.stage for one in results if one.state == HELD]
     return min(held, key=STAGES.index, default="")
 
@@ -148,14 +148,14 @@ def _ungated(pod: Pod) -> Pod:
 
 
 def scheduler_of_others(dump: Dump, pod: Pod) -> str:
-    """Return the scheduler that a pod asks for where it is not the one that is computed; "" = it is."""
+    """Return the pod's scheduler if it is not the computed one; "" = it is."""
     own = dump.profile.name if dump.profile is not None else DEFAULT_SCHEDULER
     wanted = pod.spec.scheduler_name or DEFAULT_SCHEDULER
     return wanted if wanted != own else ""
 
 
 def owners_of(dump: Dump, pod: KubeObject) -> list[KubeObject]:
-    """Return the objects that own an object, the nearest first, as far as they were read."""
+    """Return the owners of an object that were read, the nearest first."""
     found: list[KubeObject] = [pod]
     for _ in range(5):
         above = next((one for one in found[-1].metadata.owner_references if one.controller), None)
@@ -174,7 +174,7 @@ def owners_of(dump: Dump, pod: KubeObject) -> list[KubeObject]:
 
 
 def _queues(dump: Dump, pod: Pod) -> Iterator[StageResult]:
-    """Return what a queueing controller says that holds a gate of the pod, or has admitted it."""
+    """Yield the results of a queueing controller that owns a gate of the pod, or has admitted it."""
     workload = kueue_workload(dump.objects, [pod, *owners_of(dump, pod)])
     if workload is not None:
         results = read_kueue(dump.objects, workload)
@@ -216,7 +216,7 @@ def _groups(dump: Dump, pod: Pod) -> Iterator[StageResult]:
 
 
 def _scheduling(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision, before: str) -> Iterator[StageResult]:
-    """Return filters, preemption, volumes and binding; behind a stage that holds the pod they are notes."""
+    """Yield filters, preemption, volumes and binding; after a blocking stage they are notes."""
     state = NOTE if before else HELD
     ahead = "once it is let through, " if before else ""
     if decision.suggested_host:
@@ -252,7 +252,7 @@ def _no_preemption(pod: Pod, decision: Decision) -> Iterator[StageResult]:
 
 
 def _nominated(dump: Dump, pod: Pod) -> StageResult | None:
-    """Return the wait for the end of preempted pods on the node that the pod was promised; None = there is none."""
+    """Return the wait for preempted pods to end on the nominated node; None = not nominated."""
     node = pod.status.nominated_node_name
     leaving = [one for one in dump.pods if one.spec.node_name == node and one.metadata.deletion_timestamp is not None]
     if not node or not leaving:
@@ -263,7 +263,7 @@ def _nominated(dump: Dump, pod: Pod) -> StageResult | None:
 
 
 def _binding(dump: Dump, pod: Pod, state: str) -> Iterator[StageResult]:
-    """Return the claims that wait for their provisioner on the selected node. Source: volumebinding PreBind."""
+    """Yield the claims that wait for their provisioner on the selected node. Source: volumebinding PreBind."""
     claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
     for name in claim_names(pod):
         claim = claims.get((pod.namespace, name))

@@ -1,4 +1,4 @@
-"""An explanation in words and as data for `kitlib explain --json`."""
+"""An explanation as text, and as data for `kitlib explain --json`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
 def in_text(dump: Dump, one: Explanation, *, remedies_asked: bool = True) -> Iterator[str]:
-    """Return the paragraphs of an answer."""
+    """Yield the paragraphs of an answer."""
     pod = one.pod if isinstance(one.pod, Pod) else None
     if pod is not None and pod is not one.subject:
         yield f"{one.subject.kind} {one.subject.key}: looking at its pod {pod.key}."

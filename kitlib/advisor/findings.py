@@ -1,4 +1,4 @@
-"""The values of an explanation: a stage's result, a gap in the kit's knowledge, and plain data of foreign objects."""
+"""The values of an explanation: a stage's result and a gap in the kit's knowledge; access to plain data."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ YOU, TEAM, PLATFORM = "you", "your team", "the platform"
 
 @dataclass(frozen=True)
 class StageResult:
-    """The result of one stage.
+    """The result of a stage.
 
     Attributes:
         stage: one of `STAGES`.
         state: `HELD`, `PASSED` or `NOTE`.
-        text: a sentence with its numbers, without a full stop.
-        objects: the objects that block, `Kind namespace/name`.
+        text: a sentence with numbers, without a full stop.
+        objects: the blocking objects, `Kind namespace/name`.
         said_by: the component whose status was read; "" = computed by the kit's rules.
-        at: when that component wrote it; None = not known.
-        owner: the party that can change it; "" = not known.
+        at: time at which that component wrote it; None = not known.
+        owner: the party that can change the result; "" = not known.
     """
 
     stage: str
@@ -68,9 +68,9 @@ class Gap:
 
     Attributes:
         kind: the kind of the object.
-        field: its path; "" = objects of the kind as a whole.
-        why: the part of the answer that would need it.
-        decides: whether the verdict could be another one; False = only details of the answer.
+        field: path of the field; "" = objects of the kind as a whole.
+        why: the part of the answer that depends on it.
+        decides: whether the verdict may change; False = only details of the answer.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class Gap:
 
 
 def clock(at: datetime) -> str:
-    """Return a time as people read it, in UTC: `2026-08-01 10:02 UTC`."""
+    """Return a time in UTC as text: `2026-08-01 10:02 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
@@ -93,12 +93,12 @@ def name_of(obj: KubeObject) -> str:
 
 
 def data_of(obj: KubeObject) -> dict[str, Any]:
-    """Return an object as plain data, also of kinds that the kit has no type for."""
+    """Return an object as plain data, also if the kit has no type for its kind."""
     return to_dict(obj)
 
 
 def look(data: Any, *path: str) -> Any:
-    """Return the value at a path of plain data; None where a step is missing or no mapping."""
+    """Return the value at a path of plain data; None if a step is missing or not a mapping."""
     for step in path:
         if not isinstance(data, Mapping):
             return None
@@ -107,7 +107,7 @@ def look(data: Any, *path: str) -> Any:
 
 
 def items(data: Any, *path: str) -> Iterator[Mapping[str, Any]]:
-    """Return the mappings of a list at a path of plain data; nothing where it is no list."""
+    """Yield the mappings of a list at a path of plain data; none if it is not a list."""
     found = look(data, *path)
     for item in found if isinstance(found, list) else ():
         if isinstance(item, Mapping):
@@ -115,13 +115,13 @@ def items(data: Any, *path: str) -> Iterator[Mapping[str, Any]]:
 
 
 def mapping(data: Any, *path: str) -> Mapping[str, Any]:
-    """Return the mapping at a path of plain data; {} where it is none."""
+    """Return the mapping at a path of plain data; {} if there is none."""
     found = look(data, *path)
     return found if isinstance(found, Mapping) else {}
 
 
 def text(data: Any, *path: str) -> str:
-    """Return the string at a path of plain data; "" where it is none."""
+    """Return the string at a path of plain data; "" if there is none."""
     found = look(data, *path)
     return found if isinstance(found, str) else ""
 
@@ -133,7 +133,7 @@ def number(data: Any, *path: str, default: int = 0) -> int:
 
 
 def moment(value: object) -> datetime | None:
-    """Return a time of plain data (RFC 3339); None where it is none."""
+    """Return a time of plain data (RFC 3339); None if it is not one."""
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     if not isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Four pods on a full node: one grows, the kernel kills one, and the reason is computed from what the kernel compares.
+"""Four pods on a full node: one grows, the kernel kills one, and the reason is computed from the kernel's scores.
 
-The start page and the widget `FirstKill` are views of it. The victim is read from the pods' statuses. The ranking is
-the kernel's: memory in use plus oom_score_adj thousandths of the memory in question.
+The start page and the widget `FirstKill` display it. The victim is read from the pods' statuses. The ranking is the
+kernel's: the used memory plus oom_score_adj thousandths of the total memory.
 
 Source: kernel mm/oom_kill.c (oom_badness); kubelet GetContainerOOMScoreAdjust.
 """
@@ -30,14 +30,14 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Contender:
-    """One of the pods.
+    """A pod of the scene.
 
     Attributes:
-        name: of the pod.
-        qos: its class.
-        requests: of memory, in MiB; 0 = none.
-        uses: MiB in use.
-        wants: MiB that it uses after a while; 0 = it stays as it is.
+        name: the pod's name.
+        qos: its QoS class.
+        requests: memory request in MiB; 0 = none.
+        uses: used memory in MiB.
+        wants: memory in MiB that it uses after a while; 0 = its use does not change.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Contender:
     wants: int = 0
 
     def manifest(self) -> dict[str, Any]:
-        """The pod, with what it does declared in its annotation."""
+        """Return the pod's manifest, with its workload declared in an annotation."""
         work = f"memory={self.uses}Mi"
         if self.wants:
             work = f"{GROWS_AFTER}s {work}; memory={self.wants}Mi"
@@ -83,14 +83,14 @@ GROWING = next(pod for pod in PODS if pod.wants)
 
 @dataclass(frozen=True)
 class Rank:
-    """What the kernel compares for one pod.
+    """The kernel's score of a pod.
 
     Attributes:
-        name: of the pod.
-        qos: its class.
-        uses: MiB in use when the memory ran out.
+        name: the pod's name.
+        qos: its QoS class.
+        uses: used memory in MiB when the memory was exhausted.
         adj: its oom_score_adj, read from the node.
-        points: MiB: `uses` + `adj` thousandths of the memory in question.
+        points: score in MiB: `uses` + `adj` thousandths of the total memory.
     """
 
     name: str
@@ -105,12 +105,12 @@ class Rank:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened.
+    """The result of the run.
 
     Attributes:
         killed: the pod; "" = none.
-        ranking: the worst first.
-        log: the kernel's line about it; "" where it may not be read.
+        ranking: the pods by descending score.
+        log: the kernel's line about the kill; "" if the log is not readable.
     """
 
     killed: str
@@ -118,13 +118,13 @@ class Outcome:
     log: str
 
     def as_data(self) -> dict[str, Any]:
-        """For the page: plain values."""
+        """Return the outcome as plain values for the page."""
         ranking = [{**asdict(rank), "points": rank.points} for rank in self.ranking]
         return {"killed": self.killed, "ranking": ranking, "log": self.log}
 
 
 def run(cluster: Any) -> Outcome:
-    """Start the four pods, let one grow, and see whom the kernel kills.
+    """Start the four pods, let one grow, and return the kernel's victim.
 
     Raises:
         KitError: the pods do not start.
@@ -152,11 +152,11 @@ def run(cluster: Any) -> Outcome:
 
 @dataclass(frozen=True)
 class KillMoment:
-    """The node at one moment of the story.
+    """The node at a moment of the story.
 
     Attributes:
-        caption: what has just happened.
-        uses: pod -> MiB in use, in the order of `PODS`.
+        caption: description of the last event.
+        uses: pod -> used memory in MiB, in the order of `PODS`.
         dead: the pod that is being killed; "" = none.
     """
 
@@ -166,7 +166,7 @@ class KillMoment:
 
 
 def moments(outcome: Outcome | None) -> list[KillMoment]:
-    """The story's moments, one after the other; before the kill there is the first alone."""
+    """Return the moments of the story in order; before the kill, only the first one."""
     quiet = {pod.name: pod.uses for pod in PODS}
     first = KillMoment(f"{GROWING.name} is quiet.", quiet)
     if outcome is None or not outcome.killed:
@@ -183,7 +183,7 @@ def moments(outcome: Outcome | None) -> list[KillMoment]:
 
 
 def _ranking(node: Any) -> tuple[Rank, ...]:
-    """The four pods as the kernel would compare them once db wants more; () while not all of them run."""
+    """Return the pods by the kernel's score once db wants more memory; () until all of them run."""
     known = {f"{pod.name}/main": pod for pod in PODS}
     adjusted = {row["name"]: row["oom_score_adj"] for row in oom_rows(node, CAPACITY * MIB // PAGE)}
     if not known.keys() <= adjusted.keys():
@@ -205,7 +205,7 @@ def _killed(cluster: Any) -> str:
 
 
 def why(outcome: Outcome, guess: str) -> list[str]:
-    """Sentences: the verdict about the guess, then the kernel's reason; every figure is the outcome's own."""
+    """Return sentences with the verdict about the guess and the kernel's reason; all figures are from the outcome."""
     ranks = {rank.name: rank for rank in outcome.ranking}
     victim = ranks.get(outcome.killed)
     if victim is None:

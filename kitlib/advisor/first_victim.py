@@ -1,8 +1,8 @@
-"""Who is killed first when a node's memory is used up, drawn at random: one simulated node, pods that use more or less.
+"""The first OOM victim on a full node, with random usage: one simulated node, pods that use more or less memory.
 
     first_victim(seed=1, spread=30)       # {"victim": "log"}
 
-A scenario of a sweep: over many seeds it says how likely each victim is.
+As the scenario of a sweep it shows, over many seeds, the probability of each victim.
 
 Source: kernel mm/oom_kill.c oom_badness, by `kitlib.node.simulated`; kubelet GetContainerOOMScoreAdjust.
 """
@@ -31,17 +31,17 @@ QUIET_S, AT_MOST_S = 5, 60
 def first_victim(
     seed: int = 0, spread: float = 0, pods: Sequence[Mapping[str, Any]] = PODS, memory: str = "1Gi", release: str = ""
 ) -> dict[str, str]:
-    """The first pod that the kernel kills.
+    """Return the first pod that the kernel kills.
 
     Args:
-        seed: draws what each pod uses.
-        spread: percent by which a pod may use more or less than planned; a pod with a limit stays below it.
-        pods: `name`, `uses` (MiB), and if set `then` (MiB that it takes later), `requests`, `limits` (MiB).
-        memory: of the machine.
-        release: of Kubernetes; "" = the newest.
+        seed: seed of the random usage.
+        spread: percent by which a pod's usage may deviate from the plan; a pod with a limit stays below it.
+        pods: `name`, `uses` (MiB), and optionally `then` (MiB that it uses later), `requests`, `limits` (MiB).
+        memory: memory of the machine, a quantity.
+        release: Kubernetes release; "" = the newest.
 
     Raises:
-        KitError: a pod that cannot be read.
+        KitError: `spread` is out of range, or a pod is invalid.
     """
     draw = random.Random(seed)
     if not 0 <= spread <= 100:

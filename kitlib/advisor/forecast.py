@@ -1,8 +1,8 @@
-"""What the OOM killer would do if a pod came: tried out on a copy of the node, so that nothing happens to the node.
+"""The OOM killer's reaction to a new pod, computed on a copy of the node without an effect on the node.
 
-The copy is a simulated kernel with the cgroups that the kubelet would want, and one process for each that runs now. The
-new pod's containers start in it, and whom that kernel kills is the forecast; on a simulated node it is exact, on a real
-one it is what the rules say.
+The copy is a simulated kernel with the cgroups that the kubelet would create, and one process for each running one.
+The new pod's containers start in it, and its victims are the forecast. On a simulated node the forecast is exact, on a
+real one it follows from the rules.
 
 Source: mm/oom_kill.c, mm/memcontrol.c, by `kitlib.node.simulated`; kubelet EnsureExists, GetContainerOOMScoreAdjust.
 """
@@ -33,12 +33,12 @@ _KILL = re.compile(r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|glo
 
 @dataclass(frozen=True)
 class Forecast:
-    """What would happen.
+    """The predicted reaction of the OOM killer.
 
     Attributes:
-        rows: every process that the killer would look at, the new ones included, worst first (as `metrics.oom_rows`).
-        where: the cgroup whose limit is in the way; "/" = the machine's memory; "" = everything fits.
-        victims: names of those killed, in this order.
+        rows: all candidates of the OOM killer, including the new processes, worst first (as `metrics.oom_rows`).
+        where: the cgroup whose limit is exceeded; "/" = the machine's memory; "" = no limit is exceeded.
+        victims: names of the killed processes, in order.
     """
 
     rows: list[OomRow]
@@ -47,15 +47,15 @@ class Forecast:
 
 
 def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
-    """What the OOM killer would do if `coming` started on `node`.
+    """Return the OOM killer's reaction if `coming` started on `node`.
 
     Args:
-        node: simulated or real.
-        pods: that stand on it.
-        coming: defaulted, with a UID.
+        node: a simulated or real node.
+        pods: the pods on it.
+        coming: the new pod, defaulted and with a UID.
 
     Raises:
-        KitError: where the pod's workload cannot be read.
+        KitError: the pod's workload is invalid.
     """
     config, version = node.config, node.desired().version
     kernel = Kernel(config.machine, version)
@@ -67,6 +67,7 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
     for process in node.processes():
         there = now.get(process.cgroup)
         path = places.get((there.uid, there.container), "/") if there is not None else "/"
+        # The forecast assumes constant use: a running process keeps its present memory, a new one starts at its peak.
         alike = Workload((Phase(FOREVER, memory=process.memory),), name=process.name)
         pid = kernel.spawn(alike, path, process.oom_score_adj)
         if isinstance(process, ContainerProcess) and process.refused is not None:
@@ -97,7 +98,7 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
 
 
 def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
-    """(cgroup whose limit was reached, "/" = the machine; cgroup of the victim) of every kill in lines of dmesg."""
+    """Return (cgroup whose limit was reached, "/" = the machine; cgroup of the victim) of every kill in dmesg lines."""
     found = []
     for line in log:
         hit = _KILL.search(line)
@@ -121,14 +122,14 @@ def _ranked(candidates: Sequence[oom.OOMCandidate], tree: CgroupTree, where: str
 
 
 def cpu_forecast(node: KernelNode, wanted: Mapping[str, float]) -> dict[str, float]:
-    """How many CPUs each cgroup would get if these were busy and nobody else.
+    """Return the CPUs of each cgroup if these containers were busy and no others.
 
     Args:
-        node: simulated or real.
-        wanted: path of a container's cgroup -> busy threads in it.
+        node: a simulated or real node.
+        wanted: path of a container's cgroup -> number of its busy threads.
 
     Returns:
-        Path -> CPUs, by the weights and quotas that the kubelet wants there.
+        Path -> CPUs, by the weights and quotas that the kubelet sets there.
     """
     tree, machine, cpus = node.desired(), node.config.machine, node.origin.cpus
     if cpus is not None:  # what is divided is what the host of a real node gives, not what was declared

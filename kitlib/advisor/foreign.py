@@ -1,7 +1,7 @@
-"""Controllers outside Kubernetes that hold pods: which they are, and what their objects say.
+"""Controllers outside Kubernetes that block pods, and the state in their objects.
 
-Nothing here is computed by their rules. Conditions, quotas and counts are read from the objects' fields and reported
-with the controller's name and the time at which it wrote them.
+Their rules are not computed. Conditions, quotas and counts are read from the objects' fields and reported with the
+controller's name and the time at which it wrote them.
 
 Source: kueue apis/kueue/v1beta2; volcano.sh/apis scheduling/v1beta1; scheduler-plugins scheduling/v1alpha1;
 karpenter.sh/v1; keda.sh/v1alpha1.
@@ -41,9 +41,9 @@ class ForeignController(NamedTuple):
     """A controller outside Kubernetes.
 
     Attributes:
-        name: as people call it.
+        name: common name.
         domain: the domain of its API groups, labels, annotations and gates, with its subdomains.
-        schedulers: the values of `schedulerName` that ask for its scheduler.
+        schedulers: values of `schedulerName` for its scheduler.
     """
 
     name: str
@@ -68,13 +68,13 @@ FOREIGN = (
 
 
 def foreign_owner(qualified: str) -> str:
-    """Return the controller that a qualified name (`kueue.x-k8s.io/admission`) or API group belongs to; "" = none."""
+    """Return the controller of a qualified name (`kueue.x-k8s.io/admission`) or API group; "" = none."""
     domain = qualified.partition("/")[0]
     return next((c.name for c in FOREIGN if domain == c.domain or domain.endswith(f".{c.domain}")), "")
 
 
 def foreign_scheduler(name: str) -> str:
-    """Return the controller whose scheduler a `schedulerName` asks for; "" = none that is known."""
+    """Return the controller of the scheduler in `schedulerName`; "" = not known."""
     return next((c.name for c in FOREIGN if name in c.schedulers), "")
 
 
@@ -90,7 +90,7 @@ QUEUE_NAME, POD_GROUP, WORKLOAD = f"{KUEUE}/queue-name", f"{KUEUE}/pod-group-nam
 
 
 def kueue_workload(objects: Iterable[KubeObject], subjects: Iterable[KubeObject]) -> KubeObject | None:
-    """Return the Workload of any of these objects: it names one as its owner, or they name it."""
+    """Return the Workload of any of these objects: its owner is among them, or they name it."""
     subjects = list(subjects)
     uids = {one.metadata.uid for one in subjects if one.metadata.uid}
     keys = {(one.kind, one.namespace, one.name) for one in subjects}
@@ -110,7 +110,7 @@ def kueue_workload(objects: Iterable[KubeObject], subjects: Iterable[KubeObject]
 
 
 def read_kueue(objects: Iterable[KubeObject], workload: KubeObject) -> list[StageResult]:
-    """Return what Kueue's objects say about a Workload: its conditions, checks, queues and quotas."""
+    """Return the state of a Workload in Kueue's objects: its conditions, checks, queues and quotas."""
     objects, data, found = list(objects), data_of(workload), conditions_of(workload)
 
     def result(state: str, said: str, kind: str = "", owner: str = PLATFORM) -> StageResult:
@@ -162,7 +162,7 @@ def _kueue_checks(workload: KubeObject, data: Mapping[str, Any], result: Any) ->
 
 
 def _kueue_queues(objects: list[KubeObject], workload: KubeObject, data: Mapping[str, Any]) -> list[StageResult]:
-    """Return the states of the local and cluster queue, and the quota's numbers beside what the Workload asks."""
+    """Return the states of the local and cluster queue, and the quota's numbers with the Workload's request."""
     name = text(data, "spec", "queueName")
     local = next(
         (
@@ -197,7 +197,7 @@ def _kueue_inactive(queue: KubeObject) -> list[StageResult]:
 
 
 def quantity(value: object) -> Quantity:
-    """Return an amount of plain data; 0 where it is none."""
+    """Return an amount of plain data; 0 if it is not a quantity."""
     try:
         return Quantity(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else Quantity("0")
     except (KitError, ValueError):
@@ -205,7 +205,7 @@ def quantity(value: object) -> Quantity:
 
 
 def _kueue_asked(workload: Mapping[str, Any]) -> dict[str, Quantity]:
-    """Return the requests of all pods of a Workload; a container without a request counts nothing."""
+    """Return the requests of all pods of a Workload; a container without a request counts as 0."""
     total: dict[str, Quantity] = {}
     for pods in items(workload, "spec", "podSets"):
         for container in items(pods, "template", "spec", "containers"):
@@ -217,7 +217,7 @@ def _kueue_asked(workload: Mapping[str, Any]) -> dict[str, Quantity]:
 
 
 def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[StageResult]:
-    """Return the numbers of each flavor of a cluster queue for the resources that the Workload asks."""
+    """Return the numbers of each flavor of a cluster queue for the resources that the Workload requests."""
     data, asked = data_of(cluster), _kueue_asked(workload)
     reserved = {
         (text(flavor, "name"), text(one, "name")): quantity(one.get("total"))
@@ -243,7 +243,7 @@ def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[Stage
 
 
 def _kueue_ahead(objects: list[KubeObject], workload: KubeObject, cluster: KubeObject) -> list[StageResult]:
-    """Return how many Workloads of the same cluster queue were created earlier and wait too."""
+    """Return the number of earlier Workloads of the same cluster queue that wait too."""
     queues = {
         (one.namespace, one.name)
         for one in of_group(objects, KUEUE, "LocalQueue")
@@ -266,7 +266,7 @@ def _kueue_ahead(objects: list[KubeObject], workload: KubeObject, cluster: KubeO
 
 
 def let_go(results: Iterable[StageResult]) -> list[StageResult]:
-    """Return a Workload's results for a pod without Kueue's gate, or a Job that is not suspended: nothing holds it."""
+    """Return a Workload's results as not blocking, for a pod without Kueue's gate or a Job that is not suspended."""
     return [replace(one, state=PASSED if one.state == HELD else one.state) for one in results]
 
 
@@ -275,7 +275,7 @@ GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
 
 def foreign_group(objects: Iterable[KubeObject], pod: Pod) -> tuple[str, KubeObject | None]:
-    """Return the name of the pod group of another scheduler that a pod belongs to ("" = none), and the object."""
+    """Return the name of a pod's group of another scheduler ("" = none), and the group's object."""
     notes, labels = pod.metadata.annotations, pod.metadata.labels
     name = next((notes[key] for key in GROUP_ANNOTATION if notes.get(key)), "") or labels.get(GROUP_LABEL, "")
     if not name:
@@ -285,7 +285,7 @@ def foreign_group(objects: Iterable[KubeObject], pod: Pod) -> tuple[str, KubeObj
 
 
 def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[Pod]) -> list[StageResult]:
-    """Return what another scheduler's PodGroup says: its phase, members and conditions, and its queue's numbers."""
+    """Return the state in another scheduler's PodGroup: phase, members and conditions, and its queue's numbers."""
     data, by = data_of(group), foreign_owner(group_of(group))
     least, phase = number(data, "spec", "minMember"), text(data, "status", "phase")
     bound = sum(bool(pod.spec.node_name) for pod in members)
@@ -332,7 +332,7 @@ def _volcano_queue(queue: KubeObject, wanted: Mapping[str, Any]) -> StageResult:
 
 
 def read_node_makers(objects: Iterable[KubeObject]) -> list[StageResult]:
-    """Return what Karpenter's NodePools and NodeClaims say: limits that are reached, nodes that do not come."""
+    """Return the state in Karpenter's NodePools and NodeClaims: reached limits, nodes that do not become ready."""
     found = []
     objects = list(objects)
     for pool in of_group(objects, "karpenter.sh", "NodePool"):
@@ -362,7 +362,7 @@ def read_node_makers(objects: Iterable[KubeObject]) -> list[StageResult]:
 
 
 def read_keda(objects: Iterable[KubeObject], target: KubeObject) -> list[StageResult]:
-    """Return what KEDA's ScaledObject of a workload says: paused, inactive, or not ready."""
+    """Return the state in KEDA's ScaledObject of a workload: paused, inactive, or not ready."""
     found = []
     for scaled in of_group(objects, "keda.sh", "ScaledObject"):
         data = data_of(scaled)

@@ -1,7 +1,7 @@
-"""Kubernetes' own pod groups, as far as the group's object, its members and its conditions tell.
+"""Kubernetes' own pod groups, from the group's object, its members and its conditions.
 
-The quorum itself (all members placed in one attempt) is not computed. What is counted: the members that exist, which
-kube-scheduler's GangScheduling plugin compares with `minCount` before it queues any of them.
+The quorum itself (all members placed in one attempt) is not computed. The existing members are counted:
+kube-scheduler's GangScheduling plugin compares their number with `minCount` before it queues any of them.
 
 Source: plugins/gangscheduling PreEnqueue; schedule_one_podgroup.go; scheduling/v1alpha2 PodGroup, v1alpha1 Workload.
 """
@@ -33,7 +33,7 @@ SCHEDULED = "PodGroupScheduled"
 
 
 class GroupName(NamedTuple):
-    """The group that a pod names: a PodGroup (1.36 and later), or a Workload's entry (1.35)."""
+    """The group in a pod: a PodGroup (1.36 and later), or a Workload's entry (1.35)."""
 
     kind: str
     name: str
@@ -45,7 +45,7 @@ class GroupName(NamedTuple):
 
 
 def group_named_by(pod: Pod) -> GroupName | None:
-    """Return the group that a pod names; None = none."""
+    """Return the group of a pod; None = none."""
     group = pod.spec.scheduling_group
     if group is not None and group.pod_group_name:
         return GroupName("PodGroup", group.pod_group_name)
@@ -65,7 +65,7 @@ def members_of(pods: Iterable[Pod], namespace: str, group: GroupName) -> list[Po
 
 
 def group_object(objects: Iterable[KubeObject], namespace: str, group: GroupName) -> KubeObject | None:
-    """Return the object of a group; None where it was not read."""
+    """Return the object of a group; None if it was not read."""
     return next(
         (
             one
@@ -79,7 +79,7 @@ def group_object(objects: Iterable[KubeObject], namespace: str, group: GroupName
 
 
 def min_count(obj: KubeObject, group: GroupName) -> int:
-    """Return the members that a group needs at least; 0 = the pods are scheduled one by one."""
+    """Return the minimum number of members of a group; 0 = the pods are scheduled individually."""
     data: Any = data_of(obj)
     if group.kind == "PodGroup":
         return number(data, "spec", "schedulingPolicy", "gang", "minCount")
@@ -88,7 +88,7 @@ def min_count(obj: KubeObject, group: GroupName) -> int:
 
 
 def read_gang(obj: KubeObject, group: GroupName, members: list[Pod]) -> StageResult:
-    """Return the stage of a group: too few members, refused by the scheduler, scheduled, or not known."""
+    """Return the stage of a group: too few members, rejected by the scheduler, scheduled, or not known."""
     least, bound = min_count(obj, group), sum(bool(pod.spec.node_name) for pod in members)
     said, names = conditions_of(obj).get(SCHEDULED), (name_of(obj),)
     if not least:

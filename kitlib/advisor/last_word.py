@@ -1,4 +1,4 @@
-"""The last word of the cluster about a pending pod, and whether it still holds.
+"""The last message of the cluster about a pending pod, and whether it is still valid.
 
 Source: kube-scheduler handleSchedulingFailure (PodScheduled), scheduling_queue flushUnschedulablePodsLeftover.
 """
@@ -27,11 +27,11 @@ SCHEDULED, GATED = "PodScheduled", "SchedulingGated"
 
 @dataclass(frozen=True)
 class LastWord:
-    """The last word of the cluster, compared with the computed answer.
+    """The last message of the cluster, compared with the computed answer.
 
     Attributes:
-        text: in sentences.
-        contradicts: whether it says the opposite of the answer although it was tried again in the meantime.
+        text: the message in sentences.
+        contradicts: whether it contradicts the answer although the pod was tried again in the meantime.
     """
 
     text: str = ""
@@ -44,7 +44,7 @@ def last_word(dump: Dump, pod: Pod, decision: Decision | None) -> LastWord:
     Args:
         dump: the cluster.
         pod: a pod without a node.
-        decision: computed for it; None = it is held before the scheduler looks at it.
+        decision: the computed decision; None = the pod is blocked before scheduling.
     """
     said = next((one for one in pod.status.conditions if one.type == SCHEDULED and one.status == "False"), None)
     if said is None or said.reason == GATED or decision is None or decision.gate is not None:
@@ -62,7 +62,9 @@ def last_word(dump: Dump, pod: Pod, decision: Decision | None) -> LastWord:
 
 
 def _fits_now(dump: Dump, said: Condition, quoted: str, decision: Decision) -> LastWord:
-    """Return the words for a pod that fits by the rules while the cluster says that it does not."""
+    """Return the message for a pod that fits by the rules although the cluster reports the opposite."""
+    # flushUnschedulablePodsLeftover retries a pod after its maximum time in the queue, and runs at this interval: an
+    # older message was confirmed by a later attempt.
     wait = max_in_pool_ms(decision.release) // 1000 + FLUSH_SECONDS
     minutes = f"{wait / 60:g}".replace("5.5", "five and a half").replace("1.5", "one and a half")
     at = said.last_transition_time
@@ -84,7 +86,7 @@ def _fits_now(dump: Dump, said: Condition, quoted: str, decision: Decision) -> L
 
 
 def _changed_since(dump: Dump, at: datetime) -> list[str]:
-    """Return the changes after a time that objects of the dump show."""
+    """Return the changes after a time that are visible in objects of the dump."""
     found = []
     for obj in dump.objects:
         made = obj.metadata.creation_timestamp
@@ -107,7 +109,7 @@ def _same_reasons(message: str, decision: Decision) -> bool:
 
 
 def _event(dump: Dump, pod: Pod) -> str:
-    """Return the newest event about a pod in words, where events were read; "" = none."""
+    """Return the newest event about a pod as text; "" = none was read."""
     events = [one for one in dump.of(Event) if is_about(one, pod)]
     newest = max(events, key=event_time, default=None)
     if newest is None:
@@ -119,13 +121,13 @@ def _event(dump: Dump, pod: Pod) -> str:
 
 
 def is_about(event: Event, obj: KubeObject) -> bool:
-    """Whether an event is about an object."""
+    """Return whether an event is about an object."""
     about = event.involved_object
     return (about.kind, about.name, about.namespace) == (obj.kind, obj.name, obj.namespace)
 
 
 def event_time(event: Event) -> datetime:
-    """Return the time at which an event was seen last; the year 1 where it carries none."""
+    """Return the time at which an event was last seen; the year 1 if it has none."""
     series = event.series.last_observed_time if event.series is not None else None
     found = [one for one in (series, event.last_timestamp, event.event_time, event.first_timestamp) if one is not None]
     return max(found, default=datetime.min.replace(tzinfo=UTC))

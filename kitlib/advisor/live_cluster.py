@@ -1,9 +1,9 @@
-"""A cluster that runs: its objects read through the official client, with the user's own rights, and nothing written.
+"""A running cluster: its objects are read through the official client, with the user's own rights, read-only.
 
     dump = read_cluster(context="production")       # as `kubectl --context production get …` would see it
     dump.explain(dump.pod("web-0"))
 
-Only `get` and `list` are used. A kind that may not be listed, or that the cluster does not have, is left out, and
+Only `get` and `list` are used. A kind that the user cannot list, or that the cluster does not have, is omitted, and
 `dump.left_out` names it.
 """
 
@@ -78,16 +78,16 @@ def read_cluster(
     release: Release | str | None = None,
     profile: Profile | None = None,
 ) -> Dump:
-    """Read what the scheduler looks at from a running cluster.
+    """Read the objects that the scheduler uses from a running cluster.
 
     Args:
         kubeconfig: path of the file; "" = $KUBECONFIG or ~/.kube/config, inside a pod its service account.
-        context: in that file; "" = the current one.
-        release: whose scheduler is asked; None = the cluster's own version, where the kit follows it.
-        profile: its plugins; None = the defaults.
+        context: context in that file; "" = the current one.
+        release: release of the scheduler; None = the cluster's own version, if the kit supports it.
+        profile: plugins of the scheduler; None = the defaults.
 
     Raises:
-        KitError: the client is not installed, the cluster does not answer, or nodes and pods may not be listed.
+        KitError: the client is not installed, the cluster does not respond, or the user cannot list nodes and pods.
     """
     client = api_client(kubeconfig, context)
     items: list[dict[str, Any]] = []
@@ -119,17 +119,17 @@ def read_cluster(
 
 
 class _Refused(Exception):
-    """One kind cannot be listed; `absent`: the cluster does not have it."""
+    """An error for a kind that cannot be listed; `absent`: the cluster does not have it."""
 
     absent = False
 
 
 def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
-    """One GET as plain data.
+    """Send a GET request and return plain data.
 
     Raises:
         _Refused: 401, 403, 404.
-        KitError: no answer, or another one.
+        KitError: there is no response, or an unexpected one.
     """
     from kubernetes.client.exceptions import ApiException
 
@@ -160,7 +160,7 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
 
 
 def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list[dict[str, Any]]:
-    """All objects of a kind, page by page; a list's items do not say what they are."""
+    """Return all objects of a kind, page by page, with apiVersion and kind, which a list's items lack."""
     path = f"/apis/{group}/{version}/{plural}" if group else f"/api/{version}/{plural}"
     found: list[dict[str, Any]] = []
     token = ""
@@ -174,7 +174,7 @@ def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list
 
 
 def _version_of(client: Any) -> str:
-    """Return the API server's version, `v1.37.1`; "" where it may not be read."""
+    """Return the API server's version, `v1.37.1`; "" if it is not readable."""
     try:
         said = _get(client, "/version")
     except _Refused:

@@ -1,4 +1,4 @@
-"""Texts of FailedScheduling events: their parts, the plugin behind each reason, what it means and what to look at."""
+"""Texts of FailedScheduling events: their parts, the plugin behind each reason, its meaning and the next step."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Meaning(NamedTuple):
     """The meaning of a reason.
 
     Attributes:
-        start: with what the reason begins.
-        plugin: that gives it.
-        meaning: in a sentence.
-        next: what to look at.
+        start: first words of the reason.
+        plugin: plugin that returns the reason.
+        meaning: explanation, one sentence.
+        next: the next step.
     """
 
     start: str
@@ -222,7 +222,7 @@ MEANINGS = (
 
 
 def meaning_of(reason: str) -> Meaning | None:
-    """Return what a reason means; None where it is not one of kube-scheduler's."""
+    """Return the meaning of a reason; None if it is not one of kube-scheduler's."""
     return next((one for one in MEANINGS if reason.startswith(one.start)), None)
 
 
@@ -235,7 +235,7 @@ def decode(message: str) -> dict[str, Any]:
         `plugin` and `error`.
 
     Raises:
-        KitError: the text is no FailedScheduling message.
+        KitError: the text is not a FailedScheduling message.
     """
     text = " ".join(message.split()).rstrip(".")
     broken = _PLUGIN_ERROR.search(text)
@@ -255,7 +255,7 @@ def decode(message: str) -> dict[str, Any]:
 
 
 def _reasons(text: str) -> dict[str, int]:
-    """`3 Insufficient cpu, 1 node(s) had untolerated taint {a: b}`; a comma inside a reason is part of it."""
+    """Parse `3 Insufficient cpu, 1 node(s) had untolerated taint {a: b}`; a comma may be part of a reason."""
     counted: dict[str, int] = {}
     for part in re.split(r", (?=\d+ )", text.strip().rstrip(".")):
         found = _REASON.fullmatch(part.strip())

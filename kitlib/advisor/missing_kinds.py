@@ -1,7 +1,7 @@
-"""Kinds that an answer about a pod depends on and of which a dump holds no object.
+"""Kinds that an answer about a pod depends on but that have no object in a dump.
 
-A dump does not say which kinds were asked for. A kind without any object counts as not read, unless the caller listed
-it (`Dump.listed`); then there is none in the cluster, and nothing is missing.
+A dump does not record which kinds were requested. A kind without objects counts as not read, unless the caller listed
+it (`Dump.listed`); then the cluster has none, and nothing is missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 def gaps_of(dump: Dump, pod: Pod) -> list[Gap]:
-    """Return the fields and kinds that the answer about a pod depends on, and that are not modelled or not read."""
+    """Return the fields and kinds that the answer about a pod depends on but that are not modelled or not read."""
     found = [*dump.unread(pod), *not_modelled(pod), *missing_kinds(dump, pod)]
     if dump.left_out:
         found.append(Gap("List", "", dump.left_out, decides=False))
@@ -32,7 +32,7 @@ def gaps_of(dump: Dump, pod: Pod) -> list[Gap]:
 
 
 def missing_kinds(dump: Dump, pod: Pod) -> Iterator[Gap]:
-    """Return the kinds that were not read although the answer about a pod depends on them."""
+    """Yield the kinds that were not read although the answer about a pod depends on them."""
     yield from _of_affinity(dump, pod)
     yield from _of_claims(dump, pod)
     if pod.spec.priority_class_name not in ("", *SYSTEM_CLASSES) and not dump.has(PriorityClass):
@@ -46,7 +46,7 @@ def missing_kinds(dump: Dump, pod: Pod) -> Iterator[Gap]:
 
 
 def _of_affinity(dump: Dump, pod: Pod) -> Iterator[Gap]:
-    """Namespace selectors choose by the labels of Namespaces, also those of pods that are on nodes."""
+    """Yield a gap for namespace selectors, which match labels of Namespaces, also in affinities of pods on nodes."""
     if dump.has(Namespace):
         return
     for one in (pod, *(other for other in dump.pods if other.spec.node_name)):
@@ -64,7 +64,7 @@ def _of_affinity(dump: Dump, pod: Pod) -> Iterator[Gap]:
 
 
 def _of_claims(dump: Dump, pod: Pod) -> Iterator[Gap]:
-    """Return what a pod's claims need beyond the claims: nodes' drivers and limits, and published capacity."""
+    """Yield the kinds that a pod's claims need besides the claims: nodes' drivers and limits, published capacity."""
     claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
     used = [claims[pod.namespace, name] for name in claim_names(pod) if (pod.namespace, name) in claims]
     if not used:

@@ -1,4 +1,4 @@
-"""Changes of the cluster, which the platform makes: a cordon lifted, a label, a volume, a node more."""
+"""Changes of the cluster that the platform team makes: a cordon lifted, a label, a volume, an additional node."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRITTEN_LABELS = (
 
 
 def cluster_changes(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """Return the single changes of the cluster that are worth trying, the cheapest kind first."""
+    """Yield the single changes of the cluster that are worth trying, the cheapest kind first."""
     yield from _cordons(dump)
     yield from _labels(dump, pod)
     yield from _volumes(dump, pod)
@@ -42,7 +42,7 @@ def cluster_changes(dump: Dump, pod: Pod) -> Iterator[Change]:
 
 
 def is_written_by_controllers(label: str) -> bool:
-    """Whether a kubelet, a cloud controller or a provisioner writes a node's label."""
+    """Return whether a kubelet, a cloud controller or a provisioner writes a node's label."""
     domain, slash, _ = label.partition("/")
     if not slash or domain in OWN_LABELS:
         return False
@@ -50,7 +50,7 @@ def is_written_by_controllers(label: str) -> bool:
 
 
 def _labels(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """Label a node as the pod's nodeSelector asks, where people set the label."""
+    """Label a node as the pod's nodeSelector requires, if the label is set by people."""
     for node in dump.nodes[:MOST_LABELLED]:
         missing = {k: v for k, v in pod.spec.node_selector.items() if node.metadata.labels.get(k) != v}
         if not missing or any(map(is_written_by_controllers, missing)):
@@ -91,9 +91,9 @@ def _open(node: Node) -> Node:
 
 
 def _more_nodes(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """Add a node of each kind: same labels (but its own name), taints and allocatable.
+    """Add a node of each kind: the same labels (except its name), taints and allocatable.
 
-    The smallest that helps is the answer; where the pod asks for more than any node has, one of that size.
+    The smallest one that helps is the answer; if the pod requests more than any node has, one of that size.
     """
     seen: set[str] = set()
     for node in sorted(dump.nodes, key=_size):
@@ -129,7 +129,7 @@ def _more_nodes(dump: Dump, pod: Pod) -> Iterator[Change]:
 
 
 def _volumes(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """Make a volume for a claim whose class has no provisioner, like the class' other volumes."""
+    """Create a volume for a claim whose class has no provisioner, like the class' other volumes."""
     claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
     classes = {one.name: one for one in dump.of(StorageClass)}
     for name in claim_names(pod):
@@ -154,7 +154,7 @@ def _volumes(dump: Dump, pod: Pod) -> Iterator[Change]:
 
 
 def _nodes_at_volumes(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """Add a node where the pod's bound volumes can be used, of a kind that exists elsewhere."""
+    """Add a node where the pod's bound volumes can be used, of an existing kind."""
     claims = {(one.namespace or "default", one.name): one for one in dump.of(PersistentVolumeClaim)}
     for name in claim_names(pod):
         claim = claims.get((pod.namespace, name))

@@ -1,4 +1,4 @@
-"""Capacity, requests, limits and use of each node of a dump, as plain numbers."""
+"""Capacity, requests, limits and usage of each node of a dump, as plain numbers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 @dataclass(frozen=True)
 class NodeRoom:
-    """One node.
+    """The numbers of a node.
 
     Attributes:
-        name, zone: of the node; zone "" = it has none.
-        allocatable, requested: milli-CPU and bytes by resource.
-        memory_limits: bytes, the sum of the limits of all pods on it.
-        pods, most_pods: pods on it, and the number that its kubelet takes.
-        without_limit: pods of which a container has no memory limit.
-        used_memory: bytes, the sum of PodMetrics; None = not all pods have some.
-        conditions: what is wrong with it, in the API's words.
+        name: name of the node.
+        zone: zone of the node; "" = none.
+        allocatable: allocatable milli-CPU and bytes by resource.
+        requested: requested milli-CPU and bytes by resource.
+        memory_limits: sum of the memory limits of all its pods, in bytes.
+        pods: number of its pods.
+        most_pods: maximum number of pods.
+        without_limit: number of pods with a container that has no memory limit.
+        used_memory: sum of PodMetrics in bytes; None = not all pods have metrics.
+        conditions: problems of the node, in the API's words.
         schedulable: whether the scheduler may use it.
     """
 
@@ -42,12 +45,12 @@ class NodeRoom:
     schedulable: bool = True
 
     def free(self, kind: str) -> int:
-        """Return the amount that is not requested; 0 where no further pod may come."""
+        """Return the amount that is not requested; 0 if no further pod is possible."""
         return max(0, self.allocatable[kind] - self.requested[kind]) if self.pods < self.most_pods else 0
 
 
 def room_of(dump: Dump) -> Iterator[NodeRoom]:
-    """Return every node by name."""
+    """Yield the numbers of every node, by name."""
     on: dict[str, list[Pod]] = {}
     for pod in dump.pods:
         if pod.spec.node_name and pod.status.phase not in TERMINAL_PHASES:
@@ -101,5 +104,5 @@ def _conditions(node: Node) -> Iterator[str]:
 
 
 def shown(kind: str, amount: int) -> str:
-    """Return an amount as people read it: CPUs, or GiB."""
+    """Return an amount as text: CPUs, or GiB."""
     return f"{amount / 1000:.4g}" if kind == "cpu" else f"{amount / 2**30:.3g} GiB"

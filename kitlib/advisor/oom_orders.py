@@ -1,8 +1,9 @@
-"""Both orders in which the OOM killer would take processes: by the scores that they have, and by those wanted for them.
+"""Both orders of the OOM killer: by the actual scores of the processes, and by the scores that the kubelet wants.
 
-A host that refuses low scores leaves a process with a higher oom_score_adj than the kubelet wants. Whether that changes
-who dies depends on what every process uses: for a Guaranteed pod within its request it seldom does, for a critical pod
-that requests nothing it does as soon as the pod is larger than the others. So both orders are computed and compared.
+A host that refuses low scores leaves a process with a higher oom_score_adj than the kubelet wants. Whether this
+changes the victim depends on the memory of all processes: for a Guaranteed pod within its request it rarely does, for
+a critical pod without requests it does once the pod is larger than the others. So both orders are computed and
+compared.
 
 Source: kernel mm/oom_kill.c oom_badness, select_bad_process.
 """
@@ -19,12 +20,12 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class OomOrders:
-    """Names of processes, the first to be killed first.
+    """Names of processes in the order in which they are killed.
 
     Attributes:
         here: names in the order of the actual scores.
-        wanted: names in the order of the scores that the kubelet wants.
-        refused: names of processes with a score that the host refused; () = the orders are the same for that reason.
+        wanted: names in the order of the desired scores.
+        refused: names of processes whose score the host refused; () = none, so the orders are equal.
     """
 
     here: tuple[str, ...]
@@ -67,7 +68,7 @@ def oom_orders(rows: Sequence[Any]) -> OomOrders:
 
 
 def wanted_badness(row: Any) -> int:
-    """Return the points of a process with the oom_score_adj that the kubelet wants for it."""
+    """Return the score of a process with the oom_score_adj that the kubelet wants for it."""
     return int(row.get("wanted_badness", row["badness"]))
 
 

@@ -1,4 +1,4 @@
-"""Changes of other pods: one that blocks leaves or moves, a resize that waits is taken back, a volume becomes free."""
+"""Changes of other pods: a blocking pod leaves or moves, a pending resize is reverted, a volume is released."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_MOVED = 20
 
 
 def other_pod_changes(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision) -> Iterator[Change]:
-    """Return the single changes of other pods that are worth trying."""
+    """Yield the single changes of other pods that are worth trying."""
     for other, _ in blocking_pods(scheduler, decision, pod):
         yield _leaves(dump, pod, other)
     yield from _resizes(dump, pod, scheduler)
@@ -34,7 +34,7 @@ def other_pod_changes(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Deci
 
 
 def root_of(dump: Dump, pod: Pod) -> OwnerReference | None:
-    """Return the controller at the top of a pod's owners; None = the pod has none."""
+    """Return the top-level controller of a pod; None = the pod has none."""
     owner = next((one for one in pod.metadata.owner_references if one.controller), None)
     if owner is None or owner.kind != "ReplicaSet":
         return owner
@@ -61,7 +61,7 @@ def _leaves(dump: Dump, pod: Pod, other: Pod) -> Change:
 
 
 def _resizes(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
-    """Set a pod that waits for a resize back to what the kubelet has allocated to it."""
+    """Revert a pod's pending resize to the amounts that the kubelet has allocated to it."""
     for other in dump.pods:
         if not other.spec.node_name or other is pod or not resize_of(other):
             continue
@@ -80,7 +80,7 @@ def _resizes(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
 
 
 def _free_volumes(dump: Dump, pod: Pod, scheduler: Scheduler, rows: list[int]) -> Iterator[Change]:
-    """Move a pod with volumes away from a node whose attach limit is reached."""
+    """Move a pod with volumes away from a node at its attach limit."""
     tried = 0
     for row in rows:
         for info in scheduler.snapshot.pods[row].values():
@@ -92,7 +92,7 @@ def _free_volumes(dump: Dump, pod: Pod, scheduler: Scheduler, rows: list[int]) -
 
 
 def _make_room(dump: Dump, pod: Pod, scheduler: Scheduler, rows: list[int]) -> Iterator[Change]:
-    """Move one pod away from the only node of a DaemonSet's pod, the smallest that makes room."""
+    """Move one pod away from the only node of a DaemonSet's pod, the smallest one that makes room."""
     for row in rows if len(rows) < 3 else ():
         here = [info for info in scheduler.snapshot.pods[row].values() if _is_movable(info.pod)]
         for info in sorted(here, key=lambda one: sorted(one.requests.items()))[:MOST_MOVED]:

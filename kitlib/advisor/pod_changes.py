@@ -1,8 +1,9 @@
 """Changes of the waiting pod itself, which its author writes into the template.
 
-What a controller writes is left as it is: a DaemonSet's controller gives each pod the required node affinity for its
-node. Values that the API server refuses are not proposed: host ports under hostNetwork equal the container's ports,
-requests of extended resources and huge pages equal their limits, and requests keep to the namespace's LimitRanges.
+Fields that a controller writes are not changed: a DaemonSet's controller gives each pod the required node affinity for
+its node. Values that the API server rejects are not proposed: host ports under hostNetwork equal the container's
+ports, requests of extended resources and huge pages equal their limits, and requests respect the namespace's
+LimitRanges.
 
 Source: apis/core/validation ValidatePodSpec; daemon util ReplaceDaemonSetPodNodeNameNodeAffinity; limitranger.
 """
@@ -38,7 +39,7 @@ SYSTEM_NAMESPACE = "kube-system"
 
 
 def pod_changes(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
-    """Return the single changes of the pod that are worth trying, the cheapest kind first."""
+    """Yield the single changes of the pod that are worth trying, the cheapest kind first."""
     yield from _tolerations(dump, pod, control_plane=False)
     yield from _constraints(dump, pod)
     if not is_of_daemon_set(pod):
@@ -52,7 +53,7 @@ def pod_changes(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
 
 
 def is_of_daemon_set(pod: Pod) -> bool:
-    """Whether a DaemonSet's controller has made the pod, and with it the required node affinity."""
+    """Return whether a DaemonSet's controller has created the pod with a required node affinity."""
     return any(owner.controller and owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)
 
 
@@ -161,7 +162,7 @@ def _pod_affinities(pod: Pod) -> Iterator[Change]:
 
 
 def _ports(pod: Pod) -> Iterator[Change]:
-    """Under hostNetwork the API server sets each host port to the container's port, and refuses another one."""
+    """Drop the host ports; not under hostNetwork, where the API server sets each to the container's port."""
     if pod.spec.host_network or not any(p.host_port for c in pod.spec.containers for p in c.ports):
         return
 
@@ -174,7 +175,7 @@ def _ports(pod: Pod) -> Iterator[Change]:
 
 
 def _requests(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
-    """Lower a request to the room on the nodes: the most that any node has, then the room of others."""
+    """Lower a request to the free amount of a node: the largest first, then that of other nodes."""
     asked = pod_requests(pod, release=dump.release)
     for name, amount in asked.items():
         if not any(name in c.resources.requests for c in pod.spec.containers):
@@ -212,7 +213,7 @@ def _breaks_limit_range(dump: Dump, pod: Pod, edit: Callable[[Pod], None]) -> bo
 
 
 def _room(scheduler: Scheduler, name: str) -> list[int]:
-    """Return the room of nodes as the scheduler counts it, in billionths; the most first, each once."""
+    """Return the free amounts of nodes as the scheduler counts them, in billionths; distinct, the largest first."""
     table, nano = scheduler.snapshot, 10**6 if name == "cpu" else 10**9
     left = table.column(name, table.allocatable) - table.column(name, table.requested)
     return [amount * nano for amount in sorted(set(left.tolist()), reverse=True)]
@@ -225,7 +226,7 @@ def _floor(name: str, nano: int, notation: Format) -> Quantity:
 
 
 def _priorities(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """Use a higher priority class; those of the system only for pods of the system and of DaemonSets."""
+    """Use a higher priority class; system classes only for system pods and DaemonSets."""
     system = pod.namespace == SYSTEM_NAMESPACE or is_of_daemon_set(pod)
     classes = [one for one in dump.priority_classes if one.value > (pod.spec.priority or 0)]
     for one in sorted(classes, key=lambda c: c.value):

@@ -1,8 +1,8 @@
-"""Every field of a pod: modelled, without effect on whether the pod waits, or named where an answer depends on it.
+"""Every field of a pod: modelled, irrelevant for waiting, or reported if an answer depends on it.
 
-    not_modelled(pod, release)      # what to tell beside the answer about this pod
+    not_modelled(pod)       # the gaps of the answer about this pod
 
-A field that is in none of the tables is one that the kit does not know, and is named.
+A field that is in none of the tables is unknown to the kit, and is reported.
 
 Source: k8s.io/api/core/v1 types.go, PodSpec and PodStatus of 1.36; kube-scheduler's plugins; kubelet/lifecycle.
 """
@@ -72,7 +72,7 @@ _CHECKED_BY_KUBELET = ("appArmorProfile", "seccompProfile", "seLinuxOptions", "w
 
 
 def not_modelled(pod: Pod) -> Iterator[Gap]:
-    """Return the fields of a pod that an answer about it depends on and does not take into account."""
+    """Yield the fields of a pod that an answer about it depends on but does not take into account."""
     running = pod.status.phase == "Running"
     yield from _unknown(pod, "")
     spec = to_dict(pod.spec)
@@ -99,7 +99,7 @@ def not_modelled(pod: Pod) -> Iterator[Gap]:
 
 
 def _unknown(struct: KubeStruct, path: str) -> Iterator[Gap]:
-    """Return the fields that no type of the kit declares, wherever they are in a pod."""
+    """Yield the fields in a pod that no type of the kit declares."""
     for name in struct.unknown_fields:
         where = f"{path}{name}"
         if where not in (f"spec.{one}" for one in NAMED):

@@ -1,8 +1,8 @@
-"""The memory and disk that pods use, as far as what was read says it: metrics-server's PodMetrics, and amounts given.
+"""The memory and disk usage of pods: metrics-server's PodMetrics, and amounts given in a question.
 
     kubectl get pods.metrics.k8s.io -A -o json
 
-A pod without a figure is taken to use what it requests, and the answer names that gap.
+A pod without a figure counts with its request, and the answer names this gap.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def measured(dump: Dump) -> dict[str, dict[str, int]]:
 def stats_of(
     pods: Iterable[Pod], known: Mapping[str, Mapping[str, int]], given: Mapping[str, int], resource: str
 ) -> tuple[dict[str, PodStats], list[Gap]]:
-    """Return UID -> what each pod uses, and the gaps behind it.
+    """Return UID -> usage of each pod, and the gaps in it.
 
     Args:
-        pods: of one node.
+        pods: the pods of one node.
         known: the result of `measured`.
-        given: `namespace/name` -> amount of the resource that the question states: bytes, files or processes.
+        given: `namespace/name` -> amount of the resource in the question: bytes, files or processes.
         resource: `memory`, `disk`, `inodes` or `pids`.
     """
     made: dict[str, PodStats] = {}
@@ -65,12 +65,12 @@ def stats_of(
 
 
 def processes_of(pod: Pod) -> list[Container]:
-    """Return the containers that run while a pod is Running: sidecars and ordinary containers."""
+    """Return the containers that run in a Running pod: sidecars and ordinary containers."""
     return [*(one for one in pod.spec.init_containers if is_restartable_init(one)), *pod.spec.containers]
 
 
 def with_total(pod: Pod, used: Mapping[str, int], total: int) -> dict[str, int]:
-    """Return a pod's use by container with its first container changed so that the sum is `total` bytes."""
+    """Return a pod's usage by container, with its first container changed so that the sum is `total` bytes."""
     first = pod.spec.containers[0].name if pod.spec.containers else ""
     rest = sum(used.values()) - used.get(first, 0)
     return {**used, first: max(0, total - rest)}

@@ -1,11 +1,11 @@
-"""Pressure on a node: which pods the kubelet evicts, which processes the kernel kills, and in which order.
+"""Pressure on a node: the pods that the kubelet evicts, the processes that the kernel kills, and their order.
 
-The kubelet's eviction manager itself (`kitlib.kubelet.loop.eviction`) is asked every ten seconds with the figures that
-remain after each eviction. The kernel's order is that of `oom_badness`: the kernel decides when memory runs out faster
-than the kubelet looks, and when a container reaches its own limit.
+The kubelet's eviction manager (`kitlib.kubelet.loop.eviction`) runs every ten seconds with the figures that remain
+after each eviction. The kernel's order is that of `oom_badness`: the kernel decides if memory is exhausted between two
+runs of the kubelet, and if a container reaches its own limit.
 
 Not modelled: images and dead containers that the kubelet removes before it evicts (disk), swap, page cache that the
-kernel reclaims, and what processes outside the pods do besides the amount that is asked about.
+kernel reclaims, and other activity of processes outside the pods.
 
 Source: kubelet eviction managerImpl.synchronize; kernel mm/oom_kill.c (oom_badness), mm/memcontrol.c (mem_cgroup_oom).
 """
@@ -52,8 +52,8 @@ class Evicted:
 
     Attributes:
         pod: the pod.
-        second: of the kubelet's look, from the beginning of the pressure.
-        message: its status afterwards.
+        second: time of the kubelet's check in seconds since the start of the pressure.
+        message: message in its status after the eviction.
     """
 
     pod: Pod
@@ -66,11 +66,11 @@ class PressureResult:
     """The result of pressure on one node.
 
     Attributes:
-        node: its name.
+        node: name of the node.
         condition: the node's condition; "" = no threshold is crossed.
-        evicted: pods, the first to go first.
-        killed: containers that reach their own limit, `namespace/pod` -> why.
-        notes: facts that explain, as sentences.
+        evicted: evicted pods in order.
+        killed: containers that reach their own limit, `namespace/pod` -> reason.
+        notes: explanations, as sentences.
     """
 
     node: str
@@ -86,8 +86,8 @@ class NodeUnderPressure:
 
     Attributes:
         node: the Node object.
-        settings: the kubelet's; thresholds and what they are enforced on.
-        release: the release with the rules.
+        settings: settings of the kubelet: thresholds and where they are enforced.
+        release: release of the rules.
     """
 
     node: Node
@@ -108,10 +108,10 @@ class NodeUnderPressure:
 
     @property
     def capacity(self) -> int:
-        """Bytes of memory of the machine.
+        """The memory of the machine in bytes.
 
         Raises:
-            KitError: the Node does not say it.
+            KitError: the Node does not report it.
         """
         status = self.node.status
         amount = status.capacity.get("memory") or status.allocatable.get("memory")
@@ -121,9 +121,10 @@ class NodeUnderPressure:
 
     @property
     def for_pods(self) -> int:
-        """The limit of the cgroup of all pods in bytes: allocatable and the hard threshold.
+        """The limit of the cgroup of all pods in bytes: allocatable plus the hard threshold.
 
-        Source: cm GetNodeAllocatableAbsolute: the limit leaves out reservations, and not the eviction threshold.
+        Source: cm GetNodeAllocatableAbsolute, which subtracts reservations from the capacity but not the eviction
+        threshold.
         """
         allocatable = self.node.status.allocatable.get("memory")
         if allocatable is None:
@@ -133,10 +134,10 @@ class NodeUnderPressure:
 
 
 def resource_of(word: str) -> tuple[str, int | None]:
-    """Return the resource of a question's word and the amount behind it: `memory`, or `memory=2Gi`.
+    """Return resource and amount of a question's word: `memory`, or `memory=2Gi`.
 
     Raises:
-        KitError: another word, or an amount of what cannot be measured here.
+        KitError: the word is unknown, or the resource has no amount here.
     """
     name, equals, amount = word.partition("=")
     if name not in SIGNALS:
@@ -154,14 +155,14 @@ def resource_of(word: str) -> tuple[str, int | None]:
 def on_node(
     machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], resource: str, more: int | None
 ) -> PressureResult:
-    """Return what happens when processes outside the pods use a resource up.
+    """Return the effects of processes outside the pods that use up a resource.
 
     Args:
         machine: the node.
-        pods: those on it.
-        stats: UID -> what each uses.
-        resource: see `SIGNALS`.
-        more: bytes of memory that these processes take in addition; None = the pressure lasts until no pod is left.
+        pods: the pods on the node.
+        stats: UID -> usage of each pod.
+        resource: a key of `SIGNALS`.
+        more: bytes of memory that these processes use in addition; None = the pressure lasts until no pod is left.
     """
     signal = next((s for s in SIGNALS[resource] if any(t.signal == s for t in machine.thresholds)), "")
     if not signal:
@@ -186,12 +187,12 @@ def _without_amounts(evicted: Iterable[Evicted], signal: str, stats: Mapping[str
 
 
 def grown(machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], pod: Pod) -> PressureResult:
-    """Return what happens when a pod has grown to the memory that `stats` says.
+    """Return the effects of a pod that has grown to the memory in `stats`.
 
     Args:
         machine: the pod's node.
-        pods: all pods on it, the grown one with them.
-        stats: UID -> what each uses; the grown one's with its new amount.
+        pods: all pods on the node, including the grown one.
+        stats: UID -> usage of each pod, with the new amount of the grown one.
         pod: the pod that has grown.
     """
     said = _own_limit(pod, stats[pod.metadata.uid], machine.release)
@@ -213,7 +214,7 @@ def first_to_go(
 
 
 def _own_limit(pod: Pod, stats: PodStats, release: Release) -> str:
-    """Return how a container of a pod meets its own limit; "" = it does not."""
+    """Return how a container of a pod reaches its own limit; "" = it does not."""
     limits = {one.name: one.resources.limits.get("memory") for one in processes_of(pod)}
     for one in stats.containers:
         limit = limits.get(one.name)
@@ -240,7 +241,7 @@ def _evict(
     seen: Callable[[int], Mapping[str, Observation]],
     resource: str,
 ) -> PressureResult:
-    """Ask the eviction manager every ten seconds until it names no pod."""
+    """Run the eviction manager every ten seconds until it selects no pod."""
     manager = EvictionManager(machine.settings, machine.release)
     running = [one for one in pods if one.status.phase not in TERMINAL_PHASES]
     gone: list[Evicted] = []
@@ -283,7 +284,7 @@ def _notes(
 def _kernel(
     machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats], resource: str
 ) -> Iterable[str]:
-    """Return the kernel's order as a sentence."""
+    """Yield the kernel's order as a sentence."""
     if resource != "memory":
         return
     pages = machine.capacity // PAGE
@@ -300,7 +301,7 @@ def _kernel(
 def _processes(
     machine: NodeUnderPressure, pods: Sequence[Pod], stats: Mapping[str, PodStats]
 ) -> Iterable[tuple[int, str]]:
-    """Return the badness and name of each container, taken as one process."""
+    """Yield badness and name of each container, counted as one process."""
     for pod in pods:
         if pod.status.phase in TERMINAL_PHASES:
             continue

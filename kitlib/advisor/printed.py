@@ -1,7 +1,7 @@
-"""Read what kubectl prints around and instead of objects: warnings before the JSON, tables, a cut-off end.
+"""Parses output of kubectl around or instead of objects: warnings before the JSON, tables, a truncated end.
 
 load(printed(source))
-described(text)         # what a description of a pod says of its scheduling
+described(text)         # the events in a description of a pod
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _EVENT = re.compile(
 
 
 def printed(source: Source) -> Source:
-    """Return the objects in what kubectl printed, without the warnings before and after them.
+    """Return the objects in the output of kubectl, without the warnings before and after them.
 
     Raises:
-        ManifestError: the text is a table, a description or a refusal; the message names the option for objects.
+        ManifestError: the text is a table, a description or an error; the message names the option for objects.
     """
     text, name = read_source(source, 4 * HEAD)
     head = head_of(text)
@@ -61,10 +61,10 @@ def head_of(text: str | bytes) -> str:
 
 
 def is_description(text: str | bytes) -> bool:
-    """Whether a text is what kubectl describe prints."""
+    """Return whether a text is the output of kubectl describe."""
     return bool(_DESCRIBED.match(head_of(text)))
 
 
 def described(text: str) -> list[tuple[str, str, str]]:
-    """Return the events of a description: reason, component, message; lines that kubectl wrapped belong to the last."""
+    """Return the events of a description: reason, component, message; wrapped lines are joined."""
     return [(reason, by, message.strip()) for _, reason, by, message in _EVENT.findall(text)]

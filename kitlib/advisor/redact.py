@@ -1,7 +1,7 @@
-"""Names made meaningless, so that an explanation can be shown to strangers: `node-3`, `pod-17`, `namespace-2`.
+"""Replaces names, so that an explanation can be shown to outsiders: `node-3`, `pod-17`, `namespace-2`.
 
-The same name always becomes the same word. Label keys of Kubernetes itself, resources and amounts stay; so do names of
-one or two letters, which say nothing and could be words of a sentence.
+A name is always replaced by the same word. Label keys of Kubernetes itself, resources and amounts are kept, and also
+names of one or two letters, which reveal nothing and could be words of a sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Redactor:
     """Replaces names of nodes, pods, namespaces and labels in texts.
 
     Args:
-        objects: whose names are to go.
+        objects: the objects with the names to replace.
     """
 
     def __init__(self, objects: Iterable[KubeObject]) -> None:
@@ -56,16 +56,16 @@ class Redactor:
             self._words[name] = f"{kind}-{self._numbers[kind]}"
 
     def text(self, text: str) -> str:
-        """The text without the names."""
+        """Return the text with its names replaced."""
         return _TOKEN.sub(lambda found: self._hidden(found[0]), text)
 
     def original(self, text: str) -> str:
-        """Return a text in which the words of redacted answers are names again."""
+        """Return a text with the words of redacted answers replaced by the names."""
         names = {word: name for name, word in self._words.items()}
         return _WORD.sub(lambda found: names.get(found[0], found[0]), text)
 
     def _hidden(self, token: str) -> str:
-        """A run of name characters: the longest name that it begins with gives way, and so does one after a slash."""
+        """Replace the longest known name at the start of a token, and names after a slash."""
         ends = [i for i, char in enumerate(token) if char in "./"]
         for end in (len(token), *reversed(ends)):
             if token[:end] in self._words:

@@ -1,9 +1,9 @@
-"""The smallest change that lets a pending pod in: every proposal is tried by scheduling the pod again.
+"""The smallest change that helps a pending pod: every proposal is tried by scheduling the pod again.
 
-Proposals concern the pod (pod_changes.py), other pods (other_pods.py), and the cluster (node_changes.py), in the order
-of who may make them: the pod's author, the namespace's team, the platform. None of them bypasses a queue, a quota or a
-scheduling gate, none changes what a controller writes, and none is refused by the API server. Single changes come
-first, then pairs, then triples; as soon as some of a size help, those are the answer.
+Proposals concern the pod (pod_changes.py), other pods (other_pods.py), and the cluster (node_changes.py), ordered by
+the party that can make them: the pod's author, the namespace's team, the platform. No proposal bypasses a queue, a
+quota or a scheduling gate, changes a field that a controller writes, or is rejected by the API server. Single changes
+are tried first, then pairs, then triples; the first size with successful changes is the answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_TRIED = 400
 
 @dataclass(frozen=True)
 class Remedy:
-    """Changes that together let the pod in, the node that it then goes to, and the pods that it preempts there."""
+    """Changes that together help the pod, its node after them, and the pods that it preempts there."""
 
     changes: tuple[Change, ...]
     node: str
@@ -34,7 +34,7 @@ class Remedy:
 
     @property
     def owner(self) -> str:
-        """Who makes the change; of several changes the one who is farthest from the pod's author."""
+        """The party that makes the change; of several, the one farthest from the pod's author."""
         return max((change.owner for change in self.changes), key=OWNERS.index)
 
     def __str__(self) -> str:
@@ -43,13 +43,13 @@ class Remedy:
 
 
 def remedies(dump: Dump, pod: Pod, *, most: int = 5, scheduler: Scheduler | None = None) -> list[Remedy]:
-    """Return the smallest changes that help, the nearest owner first; [] where none was found, or none is needed.
+    """Return the smallest changes that help, the nearest owner first; [] if none was found or is needed.
 
     Args:
         dump: the cluster.
-        pod: the pod that waits; one behind a scheduling gate gets no proposals, the gate's owner removes it.
-        most: how many are listed.
-        scheduler: `dump.scheduler(without=pod)`, where it was asked before; it is as before afterwards.
+        pod: the waiting pod; one behind a scheduling gate gets no proposals, since the gate's owner removes it.
+        most: maximum number of remedies.
+        scheduler: an existing `dump.scheduler(without=pod)`, unchanged afterwards; None = make one.
     """
     scheduler = scheduler or dump.scheduler(without=pod)
     decision = scheduler.explain(unbound(pod))
@@ -64,6 +64,8 @@ def remedies(dump: Dump, pod: Pod, *, most: int = 5, scheduler: Scheduler | None
             if tried >= MOST_TRIED or len(found) >= most:
                 break
             subjects = frozenset(change.about or change.text for change in chosen)
+            # Two changes of one subject contradict each other, and only one change can replace the list of nodes. For
+            # a subject that has an answer, a larger change of it is not the smallest.
             if len(subjects) < size or sum(c.nodes is not None for c in chosen) > 1 or subjects in answered:
                 continue
             tried += 1
@@ -77,12 +79,13 @@ def remedies(dump: Dump, pod: Pod, *, most: int = 5, scheduler: Scheduler | None
 
 
 def changes(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision) -> Iterator[Change]:
-    """Return all single changes worth trying, the nearest owner and the cheapest kind first.
+    """Yield all single changes worth trying, the nearest owner and the cheapest kind first.
 
     Args:
-        dump, pod: the cluster and the pod that waits.
+        dump: the cluster.
+        pod: the waiting pod.
         scheduler: a view of the cluster without the pod.
-        decision: about the pod as it is.
+        decision: the decision about the unchanged pod.
     """
     yield from pod_changes(dump, pod, scheduler)
     yield from other_pod_changes(dump, pod, scheduler, decision)
@@ -90,7 +93,7 @@ def changes(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision) -> I
 
 
 def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...]) -> Remedy | None:
-    """Return the remedy where the changes let the pod in; the scheduler sees the cluster as it is afterwards."""
+    """Return a remedy if the changes help; the scheduler sees the changed cluster."""
     changed = unbound(pod)
     for change in chosen:
         if change.pod is not None:
@@ -111,6 +114,7 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
         scheduler.set_objects(volumes=dump.objects)
     if nodes is not None:
         scheduler.set_nodes(dump.nodes)
+    # The scheduler is shared by all tries, so every change is taken back, the last one first.
     for old, new in reversed(swapped):
         if new is not None:
             scheduler.remove_pod(new)

@@ -1,10 +1,10 @@
-"""A report about a cluster: what waits and why, requests against capacity, use, limits, budgets, quotas, and findings.
+"""A report about a cluster: waiting pods and causes, requests and capacity, usage, limits, budgets, quotas, findings.
 
     found = report(dump)
     found.findings, found.sections, found.exit_code("medium")
 
-Every finding names its rule, the objects and the way out. What waits is explained as `kitlib explain` does, once for
-each group of pods of one owner. Nothing of it needs more than the dump.
+Every finding names its rule, the objects and the remedy. Waiting pods are explained as by `kitlib explain`, once for
+each group of pods of one owner. The report needs only the dump.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Section:
     Attributes:
         title: its heading.
         sentence: the result in one sentence.
-        columns: headings.
+        columns: headings of the columns.
         rows: cells as text.
     """
 
@@ -57,13 +57,16 @@ class Section:
 
 @dataclass(frozen=True)
 class WaitingPods:
-    """Pods of one owner that one cause holds.
+    """Pods of one owner that wait for one cause.
 
     Attributes:
-        owner: `Kind namespace/name`, or of a bare pod.
-        pods: how many.
-        example: `namespace/name` of the one that was explained.
-        verdict, stage, cause, changed_by: see `Explanation`.
+        owner: `Kind namespace/name` of the owner, or of a pod without one.
+        pods: number of pods.
+        example: `namespace/name` of the explained pod.
+        verdict: verdict of its explanation.
+        stage: the blocking stage.
+        cause: text of the blocking stage's result.
+        changed_by: the party that can change the result.
     """
 
     owner: str
@@ -81,13 +84,13 @@ class ClusterReport:
 
     Attributes:
         at: the newest time in the dump; None = it has none.
-        release: whose rules were followed.
+        release: release of the rules.
         summary: the cluster in one sentence.
-        findings: the heaviest first.
-        waiting: groups of pods that wait.
-        nodes: room and requests by node.
-        sections: tables, in their order.
-        gaps: kinds and fields that answers depend on.
+        findings: findings by descending weight.
+        waiting: groups of waiting pods.
+        nodes: capacity and requests by node.
+        sections: tables in order.
+        gaps: kinds and fields that answers depend on but do not take into account.
     """
 
     at: datetime | None
@@ -100,7 +103,7 @@ class ClusterReport:
     gaps: tuple[Gap, ...] = field(default=())
 
     def exit_code(self, fail_on: str = "") -> int:
-        """Return 1 where a finding has at least this weight; 0 = none has, or no weight is given."""
+        """Return 1 if a finding has at least this weight; 0 = none has, or no weight is given."""
         if not fail_on:
             return 0
         bad = WEIGHTS[: WEIGHTS.index(fail_on) + 1]
@@ -257,7 +260,7 @@ def _qos_section(dump: Dump) -> Section:
 
 
 def _pressure_section(dump: Dump, nodes: Sequence[NodeRoom]) -> Section:
-    """Who goes first on each node: the kubelet's rank and the kernel's."""
+    """Return the first victims on each node by the kubelet's rank and by the kernel's."""
     known = measured(dump)
     on: dict[str, list[Pod]] = defaultdict(list)
     for pod in dump.pods:

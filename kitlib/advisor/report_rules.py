@@ -1,4 +1,4 @@
-"""The rules of a report: what is risky in a cluster, how heavy it weighs, and what to do about it."""
+"""The rules of a report: risks in a cluster, their weight, and their remedy."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SYSTEM = "kube-system"
 
 @dataclass(frozen=True)
 class Risk:
-    """One thing to know.
+    """A finding about a risk.
 
     Attributes:
         weight: `HIGH`, `MEDIUM` or `LOW`.
-        rule: its name, the same for all findings of a kind.
+        rule: name of the rule.
         text: a sentence with numbers, without a full stop.
-        objects: `Kind namespace/name`.
-        remedy: the way out.
+        objects: concerned objects, `Kind namespace/name`.
+        remedy: the next step.
     """
 
     weight: str
@@ -44,7 +44,7 @@ class Risk:
     remedy: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the risk as plain data."""
         return {
             "weight": self.weight,
             "rule": self.rule,
@@ -55,7 +55,7 @@ class Risk:
 
 
 def findings_of(dump: Dump, nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
-    """Return what is risky in a cluster, apart from the pods that wait."""
+    """Yield the risks in a cluster, except for the waiting pods."""
     live = [pod for pod in dump.pods if pod.status.phase not in TERMINAL_PHASES]
     yield from _nodes(nodes)
     yield from _killed(live)
@@ -80,7 +80,7 @@ def _nodes(nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
 
 
 def _killed(pods: Sequence[Pod]) -> Iterator[Risk]:
-    """Containers whose last end was the OOM killer's."""
+    """Yield the containers that the OOM killer ended last."""
     found = []
     for pod in pods:
         for one in pod.status.container_statuses:
@@ -129,7 +129,7 @@ def _quotas(dump: Dump) -> Iterator[Risk]:
 
 
 def _together(dump: Dump, pods: Sequence[Pod]) -> Iterator[Risk]:
-    """All replicas of a workload on one node, where there are other nodes."""
+    """Yield the workloads with all replicas on one node although there are other nodes."""
     groups: dict[tuple[str, str, str], list[Pod]] = defaultdict(list)
     for pod in pods:
         above = root_of(dump, pod) if pod.spec.node_name and len(dump.nodes) > 1 else None

@@ -1,4 +1,4 @@
-"""The object that a user asks about: `web-0`, `shop/web-0`, `job/train`, `deployment.apps/web`."""
+"""Finds the object of a question: `web-0`, `shop/web-0`, `job/train`, `deployment.apps/web`."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ PLURALS = {kind: names[1] for kind, names in KINDS.items()}
 
 
 def find_target(dump: Dump, name: str = "", namespace: str = "") -> KubeObject:
-    """Return the object of a dump that a name means.
+    """Return the object of a dump for a name.
 
     Args:
         dump: the cluster.
-        name: NAME, NAMESPACE/NAME, KIND/NAME or KIND NAMESPACE/NAME; "" = the only pod that waits. Pods come first
-            where only a name is given.
-        namespace: of the object; "" = any.
+        name: NAME, NAMESPACE/NAME, KIND/NAME or KIND NAMESPACE/NAME; "" = the only waiting pod. For a name without a
+            kind, pods take precedence.
+        namespace: namespace of the object; "" = any.
 
     Raises:
         NotFound: no object has this name.
-        KitError: several have it, or no name is given and not exactly one pod waits.
+        KitError: the name is ambiguous, or no name is given and the number of waiting pods is not 1.
     """
     if not name:
         return dump.pod("")
@@ -63,7 +63,7 @@ def find_target(dump: Dump, name: str = "", namespace: str = "") -> KubeObject:
 
 
 def _kind_of(name: str) -> tuple[str, str]:
-    """Return the kind that a name begins with, and the rest; ("", name) where it begins with none."""
+    """Return the kind at the start of a name, and the rest; ("", name) if there is none."""
     head, separator, rest = name.partition(" ") if " " in name else name.partition("/")
     word = head.lower().partition(".")[0]
     kind = next((kind for kind, names in KINDS.items() if word in names), "")

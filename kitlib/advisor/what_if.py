@@ -1,10 +1,10 @@
-"""Questions about a cluster, carried out on a copy of it, several in sequence.
+"""Carries out questions about a cluster on a copy of it, one after the other.
 
     answer = what_if(dump, ["drain node-1", "add node-2 2"])
     answer.sentence, answer.effects, answer.exit_code
 
-A question acts on the copy (`Cluster.from_dump`, `cluster.fork()`) as kubectl or a failing machine would; controllers
-and scheduler react, virtual time passes, and the pods are compared with those before.
+A question acts on the copy (`Cluster.from_dump`, `cluster.fork()`) like kubectl or a failing machine; controllers and
+scheduler react, virtual time passes, and the pods are compared with those before.
 """
 
 from __future__ import annotations
@@ -54,17 +54,18 @@ def what_if(
     settings: KubeletSettings | None = None,
     manifests: Mapping[str, str] | None = None,
 ) -> WhatIf:
-    """Return what would happen if these questions were carried out one after the other.
+    """Return the effects of these questions, carried out one after the other.
 
     Args:
         dump: the cluster.
         questions: see `QUESTIONS`.
-        force, delete_emptydir_data: of drains, as `kubectl drain` has them.
-        settings: the kubelets', for pressure; None = the defaults.
-        manifests: name -> text of what `apply NAME` applies; other names are files.
+        force: whether drains evict pods without a controller, as `kubectl drain --force`.
+        delete_emptydir_data: whether drains evict pods with emptyDir volumes.
+        settings: settings of the kubelets, for pressure; None = the defaults.
+        manifests: name -> text for `apply NAME`; other names are files.
 
     Raises:
-        KitError: a question that is none, or names an object that is not there.
+        KitError: a question is invalid, or names an object that does not exist.
     """
     parsed = [_parsed(question) for question in questions]
     with Cluster.from_dump(dump) as cluster:
@@ -103,7 +104,7 @@ class _Trial:
         self._drained: set[str] = set()
 
     def pods(self) -> dict[str, Pod]:
-        """Return UID -> pod as stored; a change replaces the stored object, so that these stay as they are."""
+        """Return UID -> stored pod; a change replaces the stored object, so the returned pods do not change."""
         return {pod.metadata.uid: pod for pod in self.cluster.api.store.list(Pod, copy=False)}
 
     def drain(self, node: str) -> None:
@@ -183,7 +184,7 @@ class _Trial:
         self.fates.append(self._resize_of(pod, changed))
 
     def _resize_of(self, pod: Pod, changed: Pod) -> Effect:
-        """Return what the kubelet does with a resize by the node's numbers. Source: allocation manager canResizePod."""
+        """Return the kubelet's reaction to a resize by the node's numbers. Source: allocation manager canResizePod."""
         if not pod.spec.node_name:
             return Effect(pod.key, "pending", why="the pod has no node yet; the new requests hold at once")
         scheduler = self.dump.scheduler(without=pod)
@@ -196,7 +197,7 @@ class _Trial:
         return Effect(pod.key, "resized", pod.spec.node_name, pod.spec.node_name, "the node has room")
 
     def pressure(self, name: str, *words: str) -> None:
-        """Let a node run short, or a pod grow; the kubelet's evictions are carried out on the copy."""
+        """Exhaust a resource of a node, or let a pod grow; the kubelet's evictions are carried out on the copy."""
         resource, amount = resource_of(words[0])
         nodes = {one.name: one for one in self.cluster.list("Node")}
         pod = None if name in nodes else self._placed(find_target(self.dump, name))
@@ -221,6 +222,7 @@ class _Trial:
 
     def _evict(self, node: Node, outcome: PressureResult) -> None:
         if outcome.condition:
+            # The condition comes first: its taint keeps the pods that replace evicted ones away from the node.
             node.status.conditions = with_condition(
                 node.status.conditions,
                 Condition(type=outcome.condition, status="True", last_heartbeat_time=self.cluster.now()),
@@ -256,7 +258,7 @@ class _Trial:
         return found
 
     def gaps(self, concerned: set[str]) -> list[Gap]:
-        """Return the gaps of the pods that are concerned or wait, each once."""
+        """Return the distinct gaps of concerned and waiting pods."""
         found = dict.fromkeys([*self.asked_gaps, *self._unread_owners(concerned)])
         for pod in self.dump.pods:
             if pod.key in concerned or not pod.spec.node_name:
@@ -264,7 +266,7 @@ class _Trial:
         return list(found)
 
     def _unread_owners(self, concerned: set[str]) -> Iterator[Gap]:
-        """Return a gap for each kind of controller that owns pods which are concerned and was not read."""
+        """Yield a gap for each kind of controller that owns concerned pods and was not read."""
         known = {(one.kind, one.namespace, one.name) for one in self.dump.objects}
         counted: Counter[str] = Counter()
         for pod in self.dump.pods:
@@ -277,7 +279,7 @@ class _Trial:
             yield Gap(kind, "", f"the controller of {number} pods was not read; it {what}", decides=not again)
 
     def effects(self) -> list[Effect]:
-        """Compare the pods with those before; a new pod of the same owner takes the place of one that is gone."""
+        """Compare the pods with those before; a new pod of the same owner is matched with one that is gone."""
         now = self.pods()
         preempted = {
             (e.involved_object.namespace, e.involved_object.name): e.message
@@ -337,7 +339,7 @@ class _Trial:
 
 
 def root_kind(pod: Pod) -> str:
-    """Return the kind of a pod's controller; "" = it has none."""
+    """Return the kind of a pod's controller; "" = none."""
     return next((one.kind for one in pod.metadata.owner_references if one.controller), "")
 
 
@@ -383,7 +385,7 @@ def _quantity(text: str, what: str) -> Quantity:
 
 
 def _own_release(dump: Dump) -> Release:
-    """Return the release of the cluster's oldest kubelet that the kit follows, else the dump's."""
+    """Return the release of the cluster's oldest kubelet that the kit supports, else the dump's."""
     names = {
         ".".join(str((node.status.node_info or {}).get("kubeletVersion") or "").removeprefix("v").split(".")[:2])
         for node in dump.nodes

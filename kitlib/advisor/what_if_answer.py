@@ -1,4 +1,4 @@
-"""The answer to a sequence of what-if questions: values, words and plain data."""
+"""The answer to a sequence of what-if questions: values, text and plain data."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Effect:
     """The fate of one pod.
 
     Attributes:
-        pod: `namespace/name` as it was, or of a new pod.
+        pod: `namespace/name` before, or of a new pod.
         kind: `moves`, `pending`, `placed`, `gone`, `new`, `preempted`, `resized`, `deferred`, `infeasible`, `ends`,
             `stuck`, `evicted` (by the kubelet), `killed` (by the kernel), or `stays` (after a drain).
-        before, after: its node; "" = none.
+        before: its node before; "" = none.
+        after: its node after; "" = none.
         why: the reason.
     """
 
@@ -42,9 +43,10 @@ class NodeUse:
     """The requests on one node before and after.
 
     Attributes:
-        name: of the node.
-        allocatable: milli-CPU and bytes by resource.
-        before, after: pod -> its requests, milli-CPU and bytes by resource.
+        name: name of the node.
+        allocatable: allocatable milli-CPU and bytes by resource.
+        before: pod -> its requests before, milli-CPU and bytes by resource.
+        after: pod -> its requests after, milli-CPU and bytes by resource.
     """
 
     name: str
@@ -58,13 +60,13 @@ class WhatIf:
     """The answer to a sequence of questions.
 
     Attributes:
-        questions: as they were asked.
-        effects: what becomes of pods, the pods without effect left out.
-        refused: what was not carried out, and by which rule; () = everything was.
+        questions: text of the questions.
+        effects: effects on pods; pods without an effect are not included.
+        refused: actions that were refused, and the rule; () = none.
         changes: differences of releases, for `upgrade`.
-        notes: facts that explain and change no effect, such as the kernel's order under memory pressure.
+        notes: explanations without an effect, such as the kernel's order under memory pressure.
         nodes: requests by node before and after.
-        gaps: fields and kinds that the answer depends on and does not take into account.
+        gaps: fields and kinds that the answer depends on but does not take into account.
     """
 
     questions: tuple[str, ...]
@@ -77,7 +79,7 @@ class WhatIf:
 
     @property
     def exit_code(self) -> int:
-        """0: all pods concerned have a node; 1: one waits or is lost, or something was refused; 3: uncertain."""
+        """0: all concerned pods have a node; 1: one waits or is lost, or an action was refused; 3: uncertain."""
         if self.refused or self.changes or any(one.kind in _BAD for one in self.effects):
             return 1
         return 3 if any(gap.decides for gap in self.gaps) else 0
@@ -125,7 +127,7 @@ def node_uses(
     before: Mapping[str, Mapping[str, Mapping[str, int]]],
     after: Mapping[str, Mapping[str, Mapping[str, int]]],
 ) -> tuple[NodeUse, ...]:
-    """Return the nodes of which a pod came or went, by name."""
+    """Return the nodes whose pods changed, by name."""
     made = []
     for node in sorted(nodes, key=lambda one: one.name):
         was, becomes = before.get(node.name, {}), after.get(node.name, {})
@@ -152,7 +154,7 @@ def as_data(found: WhatIf) -> dict[str, Any]:
 
 
 def in_text(dump: Dump, found: WhatIf) -> str:
-    """Return an answer in words: a sentence, a table of pods, and what else there is to say."""
+    """Return an answer as text: a sentence, a table of pods, and further notes."""
     lines = [found.sentence]
     rows = [("POD", "BECOMES", "FROM", "TO", "WHY")]
     rows += [(one.pod, one.kind, one.before or "-", one.after or "-", one.why) for one in found.effects]

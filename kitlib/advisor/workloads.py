@@ -1,4 +1,4 @@
-"""Why an object that makes pods does not have them: its own stages, then those of the pod of it that waits.
+"""Explains why an object does not have its pods: its own stages, then those of its waiting pod.
 
 Source: pkg/controller job, cronjob, deployment, replicaset, statefulset, daemon; podautoscaler (conditions).
 """
@@ -55,10 +55,10 @@ Results = Iterator[StageResult]
 
 
 def explain_object(dump: Dump, obj: KubeObject, *, find_remedies: bool = True) -> Explanation:
-    """Return the answer about a pod, or about an object that makes pods.
+    """Return the answer about a pod, or about an object that creates pods.
 
     Raises:
-        KitError: the kind makes no pods.
+        KitError: the kind does not create pods.
     """
     if isinstance(obj, Pod):
         return explain_pod(dump, obj, find_remedies=find_remedies)
@@ -89,7 +89,7 @@ def explain_object(dump: Dump, obj: KubeObject, *, find_remedies: bool = True) -
 
 
 def _without_pods(dump: Dump, obj: KubeObject, pods: list[Pod], own: list[StageResult]) -> Explanation:
-    """Return the answer where no pod of the object waits: it runs, has ended, or its pods are not there yet."""
+    """Return the answer if no pod of the object waits: it runs, has ended, or has no pods yet."""
     if any(one.stage == "start" and one.state == PASSED for one in own):
         return Explanation(obj, None, ENDED, "", tuple(own))
     active = [pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]
@@ -111,7 +111,7 @@ def _gaps(dump: Dump, obj: KubeObject) -> Iterator[Gap]:
 
 
 def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
-    """Return the pods that an object or the objects that it owns have made."""
+    """Return the pods that an object or its owned objects have created."""
     if obj.kind == "PodGroup":
         if foreign_owner(group_of(obj)):
             here = [pod for pod in dump.pods if pod.namespace == obj.namespace]
@@ -138,7 +138,7 @@ def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
 
 
 def scale_target(dump: Dump, obj: KubeObject) -> KubeObject | None:
-    """Return the object that an autoscaler scales; None where `obj` is none or its target was not read."""
+    """Return the target of an autoscaler; None if `obj` is not an autoscaler or its target was not read."""
     if not isinstance(obj, HorizontalPodAutoscaler):
         return None
     about = obj.spec.scale_target_ref
@@ -148,7 +148,7 @@ def scale_target(dump: Dump, obj: KubeObject) -> KubeObject | None:
 
 
 def wanted(dump: Dump, obj: KubeObject) -> int:
-    """Return how many pods an object wants at once."""
+    """Return the number of simultaneous pods that an object requests."""
     if isinstance(obj, Job):
         left = obj.spec.completions - obj.status.succeeded if obj.spec.completions is not None else None
         most = 1 if obj.spec.parallelism is None else obj.spec.parallelism
@@ -161,7 +161,7 @@ def wanted(dump: Dump, obj: KubeObject) -> int:
 
 
 def _that_waits(pods: list[Pod]) -> Pod | None:
-    """Return the pod to look at: one without a node, then one that does not run, then one that was refused."""
+    """Return the pod to examine: one without a node, else one that does not run, else a rejected one."""
     ranks: tuple[Callable[[Pod], bool], ...] = (
         lambda pod: not pod.spec.node_name and pod.status.phase in ("", "Pending"),
         lambda pod: pod.status.phase == "Pending",
@@ -185,7 +185,7 @@ def _counted(obj: KubeObject, pods: list[Pod]) -> StageResult:
 
 
 def _creation(dump: Dump, obj: KubeObject, pods: list[Pod]) -> Results:
-    """Return why pods are missing: what the controller said, and whether the API server accepts another one now."""
+    """Return why pods are missing: the controller's message, and whether the API server accepts another pod now."""
     template = template_of(obj)
     failing = _failure(dump, obj)
     if template is None or obj.kind == "CronJob":
@@ -201,7 +201,7 @@ def _creation(dump: Dump, obj: KubeObject, pods: list[Pod]) -> Results:
 
 
 def _failure(dump: Dump, obj: KubeObject) -> StageResult | None:
-    """Return what a controller said last about pods that it could not create: a condition, else an event."""
+    """Return a controller's last message about failed pod creation: a condition, else an event."""
     makers = [
         obj,
         *(
