@@ -400,15 +400,19 @@ class Store:
         else:
             before = self._objects[kind.qualified][key]
             made.__dict__["created_"] = age(before)
-            if type(before) is type(made):
-                share(made, before)
-        # Objects written in a row, such as the pods of one workload, are often nearly equal.
-        sibling = self._last_written.get(kind.qualified)  # stored objects never change, so equal parts are shared
-        if type(sibling) is type(made):
-            share(made, sibling)
-        self._last_written[kind.qualified] = made
+        self._share_parts(kind, made, previous)
         self._objects.setdefault(kind.qualified, {})[key] = made
         self._tell(WatchEvent(change, made, previous))
+
+    def _share_parts(self, kind: Resource, made: KubeObject, previous: KubeObject | None) -> None:
+        """Share the parts of a new version that equal those of other stored objects, which never change.
+
+        Objects written in a row, such as the pods of one workload, are often nearly equal.
+        """
+        for known in (previous, self._last_written.get(kind.qualified)):
+            if type(known) is type(made):
+                share(made, known)
+        self._last_written[kind.qualified] = made
 
     def _forget_kinds(self, changed: str) -> None:
         if changed == _DEFINITIONS:

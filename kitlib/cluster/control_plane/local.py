@@ -353,11 +353,15 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
             seconds_now = self.clock.seconds
             self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add_node)
+        self._expire()
+        self.settle()
+
+    def _expire(self) -> None:
+        """Once a minute, delete old events and forget old changes."""
         if self.clock.seconds >= self._next_expiry:
             self._next_expiry = self.clock.seconds + EXPIRE_EVERY
             expire(self.api.store)
             self.api.store.compact()
-        self.settle()
 
     def _node_failed(self, name: str, error: Exception) -> None:
         """Record an event on a node after a defect in the work on it."""

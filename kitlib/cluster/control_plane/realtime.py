@@ -62,6 +62,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         """Process the nodes' new reports and run controllers and scheduler on them."""
         if self._settling or self._closed:
             return
+        self._expire()  # also of a cluster that is only asked, for which no time is waited
         if self._take_reports() or self.controllers.is_due():
             super().settle()
 

@@ -109,7 +109,7 @@ class ControlPlane:
         self._channels: dict[str, Channel] = {}
         self._starts: dict[int, queue.SimpleQueue[wire.NodeStarted]] = {}
         self._numbers = itertools.count(1)
-        self._owner = ChangeReader()
+        self._owner, self._taken = ChangeReader(), 0
         self._cluster: ControlledCluster | None = None
         self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
         self._does: dict[str, Callable[..., Any]] = {
@@ -272,10 +272,13 @@ class ControlPlane:
         store = cluster.api.store
         store.bring_up_to_date()
         self._owner.seen = since
+        taken = max(0, seen - self._taken)
+        del cluster.journal[:taken]  # the owner keeps the journal
+        self._taken += taken
         delta: dict[str, Any] = {
             "version": store.version,
             "nodes": cluster.facts(known),
-            "journal": cluster.journal[seen:],
+            "journal": list(cluster.journal),
         }
         try:
             delta["changes"] = [[event.type, to_dict(event.object)] for event in store.changes(since)]

@@ -29,6 +29,7 @@ class Replica(Store):
             kind, key = self.kinds.of(made), (made.metadata.namespace, made.metadata.name)
             here = self._objects.setdefault(kind.qualified, {})
             previous = here.get(key)
+            self._share_parts(kind, made, previous)
             if change == "DELETED":
                 here.pop(key, None)
             else:
