@@ -16,7 +16,9 @@ from kitlib.apiserver.admission.requester import requester
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.store import Store
 
-CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+STREAMS = ("attach", "exec", "portforward")
+"""The subresources of a pod that a client connects to."""
 SCALE = "scale"
 
 
@@ -37,13 +39,14 @@ class AdmissionAttributes:
     """The attributes of a write.
 
     Attributes:
-        operation: CREATE, UPDATE or DELETE.
+        operation: CREATE, UPDATE, DELETE or CONNECT.
         resource: the resource of the request.
-        new: the object after the write; None for a deletion.
+        new: the object after the write; None for a deletion. For CONNECT the options of the stream.
         old: the stored object; None for a creation.
         subresource: `status`, `resize`; "" = the object itself.
         dry_run: whether nothing is stored.
-        parent: the object of a subresource whose kind differs: a Scale's workload, the pod of a Binding or an Eviction.
+        parent: the object of a subresource whose kind differs: a Scale's workload, the pod of a Binding, an Eviction or
+            a stream.
     """
 
     operation: str
@@ -61,13 +64,18 @@ class AdmissionAttributes:
         assert found is not None, "a write has an object"
         return found
 
+    @property
+    def named(self) -> KubeObject:
+        """The object with the name and the namespace of the request: the options of a stream have none."""
+        return self.parent or self.object
+
     def old_of(self, obj: KubeObject) -> KubeObject | None:
         """Return the stored object; for a scaled workload, the workload itself."""
         return self.old if self.old is None or self.old.kind == obj.kind else obj
 
     @property
     def version(self) -> str:
-        return (self.parent or self.object).api_version.rpartition("/")[2]
+        return self.named.api_version.rpartition("/")[2]
 
     @cached_property
     def names(self) -> dict[str, Any]:
@@ -89,8 +97,8 @@ class AdmissionAttributes:
             **dict.fromkeys(("kind", "requestKind"), kind),
             **dict.fromkeys(("resource", "requestResource"), named),
             **dict.fromkeys(("subResource", "requestSubResource"), self.subresource),
-            "name": self.object.name,
-            "namespace": self.object.namespace,
+            "name": self.named.name,
+            "namespace": self.named.namespace,
             "operation": self.operation,
             "userInfo": user,
             "dryRun": self.dry_run,
@@ -115,11 +123,13 @@ def attributes_of(
         old: the stored object; None for a creation.
         subresource: see `AdmissionAttributes`.
         dry_run: see `AdmissionAttributes`.
-        parent: the pod of a Binding or an Eviction.
+        parent: the pod of a Binding, an Eviction or a stream.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
     """
     operation = DELETE if new is None else CREATE if old is None else UPDATE
+    if subresource in STREAMS:
+        operation = CONNECT
     about = parent or new or old
     assert about is not None, "a write has an object"
     resource = store.kinds.of(about)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from typing import Annotated, Any, Protocol
+from urllib.parse import parse_qs
 
 import msgspec
 from tornado.httputil import HTTPServerRequest
@@ -22,8 +23,12 @@ from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from kitlib.api.convert import decoder
+from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.pod_connect import connect_options
 from kitlib.api.streams import WINDOW, Stream, StreamEvent, StreamNode
+from kitlib.apiserver.admission.requester import Requester, requested_by
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.request import Request, Target, parse_path
 from kitlib.apiserver.http.spdy import SpdyError
@@ -117,6 +122,7 @@ class PodStream(WebSocketHandler, ABC):
             user = self._service.user_of(self.request)
             with self._service.lock:
                 self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
+                self._admit(user)
                 self.find()
                 if self.upgrade not in ("websocket", UPGRADE.lower()):
                     raise StatusError(400, "Upgrade request required")
@@ -126,6 +132,16 @@ class PodStream(WebSocketHandler, ABC):
             self._refuse(error)
         except KitError as error:
             self._refuse(StatusError(400, str(error)))
+
+    def _admit(self, user: User) -> None:
+        """Ask the admission policies before the pod is looked for. Source: endpoints/handlers ConnectResource."""
+        rest, target = self._service.dispatcher.rest, parse_path(self.request.path)
+        served = rest.resources.find("", "v1", "pods")
+        assert target is not None and served is not None
+        options = connect_options(target.subresource, parse_qs(self.request.query, keep_blank_values=True))
+        named = Pod(metadata=ObjectMeta(name=target.name, namespace=target.namespace))
+        with requested_by(Requester(user.name, user.groups, user.uid)), rest.errors(served, target.name):
+            self._service.cluster.api.ask_plugins(options, None, target.subresource, named)
 
     @property
     def upgrade(self) -> str:

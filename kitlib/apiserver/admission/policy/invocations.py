@@ -124,8 +124,8 @@ def authorizer(store: Store, about: AdmissionAttributes) -> AuthorizerValue:
         group=named.group,
         resource=named.plural,
         subresource=about.subresource,
-        namespace=about.object.namespace,
-        name=about.object.name,
+        namespace=about.named.namespace,
+        name=about.named.name,
     )
     return AuthorizerValue(decide, request)
 
@@ -180,7 +180,7 @@ def params_of(store: Store, policy: Policy, binding: Binding, about: AdmissionAt
         return [None]
     found = _resource_of_params(store, kind)
     namespaced = found.namespaced
-    place = (reference.namespace or about.object.namespace) if namespaced else ""
+    place = (reference.namespace or about.named.namespace) if namespaced else ""
     if namespaced and not place:
         raise ConfigurationError(
             "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"

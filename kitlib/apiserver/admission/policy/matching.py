@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from kitlib.api.admissionregistration import MatchResources, NamedRuleWithOperations
 from kitlib.api.core import Namespace
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.apiserver.admission.attributes import AdmissionAttributes
+from kitlib.apiserver.admission.attributes import CONNECT, AdmissionAttributes
 
 EXACT = "Exact"
 _ANY = "*"
@@ -53,6 +53,8 @@ def _matches_labels(resources: MatchResources, about: AdmissionAttributes) -> bo
     if resources.object_selector is None:
         return True
     matcher = LabelSelectorMatcher(resources.object_selector)
+    if about.operation == CONNECT:  # the options have no metadata, so that only the empty selector selects them
+        return not (resources.object_selector.match_labels or resources.object_selector.match_expressions)
     return any(matcher.matches(one.metadata.labels) for one in (about.new, about.old) if one is not None)
 
 
@@ -70,7 +72,7 @@ def _matches_rule(rule: NamedRuleWithOperations, about: AdmissionAttributes, exa
         and _has(rule.api_groups, resource.group)
         and (not exact or _has(rule.api_versions, about.version))
         and any(_names(one, resource.plural, about.subresource) for one in rule.resources)
-        and (not rule.resource_names or about.object.name in rule.resource_names)
+        and (not rule.resource_names or about.named.name in rule.resource_names)
     )
 
 

@@ -153,7 +153,7 @@ def ask(store: Store, about: AdmissionAttributes) -> list[str]:
     bindings = store.list(ValidatingAdmissionPolicyBinding, copy=False)
     if not bindings or about.resource.plural in EXEMPT:
         return []
-    namespace = store.find(Namespace, about.object.namespace, copy=False) if about.object.namespace else None
+    namespace = store.find(Namespace, about.named.namespace, copy=False) if about.named.namespace else None
     names = None
     warnings: list[str] = []
     denied: list[str] = []
@@ -174,7 +174,7 @@ def ask(store: Store, about: AdmissionAttributes) -> list[str]:
     if denied:
         reason = first.reason or "Invalid"
         why = f"ValidatingAdmissionPolicy {denied[0]}"
-        raise PolicyDenied(about.resource.qualified, about.object.name, why, CODES.get(reason, 422), reason)
+        raise PolicyDenied(about.resource.qualified, about.named.name, why, CODES.get(reason, 422), reason)
     return warnings
 
 
