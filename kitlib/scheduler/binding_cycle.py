@@ -1,4 +1,4 @@
-"""Pods between the choice of a node and the end of Bind: Permit may hold them, and PreBind may wait for something.
+"""The binding cycles of pods that have a node: Permit may hold a pod, and PreBind may wait for a condition.
 
 Source: schedule_one.go (bindingCycle, handleBindingCycleError), framework runtime waitingPodsMap.
 """
@@ -28,7 +28,7 @@ class BindingCycles:
     """The binding cycles of one scheduler.
 
     Args:
-        remove_pod: takes an assumed pod out of the cache.
+        remove_pod: the function that removes an assumed pod from the cache.
     """
 
     def __init__(self, remove_pod: Callable[[Pod], None]) -> None:
@@ -37,7 +37,7 @@ class BindingCycles:
         self._pre_bind: dict[str, _Cycle] = {}
 
     def begin(self, profile: Framework, decision: Decision) -> None:
-        """Run Reserve and Permit, and the rest unless a plugin holds the pod; a refused pod loses its place."""
+        """Run Reserve and Permit, then bind the pod unless a Permit plugin holds it; forget a refused pod."""
         binding = decision.binding
         assert binding is not None
         reserve_and_permit(profile, binding)
@@ -50,7 +50,7 @@ class BindingCycles:
 
     @property
     def waiting(self) -> list[Pod]:
-        """Pods that Permit plugins hold."""
+        """The pods that Permit plugins hold."""
         return [one.binding.info.pod for one in self._permit.values()]
 
     def allow(self, pod: Pod) -> Decision:
@@ -81,10 +81,10 @@ class BindingCycles:
         return cycle.decision
 
     def drop(self, pod: Pod) -> Pod | None:
-        """Take back what was reserved for a deleted pod that Permit or PreBind holds.
+        """Undo the reservations of a deleted pod that Permit or PreBind holds.
 
         Returns:
-            The assumed pod that has lost its place; None where none was held.
+            The assumed pod, which is no longer in the cache; None if no plugin held the pod.
         """
         uid = pod.metadata.uid or pod.key
         cycle = self._pre_bind.pop(uid, None)
@@ -97,7 +97,7 @@ class BindingCycles:
         return decision.binding.info.pod if decision.binding is not None else None
 
     def undo(self, profile: Framework, decision: Decision, reason: str) -> None:
-        """Take back what was reserved for a pod whose binding could not be written; it loses its place."""
+        """Undo the reservations of a pod whose binding could not be written, and forget the pod."""
         assert decision.binding is not None
         decision.binding.status = Status(Code.Error, (reason,), "")
         unreserve(profile, decision.binding)
@@ -119,4 +119,5 @@ class BindingCycles:
     def _give_up(self, decision: Decision) -> None:
         assert decision.binding is not None
         self._remove_pod(decision.binding.info.pod)
+        # without a host the scheduling loop handles the decision as a failure
         decision.suggested_host = ""

@@ -1,4 +1,4 @@
-"""The shape of a KubeSchedulerConfiguration: which fields hold what, before anything is made of them.
+"""The fields of a KubeSchedulerConfiguration with their types, which are checked before profiles are built.
 
 Source: k8s.io/kube-scheduler/config/v1 types.go.
 """
@@ -36,7 +36,7 @@ class ProfileShape(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ConfigurationShape(msgspec.Struct, frozen=True, rename="camel"):
-    """Arguments of plugins and of extenders are checked where they are used."""
+    """A KubeSchedulerConfiguration; plugins and extenders check their own arguments."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -49,10 +49,10 @@ class ConfigurationShape(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def check_configuration(data: Any) -> None:
-    """Refuse a configuration in which a field holds something else than it may.
+    """Check the types of a configuration's fields.
 
     Raises:
-        KitError: with the path of the first such field.
+        KitError: a field has a wrong type; the message begins with the path of the first one.
     """
     try:
         convert(data, ConfigurationShape)

@@ -1,7 +1,6 @@
-"""Everything the scheduler thought about one pod in one cycle: verdicts, scores, the choice, the message, the
-victims.
+"""The scheduler's decision about one pod in one cycle: verdicts, scores, the node, the message and the victims.
 
-The columns are those that the cycle computed anyway; frames and sentences are made of them when they are asked for.
+It holds the columns that the cycle computed anyway; data frames and sentences are made from them on request.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from kitlib.scheduler.framework.scoring import ScoreOutcome
 from kitlib.scheduler.framework.status import Code, Status
 
 MAX_MESSAGE = 1024
-"""Events are cut off there. Source: schedule_one.go truncateMessage."""
+"""The maximum length of an event's message in characters. Source: schedule_one.go truncateMessage."""
 
 
 class PluginResults(Protocol):
-    """What Filter and Score plugins said about all nodes; made when it is asked for, perhaps.
+    """The answers of the Filter and Score plugins for all nodes; they may be computed on first access.
 
     Attributes:
-        filters: PreFilter and Filter; None after a gate.
-        scores: of the feasible nodes; None where there are none.
+        filters: the results of PreFilter and Filter; None if a gate stopped the pod.
+        scores: the scores of the feasible nodes; None if no node is feasible.
     """
 
     @property
@@ -42,7 +41,7 @@ class PluginResults(Protocol):
 
 @dataclass
 class Given:
-    """Answers that are there."""
+    """Answers that have been computed."""
 
     filters: FilterOutcome | None = None
     scores: ScoreOutcome | None = None
@@ -50,18 +49,18 @@ class Given:
 
 @dataclass
 class Decision:
-    """One cycle.
+    """The result of one scheduling cycle.
 
     Attributes:
         pod: the pod.
-        nodes: all node names, in order.
-        release: whose behaviour was followed.
-        gate: what PreEnqueue said, where it stopped the pod.
-        answers: of the Filter and Score plugins.
-        post_filter: PostFilter's answer; None where no plugin was asked.
-        suggested_host: the node; "" = none.
-        binding: what came after the choice, where the pod was to be placed.
-        evaluated_nodes: how many nodes were looked at; the next search begins behind them.
+        nodes: the names of all nodes, in the order of the rows.
+        release: the release whose behaviour the cycle followed.
+        gate: the refusal of a PreEnqueue plugin; None = none refused the pod.
+        answers: the answers of the Filter and Score plugins.
+        post_filter: PostFilter's answer; None = no plugin was asked.
+        suggested_host: the name of the chosen node; "" = none.
+        binding: the progress of the binding cycle; None = no node was chosen.
+        evaluated_nodes: the number of nodes that were evaluated; the next search begins after them.
     """
 
     pod: Pod
@@ -76,7 +75,7 @@ class Decision:
 
     @classmethod
     def of_error(cls, pod: Pod, nodes: list[str], release: Release, text: str) -> Decision:
-        """The cycle of a pod that ended in an error before anything was decided."""
+        """Return the decision of a cycle that ended in an error before any node was evaluated."""
         nothing = np.zeros(0, np.intp)
         status = Status(Code.Error, (text,), "")
         codes, rejected = np.zeros(len(nodes), np.uint8), np.full(len(nodes), -1, np.int32)
@@ -85,22 +84,22 @@ class Decision:
 
     @property
     def filters(self) -> FilterOutcome | None:
-        """PreFilter and Filter; None after a gate."""
+        """The results of PreFilter and Filter; None if a gate stopped the pod."""
         return self.answers.filters
 
     @property
     def scores(self) -> ScoreOutcome | None:
-        """Of the feasible nodes; None where there are none."""
+        """The scores of the feasible nodes; None if no node is feasible."""
         return self.answers.scores
 
     @property
     def feasible(self) -> list[str]:
-        """Names of the nodes that pass every filter."""
+        """The names of the nodes that pass every filter."""
         return [self.nodes[row] for row in self.filters.feasible] if self.filters else []
 
     @property
     def best(self) -> list[str]:
-        """Names of the nodes with the highest total: the real scheduler takes one of them at random."""
+        """The names of the nodes with the highest total; kube-scheduler takes one of them at random."""
         if self.scores is None:
             return self.feasible
         return [self.nodes[row] for row in self.scores.best]
@@ -116,7 +115,7 @@ class Decision:
         return self.post_filter.nominated if self.post_filter else ""
 
     def statuses(self, node: str) -> list[Status]:
-        """Why a node was rejected; [] = it passes."""
+        """Return the rejections of a node; [] = it passes every filter."""
         if self.filters is None:
             return [self.gate] if self.gate else []
         if not self.filters.status.ok:
@@ -124,7 +123,7 @@ class Decision:
         return self.statuses_at(self.nodes.index(node))
 
     def statuses_at(self, row: int) -> list[Status]:
-        """The same by row, of a cycle in which PreFilter has not ended it."""
+        """Return the rejections of a row; valid only for a cycle that PreFilter has not ended."""
         assert self.filters is not None
         if self.filters.prefilter_node_names is not None and row not in self.filters.rows:
             assert self.filters.absent is not None
@@ -132,11 +131,11 @@ class Decision:
         return self.filters.statuses(row)
 
     def reasons_of(self, node: str) -> list[str]:
-        """All reasons for which a node was rejected."""
+        """Return all reasons for which a node was rejected."""
         return [reason for status in self.statuses(node) for reason in status.reasons]
 
     def reasons_by_node(self) -> dict[str, list[str]]:
-        """The same for every node."""
+        """Return node name -> all reasons for which the node was rejected; [] = it passes every filter."""
         if self.filters is None or not self.filters.status.ok:
             return {name: self.reasons_of(name) for name in self.nodes}
         return {
@@ -146,12 +145,12 @@ class Decision:
 
     @property
     def failed(self) -> bool:
-        """Whether the cycle ended in an error: nothing was decided, and nothing but time helps."""
+        """Whether the cycle ended in an error: no event can help, the pod is tried again after its back-off."""
         return self.filters is not None and self.filters.status.code is Code.Error
 
     @property
     def filter_message(self) -> str:
-        """The first part of the message, before PostFilter."""
+        """The first part of the message, which PreFilter and Filter determine."""
         if self.filters is None or len(self.filters.feasible):
             return ""
         if self.failed or not self.nodes:
@@ -163,14 +162,14 @@ class Decision:
 
     @property
     def post_filter_message(self) -> str:
-        """The second part: what PostFilter found."""
+        """The second part of the message, which PostFilter determines."""
         if self.post_filter is None:
             return ""
         return self.post_filter.message
 
     @property
     def message(self) -> str:
-        """The FailedScheduling message; "" where the pod fits."""
+        """The message of the event FailedScheduling; "" = the pod fits."""
         if self.gate is not None:
             return self.gate.message
         if self.binding is not None and not self.binding.status.ok:
@@ -187,7 +186,7 @@ class Decision:
 
     @property
     def unschedulable_plugins(self) -> list[str]:
-        """The plugins that rejected something, sorted: those whose events may make the pod schedulable."""
+        """The plugins that rejected a node or the pod, sorted; their events may make the pod schedulable."""
         if self.filters is None:
             return [self.gate.plugin] if self.gate else []
         if self.failed:
@@ -196,13 +195,14 @@ class Decision:
             return [self.filters.status.plugin] if self.filters.status.plugin else []
         found = {plugin for plugin, _, _ in self.filters.rejections() if plugin}
         restricted = self.filters.prefilter_node_names
+        # a node that PreFilter left out was rejected by the plugins that restricted the candidates
         left_out = restricted is not None and len(self.filters.rows) < len(self.nodes)
         if restricted is not None and left_out and self.release.enabled("KitNarrowingPluginsReject"):
             found |= set(restricted[1])
         return sorted(found)
 
     def filter_rows(self) -> list[dict[str, str]]:
-        """Plain rows: node, plugin, code, reasons; only what was asked."""
+        """Return a row with node, plugin, code and reasons for each verdict; plugins that were not asked have none."""
         if self.filters is None:
             return []
         made = []
@@ -216,7 +216,7 @@ class Decision:
         return made
 
     def filter_frame(self) -> Any:
-        """Nodes × Filter plugins: the reasons, or "passed"; empty where a plugin was not asked any more."""
+        """Return a data frame, nodes × Filter plugins: the reasons or "passed", empty if the plugin was not asked."""
         import pandas as pd
 
         names = self.filters.plugins if self.filters else []
@@ -226,7 +226,7 @@ class Decision:
         return frame
 
     def score_frame(self) -> Any:
-        """Feasible nodes × Score plugins: raw, normalized and weighted; and the total."""
+        """Return a data frame, feasible nodes × Score plugins: raw, normalized and weighted scores, and the total."""
         import pandas as pd
 
         if self.scores is None:
@@ -241,7 +241,7 @@ class Decision:
         return pd.DataFrame(columns, index=[self.nodes[row] for row in self.scores.rows])
 
     def explain(self) -> str:
-        """The cycle in words."""
+        """Return a description of the cycle in sentences."""
         name = self.pod.key
         if self.gate is not None:
             return f"Pod {name} does not enter the queue: {self.gate.message}."
@@ -294,7 +294,7 @@ class Decision:
         return f"Nothing can be preempted: {self.post_filter.message.rpartition('preemption: ')[2]}"
 
     def to_json(self) -> str:
-        """The annotations that kube-scheduler-simulator writes on a pod, as one JSON object."""
+        """Return the annotations that kube-scheduler-simulator writes on a pod, as one JSON object."""
         filters: dict[str, dict[str, str]] = {}
         for row in self.filter_rows():
             filters.setdefault(row["node"], {})[row["plugin"]] = row["reasons"] or "passed"

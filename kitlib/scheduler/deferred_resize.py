@@ -1,8 +1,8 @@
-"""The scheduling cycle of a running pod whose resize is deferred: room is made on the pod's node, and nowhere else.
+"""The scheduling cycle of a running pod whose resize is deferred: it makes room on the pod's own node only.
 
-NodeName keeps the other nodes out, NodeResourcesFit compares what the resize adds to the pod's requests, and
-DefaultPreemption looks for victims. The plugins about placement do not look at such a pod. A pod whose resize fits is
-refused by Permit: it waits for the kubelet, and is not bound again.
+NodeName rejects all other nodes, NodeResourcesFit compares the increase of the pod's requests with the free amounts,
+and DefaultPreemption looks for victims. The other default plugins are not asked. Permit refuses a pod whose resize
+fits: the pod waits for the kubelet and is not bound again.
 
 Source: NodeName.PreFilter, noderesources adjustDeltasToAccomodateCacheDiscrepancy and DeferredPodScheduling of 1.37;
 KEP-5836.
@@ -37,7 +37,7 @@ class _OwnNode(NodeName):
 
 
 class _Growth(NodeResourcesFit):
-    """The pod counts on its node already: only what its new requests add is compared with what is left."""
+    """A NodeResourcesFit that compares only the increase of the requests, since the pod already counts on its node."""
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         found = super().pre_filter(info, context)
@@ -45,17 +45,18 @@ class _Growth(NodeResourcesFit):
         row = context.snapshot.index.get(info.pod.spec.node_name, -1)
         known = context.snapshot.pods[row].get(info.uid) if row >= 0 else None
         held = known.requests if known is not None else {}
-        # never negative: what a smaller request sets free counts once the kubelet has carried it out
+        # not negative: a smaller request frees resources only once the kubelet has carried the resize out
         return PreFilterResult({name: max(0, asked.get(name, 0) - held.get(name, 0)) for name in found.state})
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         asked = amounts(pod_requests(info.pod, release=context.release))
+        # whether victims can help depends on the whole request: the node must be able to hold it
         whole = {name: asked.get(name, 0) if name in NATIVE else amount for name, amount in state.items()}
         return self.judge(state, (), context, rows, np.flatnonzero(self.lacks(state, (), context, rows)), whole)
 
 
 def _framework(profile: Framework) -> Framework:
-    """A profile's plugins that look at a deferred resize: four of the default ones, and those of the user."""
+    """Return a framework with the plugins for a deferred resize: four default ones and the user's own."""
     plugins: list[Plugin] = []
     for plugin in profile.plugins:
         if plugin.name == NodeName.name:
@@ -72,9 +73,9 @@ def explain(profile: Framework, pod: Pod, context: Context, nominated: Nominated
 
     Args:
         profile: the pod's scheduling profile.
-        pod: with its node.
+        pod: the running pod, bound to its node.
         context: the cluster.
-        nominated: pods that count on nodes where they do not stand yet.
+        nominated: row -> pods that are nominated to run there.
     """
     framework, info, snapshot = _framework(profile), PodInfo(pod, context.release), context.snapshot
     outcome = find_nodes_that_pass_filters(framework, info, context, nominated)

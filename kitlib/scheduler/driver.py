@@ -1,12 +1,12 @@
-"""A scheduler on a virtual clock, with a small cluster around it: pods that end, claims that are written.
+"""A scheduler on a virtual clock, in a small cluster whose pods end and whose claims are written.
 
     driver = Driver(nodes)
     driver.add_pod(pod)
-    driver.step()            # the next thing that happens: a cycle, or time passing until something is due
-    driver.run(60)           # everything that happens in a minute
+    driver.step()            # one cycle if a pod may be tried, else the clock moves to the next timer
+    driver.run(60)           # all cycles and timers of a minute
 
-What the scheduler does is done by `SchedulingLoop`; the driver carries its actions out and keeps a log. A pod that is
-placed counts as running; victims leave after their grace.
+`SchedulingLoop` is the scheduler; the driver carries out its actions and keeps a log. A pod that is placed counts as
+running; a victim ends after its grace period.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ from kitlib.scheduler.queue.queued_pod_info import pod_key, pod_uid
 from kitlib.scheduler.schedule_one import SchedulingLoop
 from kitlib.scheduler.scheduler import Scheduler
 
-"""What the clock's zero stands for in time stamps."""
-
 
 @dataclass(frozen=True)
 class Happening:
     """One entry of the log.
 
     Attributes:
-        time_ms: on the driver's clock.
-        kind: `Normal`, `Warning` (events of the API) or `Queue` (the queue's own).
-        reason: `Scheduled`, `FailedScheduling`, `Preempted`, … pod: `namespace/name`, or a node's name.
-        message: as the event says it.
+        time_ms: the time on the driver's clock, in milliseconds.
+        kind: `Normal`, `Warning` (events of the API) or `Queue` (events of the queue).
+        reason: the event's reason: `Scheduled`, `FailedScheduling`, `Preempted`, …
+        pod: `namespace/name`, or a node's name.
+        message: the event's message.
     """
 
     time_ms: int
@@ -59,14 +58,21 @@ class Driver:
     """A scheduler with its queue on a virtual clock.
 
     Args:
-        nodes, pods: as they stand at the start; pods without a node wait, in their order. release, profile, seed,
-            settings: as of `Scheduler`.
-        exit_after_s: how long a victim takes to end, unless its own grace period is shorter.
-        clock: shared with others, or None for one of its own.
+        nodes: the nodes at the start.
+        pods: the pods at the start; pods without a node enter the queue in this order.
+        release: the release that is followed, as in `Scheduler`.
+        profile: the profile or profiles, as in `Scheduler`.
+        seed: the seed of the choice between equal nodes, as in `Scheduler`.
+        exit_after_s: seconds until a victim has ended, unless its own grace period is shorter.
+        clock: a clock that is shared with other components; None = a new one.
+        settings: further arguments of `Scheduler`.
 
     Attributes:
-        loop, scheduler, queue, clock: the parts.
-        log: everything that happened.
+        loop: the scheduling loop.
+        scheduler: the loop's scheduler.
+        queue: the loop's queue.
+        clock: the virtual clock.
+        log: all events so far.
         pods: pod key -> pod, placed or waiting.
     """
 
@@ -104,13 +110,13 @@ class Driver:
         found = self.loop.decisions
         return {key: found[pod_uid(pod)] for key, pod in self.pods.items() if pod_uid(pod) in found}
 
-    # What users do.
+    # The user's actions.
 
     def add_pod(self, pod: Pod) -> Pod:
-        """A pod is created; it is copied.
+        """Create a copy of a pod and return it.
 
         Raises:
-            AlreadyExists: there is one of that name.
+            AlreadyExists: a pod of that name exists.
         """
         key = pod_key(pod)
         if key in self.pods:
@@ -121,18 +127,18 @@ class Driver:
         return mine
 
     def update_pod(self, pod: Pod) -> Pod:
-        """A pod is changed: its labels, gates, tolerations, requests.
+        """Change a pod's labels, gates, tolerations or requests, and return the new pod.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no pod of that name exists.
         """
         return self._change(self.pod(pod_key(pod)), deepcopy(pod))
 
     def delete_pod(self, name: str, *, now: bool = True) -> None:
-        """A pod is deleted; with `now` it is gone at once, otherwise after its grace.
+        """Delete a pod: at once with `now` or if it has no node, else after its grace period.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no pod of that name exists.
         """
         pod = self.pod(name)
         if pod.spec.node_name and not now:
@@ -141,17 +147,17 @@ class Driver:
             self._remove(pod)
 
     def add_node(self, node: Node) -> None:
-        """A node joins.
+        """Add a node.
 
         Raises:
-            AlreadyExists: there is one of that name.
+            AlreadyExists: a node of that name exists.
         """
         if self.scheduler.node(node.name) is not None:
             raise AlreadyExists("nodes", node.name)
         self.loop.handlers.add_node(node)
 
     def update_node(self, node: Node) -> None:
-        """A node changes: labels, taints, allocatable, cordon; one that was not known joins."""
+        """Change a node's labels, taints, allocatable or cordon; add a node that is not known."""
         old = self.scheduler.node(node.name)
         if old is None:
             self.loop.handlers.add_node(node)
@@ -159,10 +165,10 @@ class Driver:
             self.loop.handlers.update_node(old, node)
 
     def remove_node(self, name: str) -> None:
-        """A node and its pods are gone.
+        """Remove a node and its pods.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no node of that name exists.
         """
         node = self.scheduler.node(name)
         if node is None:
@@ -172,39 +178,39 @@ class Driver:
         self.loop.handlers.delete_node(node)
 
     def put(self, obj: Known) -> None:
-        """A claim, a device class or a slice of devices has come, or has changed."""
+        """Add or replace a claim, a device class, a resource slice or a device taint rule."""
         self.loop.handlers.put_device_object(obj)
 
     def pod(self, name: str) -> Pod:
-        """A pod by `namespace/name`, or `name` in `default`.
+        """Return a pod by `namespace/name`, or by its name in `default`.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no pod of that name exists.
         """
         found = self.pods.get(name if "/" in name else f"default/{name}")
         if found is None:
             raise NotFound("pods", name)
         return found
 
-    # What happens.
+    # Cycles and time.
 
     def cycle(self) -> Decision | None:
-        """Pop a pod and try it; None where no pod may be tried now."""
+        """Pop a pod and try it; return None if no pod may be tried now."""
         return self.loop.schedule_one()
 
     def allow(self, name: str) -> Decision:
-        """Let a pod go on that a Permit plugin holds."""
+        """Approve a pod that a Permit plugin holds, so that it is bound."""
         return self.loop.allow(self.pod(name))
 
     def reject(self, name: str, reason: str = "rejected while waiting on permit") -> Decision:
-        """Refuse a pod that a Permit plugin holds: it loses its place and waits again."""
+        """Reject a pod that a Permit plugin holds: its reservations are undone and it returns to the queue."""
         return self.loop.reject(self.pod(name), reason)
 
     def step(self) -> str:
-        """The next thing: a cycle if a pod may be tried, otherwise time passes until something is due.
+        """Run one cycle if a pod may be tried; otherwise move the clock to the next timer.
 
         Returns:
-            What happened, in words; "" where nothing is left to happen.
+            A description of the result; "" = no timer is left.
         """
         decision = self.cycle()
         if decision is not None:
@@ -219,14 +225,14 @@ class Driver:
         return f"{due / 1000:g} s: {said}"
 
     def run(self, seconds: float = 0.0, *, most: int = 100_000) -> list[Decision]:
-        """Everything that happens within a time, cycles first.
+        """Run all cycles and timers of a period; at any time cycles come first.
 
         Args:
-            seconds: 0 = only what may be tried at once.
-            most: cycles, so that a mistake ends.
+            seconds: the length of the period; 0 = only the cycles that are possible now.
+            most: the maximum number of cycles, which ends an endless sequence.
 
         Returns:
-            The decisions made, in order.
+            The decisions, in order.
         """
         end = self.clock.now_ms() + int(seconds * 1000)
         made: list[Decision] = []
@@ -244,20 +250,20 @@ class Driver:
         return made
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass without trying any pod: back-offs end, victims leave, the pool is flushed."""
+        """Let time pass without trying any pod: back-offs end, victims leave, the unschedulable pool is flushed."""
         end = self.clock.now_ms() + int(seconds * 1000)
         while (due := self._next_due()) is not None and due <= end:
             self._pass_to(due)
         self.clock.set_ms(max(end, self.clock.now_ms()))
 
     def waiting(self) -> Mapping[str, list[str]]:
-        """Where pods wait: the queues' names as the scheduler calls them -> pod names, the next one first."""
+        """Return kube-scheduler's name of each queue -> names of the pods in it, the next one first."""
         return self.queue.pending_pods()
 
-    # What the loop asks for.
+    # The loop's sink.
 
     def bind(self, pod: Pod, node: str) -> None:
-        """The pod runs from now on."""
+        """Bind the pod; it counts as running from now on."""
         new = deepcopy(pod)
         new.spec.node_name, new.status.nominated_node_name = node, ""
         new.status.start_time = self._date()
@@ -295,7 +301,7 @@ class Driver:
         return new
 
     def _terminate(self, pod: Pod, condition: Condition | None = None) -> None:
-        """A placed pod is told to end; it stands until its grace is over."""
+        """Begin the deletion of a placed pod, which stays on its node until its grace period is over."""
         key = pod_key(pod)
         if key in self._leaving:
             return
@@ -312,7 +318,7 @@ class Driver:
         self._change(pod, new)
 
     def _remove(self, pod: Pod) -> None:
-        """A pod is gone, and gives its claims back, as the claims' controller does."""
+        """Remove a pod and release its claims, as the resource claim controller does."""
         key = pod_key(pod)
         self.pods.pop(key, None)
         self._leaving.pop(key, None)
@@ -325,7 +331,7 @@ class Driver:
     # Time.
 
     def _next_due(self) -> int | None:
-        """When something happens by itself next: a victim leaves, a back-off ends, the pool is flushed."""
+        """Return when the next victim leaves or the next timer of the loop is due, in milliseconds; None = never."""
         timer = self.loop.next_timer_ms()
         due = [*self._leaving.values(), *(() if timer is None else (timer,))]
         return min(due) if due else None

@@ -1,4 +1,4 @@
-"""What the scheduling loop makes of changes in the cluster: its cache and its queue follow them.
+"""Event handlers of the scheduling loop: its cache and its queue follow the cluster's objects.
 
 Every change becomes a cluster event; pods that it may help leave the pool of unschedulable pods.
 
@@ -31,19 +31,19 @@ from kitlib.scheduler.queue.scheduling_queue import SchedulingQueue
 from kitlib.scheduler.scheduler import Scheduler
 
 Trace = Callable[[str, str, str], None]
-"""(reason, what it is about, message) -> a happening in the queue is told."""
+"""A function (reason, name of the object, message) that records an event of the queue."""
 
 
 class EventHandlers:
-    """Follows a cluster's objects.
+    """Handlers that update one scheduler's cache and queue.
 
     Args:
-        scheduler: whose cache follows.
-        queue: whose pods move.
-        trace: is told what happens in the queue.
+        scheduler: the scheduler with the cache.
+        queue: the queue of its pending pods.
+        trace: the function that records the queue's events.
 
     Attributes:
-        pending: UID -> pod without a node, as last seen.
+        pending: UID -> pod in the queue or in a cycle, as last seen; running pods with a deferred resize included.
     """
 
     def __init__(self, scheduler: Scheduler, queue: SchedulingQueue, trace: Trace) -> None:
@@ -53,7 +53,7 @@ class EventHandlers:
     # Pods.
 
     def add_pod(self, pod: Pod) -> None:
-        """A pod has come, with a node or without."""
+        """Add a new pod to the cache if it has a node, else to the queue."""
         if pod.status.phase in TERMINAL_PHASES:
             return
         if pod.spec.node_name:
@@ -63,7 +63,7 @@ class EventHandlers:
             self.add_pod_to_scheduling_queue(pod)
 
     def update_pod(self, old: Pod, new: Pod) -> None:
-        """A pod has changed: it may have been bound, ended, or told to end."""
+        """Follow a pod's update: a pod that has ended is removed, a pod that was bound moves to the cache."""
         if new.status.phase in TERMINAL_PHASES:
             if old.status.phase not in TERMINAL_PHASES:
                 self.delete_pod(old)
@@ -78,7 +78,7 @@ class EventHandlers:
             self.update_pod_in_scheduling_queue(old, new)
 
     def delete_pod(self, pod: Pod) -> None:
-        """A pod is gone."""
+        """Remove a deleted pod from the cache or the queue."""
         if pod.spec.node_name:
             self.delete_pod_from_cache(pod)
             if self.pending.pop(pod_uid(pod), None) is not None:
@@ -99,7 +99,7 @@ class EventHandlers:
             self.move_all(ClusterEvent(ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN), old, new)
 
     def _follow_resize(self, old: Pod, new: Pod) -> None:
-        """A running pod waits in the queue as long as its resize is deferred. Source: KEP-5836."""
+        """Keep a running pod in the queue as long as its resize is deferred. Source: KEP-5836."""
         scheduler, waits = self._scheduler, pod_uid(new) in self.pending
         if not waits and not scheduler.makes_room_for(new):
             return
@@ -122,15 +122,15 @@ class EventHandlers:
         self._trace("Gated" if info.is_gated else "Added", info.key, info.message or "goes to activeQ")
 
     def update_pod_in_scheduling_queue(self, old: Pod, new: Pod) -> None:
-        """A waiting pod has changed. One that is told to end is tried no more.
+        """Update a waiting pod; remove it from the queue if its deletion has begun.
 
-        A change of nothing but its status, which the loop itself writes, moves no pod.
+        A change of the status alone, which the loop itself writes, moves no pod.
         """
         self.pending[pod_uid(new)] = new
         if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
             self.delete_pod_from_scheduling_queue(new)
             return
-        # assumed: the queue does not know it; it comes back as it is then
+        # an assumed pod is not in the queue; if its binding fails, it returns in the version of `pending`
         if pod_uid(new) in self._scheduler.pods and not new.spec.node_name:
             return
         events = pod_change_events(new, old) if _is_pod_updated(old, new) else []
@@ -139,7 +139,7 @@ class EventHandlers:
             self._trace("Updated", pod_key(new), ", ".join(event.label for event in events))
 
     def delete_pod_from_scheduling_queue(self, pod: Pod) -> None:
-        """A waiting pod is gone, and the place that it held or was promised is free."""
+        """Remove a waiting pod, and free the node that it was assumed on or nominated to."""
         self.pending.pop(pod_uid(pod), None)
         self._queue.delete(pod)
         held = self._scheduler.bindings.drop(pod)
@@ -154,25 +154,23 @@ class EventHandlers:
     # Nodes.
 
     def add_node(self, node: Node) -> None:
-        """A node joins."""
         self._scheduler.update_node(node)
         self.move_all(NODE_ADD, None, node, node.name)
 
     def update_node(self, old: Node, new: Node) -> None:
-        """A node has changed. The cache is made anew only if something has changed that a plugin looks at."""
+        """Update a node; the cache is rebuilt only if a field changed that a plugin reads."""
         self._scheduler.update_node(new)
         for event in node_change_events(new, old):
             self.move_all(event, old, new, new.name)
 
     def delete_node(self, node: Node) -> None:
-        """A node is gone."""
         self._scheduler.remove_node(node)
         self.move_all(NODE_DELETE, node, None, node.name)
 
     # Other objects.
 
     def put_device_object(self, obj: Known) -> None:
-        """A claim, a device class, a slice of devices or a rule about them has come, or has changed."""
+        """Add or replace a claim, a device class, a resource slice or a device taint rule."""
         old = self._scheduler.context.claims.put(obj)
         if isinstance(obj, DeviceTaintRule):
             self._slices_changed(obj)
@@ -182,13 +180,13 @@ class EventHandlers:
             )
 
     def _slices_changed(self, rule: DeviceTaintRule) -> None:
-        """A rule changes the slices that it is about. Source: resourceslice/tracker, which the scheduler watches."""
+        """Report a rule's slices as updated. Source: resourceslice/tracker, which the scheduler watches."""
         for one in self._scheduler.context.claims.slices.values():
             if rule.spec.device_selector is None or rule.spec.device_selector.driver in (None, one.spec.driver):
                 self.move_all(ClusterEvent(one.kind, ActionType.UPDATE), one, one, one.name)
 
     def delete_device_object(self, obj: Known) -> None:
-        """A claim, a device class, a slice of devices or a rule about them is gone."""
+        """Remove a claim, a device class, a resource slice or a device taint rule."""
         self._scheduler.context.claims.drop(obj)
         if isinstance(obj, DeviceTaintRule):
             self._slices_changed(obj)
@@ -198,12 +196,15 @@ class EventHandlers:
     def move_all(
         self, event: ClusterEvent, old: Any, new: Any, name: str = "", *, besides: str = "", sit_out: bool = False
     ) -> None:
-        """Something has happened: the pods that it may help leave the pool.
+        """Move the pods that an event may help out of the unschedulable pool.
 
         Args:
-            name: of the object; "" = the pod's.
-            besides: key of a pod that stays where it is.
-            sit_out: pods that move wait for the end of their back-off in any case.
+            event: the event.
+            old: the object before; None = it was created.
+            new: the object after; None = it was deleted.
+            name: the object's name for the trace; "" = that of the pod.
+            besides: the key of a pod that stays where it is.
+            sit_out: whether pods that move wait until their back-off is over, even if activeQ is empty.
         """
         moved = self._queue.move_all(event, old, new, besides=besides)
         for info in moved if sit_out else ():
@@ -215,12 +216,12 @@ class EventHandlers:
 
 
 def _held(pod: Pod) -> list[tuple[object, object]]:
-    """What the kubelet says that the containers hold: it changes while a pod is resized in place."""
+    """Return the resources that the kubelet reports for the containers; they change during an in-place resize."""
     return [(one.allocated_resources, one.resources) for one in pod.status.container_statuses]
 
 
 def _is_pod_updated(old: Pod, new: Pod) -> bool:
-    """Whether more has changed than a status. Source: backend/queue isPodUpdated."""
+    """Return whether more than the status has changed. Source: backend/queue isPodUpdated."""
     return (
         old.spec != new.spec
         or old.metadata.labels != new.metadata.labels

@@ -1,8 +1,8 @@
-"""Extenders: processes outside that may reject nodes, score them, or bind: an HTTP webhook, or a Python callable.
+"""Extenders: HTTP webhooks or Python callables that reject nodes, score them, or bind pods.
 
-An extender sees pods and nodes as JSON (`ExtenderArgs`), answers with the nodes that are left and why others are not,
-or with scores from 0 to 10, which are scaled to the plugins' 100 and weighted. It is asked after the Filter plugins,
-about the nodes that they left.
+An extender receives the pod and the nodes as JSON (`ExtenderArgs`). It answers with the remaining nodes and the
+reasons for the others, or with scores from 0 to 10, which are scaled to 0..100 and weighted. It is asked about the
+nodes that pass the Filter plugins.
 
 Source: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1.
 """
@@ -29,7 +29,7 @@ from kitlib.scheduler.framework.status import Code, Verdicts
 
 MAX_EXTENDER_PRIORITY = 10
 Call = Callable[[str, dict[str, Any]], Any]
-"""(verb, arguments as JSON data) -> the answer as JSON data."""
+"""A function (verb, arguments as JSON data) -> the answer as JSON data."""
 
 
 class ExtenderError(KitError):
@@ -38,7 +38,13 @@ class ExtenderError(KitError):
 
 @dataclass(frozen=True)
 class FilterAnswer:
-    """What is left: names of nodes; and why others were rejected, for now or for good."""
+    """An extender's answer.
+
+    Attributes:
+        nodes: the names of the remaining nodes.
+        failed: node -> reason of a rejection that preemption may resolve.
+        unresolvable: node -> reason of a rejection that preemption cannot resolve.
+    """
 
     nodes: list[str]
     failed: dict[str, str] = field(default_factory=dict)
@@ -50,14 +56,14 @@ class Extender:
     """One extender.
 
     Attributes:
-        url: of the webhook; "" where `call` is given.
-        call: a Python callable in its place.
-        filter_verb, prioritize_verb, preempt_verb, bind_verb: parts of the URL; "" = it does not do that.
-        weight: of its scores.
-        ignorable: its failure does not fail the pod.
-        node_cache_capable: it knows the nodes, so only names are sent.
-        managed_resources: it is only asked about pods that request one of these; () = all.
-        timeout: seconds.
+        url: the webhook's URL; "" if `call` is given.
+        call: a Python callable instead of a webhook.
+        filter_verb, prioritize_verb, preempt_verb, bind_verb: the last part of the URL; "" = not supported.
+        weight: the factor of its scores.
+        ignorable: whether the pod is scheduled although the extender fails.
+        node_cache_capable: whether the extender knows the nodes, so that only their names are sent.
+        managed_resources: the extender is asked only about pods that request one of these resources; () = all pods.
+        timeout: the longest wait for an answer, in seconds.
     """
 
     url: str = ""
@@ -75,10 +81,10 @@ class Extender:
     @classmethod
     @guarded("extender")
     def from_configuration(cls, data: Mapping[str, Any]) -> Extender:
-        """One entry of a KubeSchedulerConfiguration's `extenders`.
+        """Return the extender of one entry of a KubeSchedulerConfiguration's `extenders`.
 
         Raises:
-            KitError: prioritizes with a weight that is not positive, or has no URL.
+            KitError: the URL is missing, or an extender that prioritizes has no positive weight.
         """
         prioritizes = data.get("prioritizeVerb", "")
         weight = int(data.get("weight", 1 if not prioritizes else 0))
@@ -99,14 +105,14 @@ class Extender:
         )
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether the pod requests something that the extender manages."""
+        """Return whether the extender manages a resource that the pod requests."""
         return not self.managed_resources or any(name in self.managed_resources for name in pod_requests(pod))
 
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> FilterAnswer:
-        """Which of the nodes are left.
+        """Ask the extender which of the nodes remain.
 
         Raises:
-            ExtenderError: it could not be asked, or answers with an error.
+            ExtenderError: the extender cannot be reached, or answers with an error.
         """
         if not self.filter_verb:
             return FilterAnswer([node.name for node in nodes])
@@ -130,7 +136,11 @@ class Extender:
         )
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
-        """Node -> score, scaled to 0..100 and weighted. Raises: ExtenderError."""
+        """Ask the extender for scores and return node -> score, scaled to 0..100 and weighted.
+
+        Raises:
+            ExtenderError: the extender cannot be reached, or answers with an error.
+        """
         if not self.prioritize_verb:
             return {}
         answer = self._ask(self.prioritize_verb, self._arguments(pod, nodes)) or []
@@ -139,7 +149,7 @@ class Extender:
 
     @property
     def name(self) -> str:
-        """How messages name it."""
+        """The name in messages: the URL, or the callable's name."""
         return self.url or getattr(self.call, "__name__", "callable")
 
     def _arguments(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
@@ -169,16 +179,16 @@ class Extender:
 
 
 EXTENDERS = "extenders"
-"""Under this name stand what extenders answered, beside the plugins' names."""
+"""The key of the first extender's answers among those of the plugins; the second one's is `extenders-2`."""
 
 
 def find_nodes_that_pass_extenders(
     extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: FilterOutcome
 ) -> None:
-    """Let extenders reject nodes that the plugins left. Source: findNodesThatPassExtenders.
+    """Let extenders reject nodes that pass the plugins. Source: findNodesThatPassExtenders.
 
     Raises:
-        ExtenderError: one fails that is not ignorable.
+        ExtenderError: an extender fails that is not ignorable.
     """
     for number, extender in enumerate(extenders):
         rows = outcome.feasible
@@ -205,7 +215,7 @@ def find_nodes_that_pass_extenders(
 
 
 def add_extender_scores(extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: ScoreOutcome) -> None:
-    """Add extenders' scores to the total. An extender that fails adds nothing. Source: prioritizeNodes."""
+    """Add the extenders' scores to the total; an extender that fails adds nothing. Source: prioritizeNodes."""
     for number, extender in enumerate(extenders):
         if not extender.prioritize_verb or not extender.is_interested(info.pod):
             continue

@@ -1,6 +1,6 @@
-"""What a scheduler counts of its own work.
+"""The metrics of a scheduler.
 
-Durations of an attempt are left out: on a virtual clock it takes none.
+Durations of attempts are left out: on a virtual clock an attempt takes no time.
 
 Source: pkg/scheduler/metrics/metrics.go; schedule_one.go (PodScheduled, PodUnschedulable, PodScheduleError),
 preemption.go (PreemptionAttempts, PreemptionVictims), scheduling_queue.go (pendingPods), util getAttemptsLabel.
@@ -13,14 +13,14 @@ from kitlib.scheduler.queue.queued_pod_info import QueuedPod
 from kitlib.scheduler.queue.scheduling_queue import SchedulingQueue
 
 _ATTEMPTS = 15
-"""Attempts from which on pods are counted together."""
+"""The number of attempts from which on pods share one label (`15+`)."""
 
 
 class SchedulingMetrics:
     """The counters of one scheduling loop.
 
     Args:
-        queue: whose lengths are told.
+        queue: the queue whose lengths are reported.
     """
 
     def __init__(self, queue: SchedulingQueue) -> None:
@@ -49,7 +49,7 @@ class SchedulingMetrics:
         )
 
     def scheduled(self, info: QueuedPod, now_ms: int) -> None:
-        """A pod was bound."""
+        """Count a pod that was bound."""
         self._attempts.add((info.pod.spec.scheduler_name, "scheduled"))
         self._tries.observe(info.attempts)
         began = now_ms if info.initial_attempt_ms is None else info.initial_attempt_ms
@@ -57,17 +57,17 @@ class SchedulingMetrics:
         self._waits.observe((now_ms - began) / 1000, (label,))
 
     def failed(self, info: QueuedPod, *, error: bool) -> None:
-        """An attempt ended without a node."""
+        """Count an attempt that ended without a node."""
         self._attempts.add((info.pod.spec.scheduler_name, "error" if error else "unschedulable"))
 
     def preempted(self, victims: int) -> None:
-        """PostFilter was asked; it named some victims, or none (0)."""
+        """Count a call of PostFilter that named this number of victims (0 = it found no node)."""
         self._preemptions.add()
         if victims:
             self._victims.observe(victims)
 
     def families(self) -> list[Family | Histogram]:
-        """Everything that is counted, and how many pods wait now."""
+        """Return all metrics, with the number of pods that wait now."""
         pending = Family(
             "scheduler_pending_pods",
             "[STABLE] Pods without a node, by where they wait: active, backoff, unschedulable, gated.",

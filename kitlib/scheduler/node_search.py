@@ -1,4 +1,4 @@
-"""How many feasible nodes are enough, and in which order nodes are looked at.
+"""The search for feasible nodes: the number that is enough, and the order in which nodes are evaluated.
 
 Source: schedule_one.go (numFeasibleNodesToFind, findNodesThatPassFilters, evaluateNominatedNode), backend/cache
 node_tree.go.
@@ -16,10 +16,11 @@ MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND = 5
 
 
 def num_feasible_nodes_to_find(percentage: int | None, num_all_nodes: int) -> int:
-    """How many feasible nodes the search stops at.
+    """Return the number of feasible nodes at which the search stops.
 
     Args:
         percentage: `percentageOfNodesToScore`; None = all nodes, 0 = 50 minus one for every 125 nodes, at least 5.
+        num_all_nodes: the number of nodes.
     """
     if num_all_nodes < MIN_FEASIBLE_NODES_TO_FIND or percentage is None:
         return num_all_nodes
@@ -29,15 +30,18 @@ def num_feasible_nodes_to_find(percentage: int | None, num_all_nodes: int) -> in
 
 
 def keep_to_sample(outcome: FilterOutcome, snapshot: Snapshot, wanted: int, start: int) -> int:
-    """End the search where enough nodes are feasible: zone by zone in turn, beginning at `start` and going round.
+    """Restrict a result to the nodes that kube-scheduler's search finds before it stops.
+
+    The search goes round the nodes once, zone by zone in turn.
 
     Args:
-        outcome: of Filter for all nodes; gets the sample.
-        wanted: feasible nodes.
-        start: place in the order.
+        outcome: the result of Filter for all nodes; its sample is set.
+        snapshot: the nodes.
+        wanted: the number of feasible nodes that is enough.
+        start: the index in the search order at which the search begins.
 
     Returns:
-        How many nodes were looked at; the next search begins behind them.
+        The number of nodes evaluated; the next search begins after them.
     """
     size = len(outcome.rows)
     if wanted >= size or not outcome.status.ok:
@@ -48,14 +52,15 @@ def keep_to_sample(outcome: FilterOutcome, snapshot: Snapshot, wanted: int, star
     passing = np.flatnonzero(outcome.codes[turned] == 0)
     if len(passing) <= wanted:
         return size
-    evaluated = int(passing[wanted])  # it ends when it meets one more than it needs
+    # The search is cancelled by the first feasible node beyond the wanted ones. Source: findNodesThatPassFilters
+    evaluated = int(passing[wanted])
     outcome.sample = np.sort(turned[passing[:wanted]])
     outcome.evaluated = np.sort(turned[:evaluated])
     return evaluated
 
 
 def evaluate_nominated_node(outcome: FilterOutcome, snapshot: Snapshot, nominated_node_name: str) -> bool:
-    """Keep only the node that preemption promised the pod, if it fits there; whether that is so."""
+    """Restrict a result to the pod's nominated node if the pod fits there; return whether it does."""
     row = snapshot.index.get(nominated_node_name, -1)
     if row < 0 or row not in outcome.feasible:
         return False

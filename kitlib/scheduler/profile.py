@@ -1,4 +1,4 @@
-"""Profiles: which plugins take part, in which order, with which weights and arguments.
+"""Profiles: the plugins, their order, their weights and their arguments.
 
 Source: apis/config/v1 default_plugins.go, apis/config/validation; KubeSchedulerConfiguration.
 """
@@ -89,7 +89,7 @@ POINTS = {
     "bind": "bind",
     "postBind": "post_bind",
 }
-"""Extension points as a configuration names them, and as `Plugin` does; `multiPoint` stands for all."""
+"""The extension points' names in a configuration and in `Plugin`; `multiPoint` means all of them."""
 
 
 @dataclass
@@ -101,10 +101,10 @@ class Profile(Framework):
 
     @classmethod
     def default(cls, **arguments: Mapping[str, Any]) -> Profile:
-        """The default plugins with their weights.
+        """Return a profile of the default plugins with their weights.
 
         Args:
-            arguments: plugin name -> its pluginConfig.
+            arguments: plugin name -> the plugin's arguments.
         """
         return cls([kind(arguments.get(name)) for name, kind in REGISTRY.items()])
 
@@ -112,15 +112,15 @@ class Profile(Framework):
     def from_configuration(
         cls, data: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), percentage: int | None = None
     ) -> Profile:
-        """A profile of a KubeSchedulerConfiguration.
+        """Return a profile of a KubeSchedulerConfiguration.
 
         Args:
             data: one entry of `profiles`.
-            own: plugins of the user's, by their names.
-            percentage: of nodes to score, where the entry says nothing; None = all.
+            own: the classes of the user's own plugins.
+            percentage: the percentage of nodes to score if the entry has none; None = all.
 
         Raises:
-            KitError: for a plugin that there is not, a weight out of range, arguments of an unknown plugin.
+            KitError: a plugin is unknown, a weight is out of range, or arguments are not valid.
         """
         known = {**REGISTRY, **{plugin.name: plugin for plugin in own}}
         arguments: dict[str, Mapping[str, Any]] = {}
@@ -180,15 +180,15 @@ class Profile(Framework):
     def load(
         cls, configuration: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), adaptive: bool = False
     ) -> dict[str, Profile]:
-        """All profiles of a KubeSchedulerConfiguration, by scheduler name.
+        """Return all profiles of a KubeSchedulerConfiguration, by scheduler name.
 
         Args:
             configuration: the document, as a mapping.
-            own: plugins of the user's.
-            adaptive: where the document has no percentageOfNodesToScore, take that of a cluster (0), not all nodes.
+            own: the classes of the user's own plugins.
+            adaptive: whether a document without percentageOfNodesToScore means a cluster's default (0), not all nodes.
 
         Raises:
-            KitError: for another kind, or two profiles of one name.
+            KitError: the kind is another one, two profiles have the same name, or a profile is not valid.
 
         Source: apis/config/validation ValidateKubeSchedulerConfiguration.
         """

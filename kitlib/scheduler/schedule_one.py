@@ -1,7 +1,7 @@
-"""The scheduling loop: take a pod from the queue, decide, assume, bind; on failure nominate, preempt, put it back.
+"""The scheduling loop: pop a pod, choose a node, assume, bind; on failure nominate, preempt and requeue it.
 
-There is one loop. Where it runs, on what clock, and who carries out its actions, is said by a `Sink`: `Driver` plays
-scenarios with it, a cluster's control plane connects it to the API server.
+A `Sink` carries out the loop's actions: `Driver` runs scenarios on a virtual clock, a cluster's control plane connects
+the loop to the API server.
 
 Source: pkg/scheduler schedule_one.go (ScheduleOne, schedulingCycle, bindingCycle, handleSchedulingFailure), preemption
 prepareCandidate; backend/queue Run (1 s and 30 s timers).
@@ -36,7 +36,7 @@ PRE_BIND_POLL_MS = 1_000
 
 
 class _PreBinding(NamedTuple):
-    """A pod that a PreBind plugin holds: start of the wait, and time of the plugin's next call, in milliseconds."""
+    """A pod that a PreBind plugin holds: the start of the wait and the plugin's next call, in milliseconds."""
 
     info: QueuedPod
     since_ms: int
@@ -44,18 +44,18 @@ class _PreBinding(NamedTuple):
 
 
 class SchedulingLoop:
-    """One scheduler at work.
+    """The loop of one scheduler.
 
     Args:
-        scheduler: decides, and holds the cache.
-        sink: carries out what was decided.
-        clock: read for every time.
+        scheduler: the scheduler that decides and holds the cache.
+        sink: the cluster to which actions are written.
+        clock: the clock for all times.
 
     Attributes:
-        queue: of the pods without a node.
-        handlers: to be told of every change in the cluster.
+        queue: the queue of pending pods.
+        handlers: the event handlers, which must be called for every change in the cluster.
         decisions: pod UID -> its last Decision.
-        metrics: what it has counted.
+        metrics: the loop's metrics.
     """
 
     def __init__(self, scheduler: Scheduler, sink: Sink, clock: QueueClock) -> None:
@@ -92,9 +92,9 @@ class SchedulingLoop:
     # Attempts.
 
     def schedule_one(self) -> Decision | None:
-        """Pop a pod and try it; None where no pod may be tried now.
+        """Pop a pod and try it; return None if no pod may be tried now.
 
-        A defect in the work on one pod (a plugin of the user's, for instance) is an error of that pod's cycle.
+        An exception in the work on one pod (of a user's own plugin, for instance) is an error of that pod's cycle.
         """
         waiting = self._waiting_for_pre_bind()
         if waiting is not None:
@@ -120,10 +120,11 @@ class SchedulingLoop:
         return decision
 
     def _after_pre_bind(self, info: QueuedPod, decision: Decision) -> None:
-        """Write the binding, or wait for PreBind, or put the refused pod back."""
+        """Write the binding, wait for PreBind, or requeue a refused pod."""
         if decision.binding is not None and decision.binding.waits:
             self._sink.trace("WaitingOnPreBind", info.key, decision.binding.status.message)
-            # Events of this time are not kept for the pod: if it fails from here on, it waits for its back-off only.
+            # Upstream's bindingCycle also ends the attempt before PreBind: later events are not recorded for the
+            # pod; if it fails, it waits for its back-off only.
             self.queue.done(info)
             now = self._clock.now_ms()
             self._pre_binding[info.uid] = _PreBinding(info, now, now + PRE_BIND_POLL_MS)
@@ -134,13 +135,13 @@ class SchedulingLoop:
             self.handle_scheduling_failure(info, decision)
 
     def _expect(self, info: QueuedPod, decision: Decision) -> None:
-        """Tell on which node the pod is going to run, while Permit or PreBind takes its time. Source: KEP-5278."""
+        """Write the expected node into the pod's status while Permit or PreBind waits. Source: KEP-5278."""
         if self.scheduler.release.enabled("NominatedNodeNameForExpectation"):
             pod = self.handlers.pending.get(info.uid, info.pod)
             self._sink.patch_pod_status(pod, None, decision.suggested_host)
 
     def _waiting_for_pre_bind(self) -> _PreBinding | None:
-        """Return a pod in PreBind that needs a check now."""
+        """Return a pod in PreBind whose plugin must be called now, or None."""
         now = self._clock.now_ms()
         for uid, one in list(self._pre_binding.items()):
             if not self.scheduler.bindings.in_pre_bind(uid):  # deleted meanwhile
@@ -167,7 +168,7 @@ class SchedulingLoop:
             return self.decisions.get(info.uid)
 
     def _failed(self, info: QueuedPod, error: Exception) -> None:
-        """The pod gives back what it held, says that it failed, and waits for its next turn.
+        """Handle an exception in a pod's cycle: undo its reservations, report the failure and requeue it.
 
         Source: ScheduleOne, handleSchedulingFailure with an error that is no FitError.
         """
@@ -181,23 +182,23 @@ class SchedulingLoop:
         self.handle_scheduling_failure(info, decision)
 
     def is_due(self) -> bool:
-        """Return whether a pod may be tried now, or one in PreBind needs a look; the queue's timers run first."""
+        """Run the queue's timers; return whether a pod may be tried or a PreBind plugin must be called now."""
         self.run_timers()
         return self._waiting_for_pre_bind() is not None or self.queue.next() is not None
 
     def allow(self, pod: Pod) -> Decision:
-        """Let a pod go on that a Permit plugin holds.
+        """Approve a pod that a Permit plugin holds, so that it is bound.
 
         Raises:
-            KitError: none does.
+            KitError: no Permit plugin holds the pod.
         """
         return self._after_permit(pod, self.scheduler.allow(pod))
 
     def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> Decision:
-        """Refuse a pod that a Permit plugin holds: it loses its place and waits again.
+        """Reject a pod that a Permit plugin holds: its reservations are undone and it returns to the queue.
 
         Raises:
-            KitError: none does.
+            KitError: no Permit plugin holds the pod.
         """
         return self._after_permit(pod, self.scheduler.reject(pod, reason))
 
@@ -207,7 +208,7 @@ class SchedulingLoop:
         return decision
 
     def _bind(self, info: QueuedPod, pod: Pod, decision: Decision) -> None:
-        """Write the binding; the watch then brings the bound pod in place of the assumed one."""
+        """Write the binding; the event handlers then replace the assumed pod with the bound one."""
         node = decision.suggested_host
         try:
             self._sink.bind(pod, node)
@@ -223,7 +224,7 @@ class SchedulingLoop:
     # Failures.
 
     def handle_scheduling_failure(self, info: QueuedPod, decision: Decision) -> None:
-        """The pod goes back to the queue, is nominated where preemption found room, and says why it waits.
+        """Requeue the pod, nominate it if preemption found a node, and report the reason.
 
         Source: handleSchedulingFailure, handleBindingCycleError.
         """
@@ -245,21 +246,24 @@ class SchedulingLoop:
         else:
             info.pod = standing
             nominated = self._nominated_node_name(standing, decision)
+            # Nominated here and not only by the event of the status patch: the next cycle may begin before that.
+            # `done` comes last, since the events of the attempt are read in `add_unschedulable`.
             self.queue.add_unschedulable(info, decision.message)
             self.queue.nominator.add(standing, nominated)
             self.queue.done(info)
         if standing is not None:
             self._report(standing, decision, nominated)
         if refused is not None:
-            # The place that it held is free again, for others. Attempts take no time on a virtual clock, so that two
-            # pods which are both refused would make way for each other for ever if they did not sit out their back-off.
+            # Forgetting an assumed pod frees its node for other pods, like a deletion; the pod itself stays in the pool
+            # (handleBindingCycleError). On a virtual clock attempts take no time: two pods that are both refused would
+            # requeue each other for ever if they could be popped from backoffQ early.
             held = refused.info.pod
             self.handlers.move_all(ASSIGNED_POD_DELETE, held, None, besides=info.key, sit_out=True)
         if standing is not None and decision.nominated:
             self._prepare_candidate(standing, decision)
 
     def _park_resize(self, info: QueuedPod, decision: Decision) -> None:
-        """A running pod waits for room or for the kubelet, without a nomination; its condition PodScheduled stays.
+        """Requeue a running pod that waits for room or for the kubelet; it has no nomination, and its status stays.
 
         Source: handleSchedulingFailure of 1.37, for a deferred resize.
         """
@@ -282,8 +286,8 @@ class SchedulingLoop:
         self._sink.patch_pod_status(pod, failed, nominated)
 
     def _nominated_node_name(self, pod: Pod, decision: Decision) -> str:
-        """PostFilter's answer replaces an older nomination, by nothing too; without one it stays."""
-        if decision.binding is not None:  # it had a node and lost it: clearNominatedNode
+        """Return the new nomination: PostFilter's answer, which may be none, or else the present one."""
+        if decision.binding is not None:  # the pod had a node and lost it. Source: clearNominatedNode
             return ""
         answer = decision.post_filter
         if answer is not None and answer.code is not Code.Error and answer.nominating_mode == OVERRIDE:
@@ -291,11 +295,12 @@ class SchedulingLoop:
         return pod.status.nominated_node_name
 
     def _prepare_candidate(self, pod: Pod, decision: Decision) -> None:
-        """Victims are deleted; less important pods that were promised the node lose their promise.
+        """Delete the victims, and clear the nominations of pods of lower priority to the node.
 
         Source: prepareCandidate, getLowerPriorityNominatedPods.
         """
         node = decision.nominated
+        # they may not fit on the node any longer; without a nomination they look for another node sooner
         for other in self.queue.nominator.pods_on(node):
             if pod_uid(other) == pod_uid(pod) or (other.spec.priority or 0) >= (pod.spec.priority or 0):
                 continue
@@ -314,7 +319,7 @@ class SchedulingLoop:
     # Time.
 
     def run_timers(self) -> None:
-        """Flush the queues if a whole second, or half a minute, has begun since this was called last."""
+        """Flush backoffQ or the pool if a whole second, or half a minute, has begun since the last call."""
         now, last = self._clock.now_ms(), self._flushed_ms
         self._flushed_ms = now
         if now // FLUSH_BACKOFF_MS > last // FLUSH_BACKOFF_MS:
@@ -326,18 +331,19 @@ class SchedulingLoop:
                 self._sink.trace("UnschedulableTimeout", info.key, f"{info.key} has waited for {minutes}")
 
     def next_timer_ms(self) -> int | None:
-        """Return when the next timer is due, in milliseconds; None = no pod waits for one."""
+        """Return when the next timer is due, in milliseconds; None = no pod waits for a timer."""
         now = self._clock.now_ms()
         due = [one.next_ms for one in self._pre_binding.values()]
         due += [self.queue.backoff.flush_due_ms(i.backoff_expires_ms, now) for i in self.queue.backing_off()]
         for info in self.queue.unschedulable():
             if not info.is_gated:
+                # the flush moves pods that have waited longer than the limit, so the limit itself is 1 ms too early
                 over = info.timestamp_ms + self.queue.max_in_pool_ms + 1
                 due.append(-(-max(over, now) // FLUSH_POOL_MS) * FLUSH_POOL_MS)
         return min(due) if due else None
 
 
 def _is_error(decision: Decision) -> bool:
-    """Whether an attempt failed by a defect, not by a plugin's refusal."""
+    """Return whether an attempt failed by an error, not by a plugin's refusal."""
     refused = decision.binding
     return decision.failed or (refused is not None and refused.status.code not in REJECTED)

@@ -1,7 +1,7 @@
-"""The scheduler: nodes and pods in, one Decision a pod out.
+"""The scheduler: it makes one Decision per pod from nodes and pods.
 
     scheduler = Scheduler(nodes, pods)
-    decision = scheduler.schedule(pod)      # decides and, if the pod fits, counts it there
+    decision = scheduler.schedule(pod)      # decides, and places a copy of the pod if it fits
     decision = scheduler.explain(pod)       # decides only
 
 Source: schedule_one.go.
@@ -48,21 +48,22 @@ class Scheduler:
     """A scheduler with its view of a cluster.
 
     Args:
-        nodes: in the order in which equal ones are preferred when there is no seed.
-        pods: that stand on nodes; others are ignored. What has been computed of a `PodInfo` is not computed again.
-        release: whose behaviour is followed.
-        profile: plugins and weights, or several by `schedulerName` (a pod that names none of them is refused); None =
-            the defaults.
-        seed: of the choice between equal nodes; None takes the first by name.
-        namespaces, services, replication_controllers, replica_sets, stateful_sets, budgets: what plugins look at.
-        nominated: pods that preemption has promised a node (`status.nominatedNodeName`).
-        volumes: storage objects, in any order.
-        extenders: asked after the plugins.
+        nodes: the nodes, in the order of the rows.
+        pods: the pods that have a node; values that a `PodInfo` has computed are not computed again.
+        release: the release whose behaviour is followed.
+        profile: the plugins and weights, or profiles by `schedulerName` (a pod that names none of them is refused);
+            None = the default profile.
+        seed: the seed of the random choice between equal nodes; None = the first node by name.
+        namespaces: the namespaces, or namespace -> labels.
+        services, replication_controllers, replica_sets, stateful_sets, budgets: the objects that plugins read.
+        nominated: the pods with a `status.nominatedNodeName`.
+        volumes: the storage objects, in any order.
+        extenders: the extenders, which are asked after the plugins.
         claims: ResourceClaims, DeviceClasses, ResourceSlices and DeviceTaintRules, in any order.
-        batching: place like pods in a batch; the decisions are the same without it, which takes longer.
+        batching: whether equal pods are placed in a batch; the decisions are the same without it, but take longer.
 
     Attributes:
-        bindings: bindings of pods that have a node and are not bound yet.
+        bindings: the binding cycles of pods that have a node and are not bound yet.
     """
 
     def __init__(
@@ -118,11 +119,11 @@ class Scheduler:
         for pod in nominated:
             self.nominate(pod, pod.status.nominated_node_name)
 
-    # The cache. Changes of nodes take effect with the next cycle, all at once.
+    # The cache. Changes of nodes are applied together when the next cycle reads the snapshot.
 
     @property
     def snapshot(self) -> Snapshot:
-        """Nodes and pods as the next cycle sees them. Source: cache.UpdateSnapshot."""
+        """The nodes and pods as the next cycle sees them. Source: cache.UpdateSnapshot."""
         if self._stale:
             self._stale, changed = False, self._objects_changed
             self._objects_changed = False
@@ -133,7 +134,7 @@ class Scheduler:
 
     @property
     def pods(self) -> Mapping[str, PodInfo]:
-        """Pods with a node, by UID; those that are only assumed included."""
+        """The pods with a node by UID, including assumed pods."""
         return self._pods
 
     def set_objects(
@@ -143,11 +144,12 @@ class Scheduler:
         volumes: Volumes | Iterable[object] | None = None,
         **others: Sequence[Any],
     ) -> None:
-        """Other objects than nodes and pods have come, gone or changed; nothing computed from the old ones is kept.
+        """Replace objects other than nodes and pods; values computed from the old ones are discarded.
 
         Args:
-            namespaces, volumes: as of the class; None = as before.
-            others: any other of the context's objects.
+            namespaces: the namespaces, or namespace -> labels; None = as before.
+            volumes: the storage objects; None = as before.
+            others: attribute of the context -> its new objects.
         """
         context = self.context
         if namespaces is not None:
@@ -161,7 +163,7 @@ class Scheduler:
         self._stale = self._objects_changed = True
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
-        """A pod stands on its node; it takes the place of an assumed one, or of what was known of it before."""
+        """Add or replace a pod that has a node; it also replaces the assumed pod with its UID."""
         if (pod.pod if isinstance(pod, PodInfo) else pod).status.phase in TERMINAL_PHASES:
             return
         self._add(pod.like(pod.pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release))
@@ -182,7 +184,7 @@ class Scheduler:
             self._elsewhere[uid] = info
 
     def remove_pod(self, pod: Pod) -> None:
-        """A pod is gone; nothing happens where it was not known."""
+        """Remove a pod; ignore one that is not known."""
         info = self._pods.pop(pod.metadata.uid or pod.key, None)
         if info is not None and self._elsewhere.pop(info.uid, None) is None:
             self._snapshot.remove(info)
@@ -191,10 +193,10 @@ class Scheduler:
         """Replace the nodes.
 
         Args:
-            nodes: the nodes now; an object that was among them before has not changed since.
+            nodes: the nodes now; an object that was among them before must not have changed.
 
-        Raises:
-            KitError: two have one name.
+            Raises:
+                KitError: two nodes have the same name.
         """
         listed = list(nodes)
         twice = len(listed) - len({node.name for node in listed})
@@ -203,18 +205,15 @@ class Scheduler:
         self._nodes, self._stale = {node.name: node for node in listed}, True
 
     def add_node(self, node: Node) -> None:
-        """A node has come.
+        """Add a node.
 
         Raises:
-            KitError: there is one of that name.
+            KitError: a node of that name exists.
         """
         self.set_nodes([*self._nodes.values(), node])
 
     def update_node(self, node: Node) -> None:
-        """A node has changed; one that was not known is added.
-
-        The columns are made anew only where something has changed that they are made of.
-        """
+        """Replace a node, or add one that is not known; columns are rebuilt only if a field changed that they need."""
         old, self._nodes[node.name] = self._nodes.get(node.name), node
         if old is None or _columns_of(old) != _columns_of(node):
             self._stale = True
@@ -222,24 +221,24 @@ class Scheduler:
             self._snapshot.nodes[self._snapshot.index[node.name]] = node
 
     def remove_node(self, node: Node | str) -> None:
-        """A node is gone. Pods that name it are kept: they count again if the node comes back."""
+        """Remove a node; its pods are kept and count again if the node comes back."""
         self._nodes.pop(node if isinstance(node, str) else node.name, None)
         self._stale = True
 
     def node(self, name: str) -> Node | None:
-        """A node by name; None where there is none."""
+        """Return a node by name, or None."""
         return self._nodes.get(name)
 
     @property
     def profile(self) -> Profile:
-        """The profile, or the first of several."""
+        """The single profile, or the first of several."""
         return self._only or next(iter(self.profiles.values()))
 
     def profile_of(self, pod: Pod) -> Profile:
-        """The profile that a pod asks for by `schedulerName`; a scheduler with a single one takes every pod.
+        """Return the profile that a pod names by `schedulerName`; a single profile applies to every pod.
 
         Raises:
-            KitError: there is none of that name.
+            KitError: no profile of that name exists.
         """
         name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
         found = self._only or self.profiles.get(name)
@@ -248,19 +247,19 @@ class Scheduler:
         return found
 
     def responsible_for(self, pod: Pod) -> bool:
-        """Whether the pod names one of the profiles. Source: eventhandlers.go responsibleForPod."""
+        """Return whether the pod names one of the profiles. Source: eventhandlers.go responsibleForPod."""
         return self._only is not None or (pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self.profiles
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """A pod is promised a node."""
+        """Nominate a pod to a node."""
         self.nominator.add(pod, node)
 
     def forget_nomination(self, pod: Pod) -> None:
-        """A pod is promised nothing any more: it is placed, or gone."""
+        """Remove a pod's nomination, because the pod is placed or gone."""
         self.nominator.delete(pod)
 
     def _nominated(self) -> dict[int, list[PodInfo]]:
-        """Row -> pods that are nominated to run there."""
+        """Return row -> pods that are nominated to run there."""
         if not len(self.nominator):
             return {}
         known, self._nominated_infos = self._nominated_infos, {}
@@ -278,7 +277,7 @@ class Scheduler:
     # One cycle.
 
     def explain(self, pod: Pod) -> Decision:
-        """One cycle for a pod; nothing is changed."""
+        """Run one cycle for a pod without changing anything."""
         profile, snapshot = self.profile_of(pod), self.snapshot
         if self.makes_room_for(pod):
             from kitlib.scheduler import deferred_resize  # loaded with the first such pod: its gate is off by default
@@ -315,11 +314,11 @@ class Scheduler:
         return decision
 
     def makes_room_for(self, pod: Pod) -> bool:
-        """Whether the pod runs, its resize is deferred, and the scheduler makes room for it. Source: KEP-5836."""
+        """Return whether the pod runs, its resize is deferred, and the release makes room for it. Source: KEP-5836."""
         return bool(pod.spec.node_name) and is_resize_deferred(pod) and self.release.enabled(RESIZE_PREEMPTION)
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Whether the pod may enter the queue: the first plugin's refusal, or success."""
+        """Return whether the pod may enter the queue: the first plugin's refusal, or Success."""
         return self._run_pre_enqueue_plugins(pod, self.profile_of(pod))
 
     def _run_pre_enqueue_plugins(self, pod: Pod, profile: Profile) -> Status:
@@ -337,11 +336,10 @@ class Scheduler:
         return self._snapshot.names[int(best[self._snapshot.name_order()[best].argmin()])]
 
     def schedule(self, pod: Pod) -> Decision:
-        """Run one cycle; a pod that fits is then on its node (as a copy: the caller's pod is not changed).
+        """Run one cycle; a pod that fits is then on its node, as a copy: the caller's pod is not changed.
 
-        Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is taken away
-        again; one that Permit lets wait keeps its place until `allow` or `reject`, one for which PreBind waits until
-        `bindings.resume` ends the wait.
+        Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is removed. A pod
+        that Permit holds stays on the node until `allow` or `reject`, one that PreBind holds until `bindings.resume`.
         """
         profile, snapshot = self.profile_of(pod), self.snapshot
         if self.makes_room_for(pod):
@@ -360,11 +358,12 @@ class Scheduler:
         return decision
 
     def _like(self, pod: Pod, profile: Profile) -> tuple[Decision, SignatureAnswers] | None:
-        """The decision that a whole cycle would make, from what is known of like pods; None where it must be run."""
+        """Return the decision of a whole cycle, derived from answers for equal pods; None = the cycle must be run."""
         if self._batch is None or self.extenders or len(self.nominator) or pod.status.nominated_node_name:
             return None
         snapshot = self._snapshot
         size = len(snapshot.nodes)
+        # a sample of the nodes depends on the search order, which the answers do not follow
         if profile.percentage is not None and num_feasible_nodes_to_find(profile.percentage, size) < size:
             return None
         like = self._batch.like(pod, profile)
@@ -390,7 +389,7 @@ class Scheduler:
         return decision, like
 
     def _assume(self, pod: Pod, decision: Decision, like: SignatureAnswers | None) -> PodInfo:
-        """The pod stands on its node from now on. Source: schedule_one.go assume."""
+        """Add the pod to its node in the cache and return its info. Source: schedule_one.go assume."""
         if like is not None:
             info, states = like.placed(pod, decision.suggested_host), like.states
         else:
@@ -407,22 +406,22 @@ class Scheduler:
 
     @property
     def waiting(self) -> list[Pod]:
-        """Pods that Permit plugins hold."""
+        """The pods that Permit plugins hold."""
         return self.bindings.waiting
 
     def allow(self, pod: Pod) -> Decision:
-        """Let a pod go on that Permit held.
+        """Bind a pod that Permit holds.
 
         Raises:
-            KitError: it does not wait.
+            KitError: no Permit plugin holds the pod.
         """
         return self.bindings.allow(pod)
 
     def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> Decision:
-        """Refuse a pod that Permit held; it loses its place.
+        """Reject a pod that Permit holds; its reservations are undone.
 
         Raises:
-            KitError: it does not wait.
+            KitError: no Permit plugin holds the pod.
         """
         return self.bindings.reject(pod, reason)
 

@@ -1,7 +1,7 @@
-"""What the scheduling loop does to a cluster: it binds, writes statuses, deletes victims and records events.
+"""The actions of the scheduling loop on a cluster: bind, write statuses, delete victims and record events.
 
-A sink carries an action out and reports what changed to the loop's event handlers, as the API server does by its
-watches: the loop learns of its own bindings in the same way as of everybody else's changes.
+A sink carries out an action and reports the changed objects to the loop's event handlers, as the API server does with
+watches: the loop learns of its own bindings in the same way as of other clients' changes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Sink(Protocol):
         """Set a victim's DisruptionTarget condition and delete it with its grace period."""
 
     def record_event(self, pod: Pod, kind: str, reason: str, message: str) -> None:
-        """An event of the API, `Normal` or `Warning`."""
+        """Record an event of the API; `kind` is `Normal` or `Warning`."""
 
     def trace(self, reason: str, about: str, message: str) -> None:
-        """A happening in the queue that the API does not show: `AssignedPodDelete`, `BackoffComplete`, …
+        """Record an event of the queue that the API does not show: `AssignedPodDelete`, `BackoffComplete`, …
 
         Args:
-            reason: the happening.
+            reason: the event's name.
             about: `namespace/name` of a pod, or another object's name.
-            message: in words.
+            message: a description of the event.
         """

@@ -1,4 +1,4 @@
-"""What kube-scheduler refuses in a plugin's arguments, with its words.
+"""The validation of plugin arguments, with kube-scheduler's messages.
 
 Source: pkg/scheduler/apis/config/validation validation_pluginargs.go, apis/config/v1 defaults.go; strict decoding.
 """
@@ -34,12 +34,12 @@ STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 
 
 def argument_problems(plugin: str, arguments: Mapping[str, Any], path: str) -> list[str]:
-    """The messages about one plugin's arguments; [] = accepted.
+    """Return the messages about one plugin's arguments; [] = they are valid.
 
     Args:
-        plugin: its name; one of the user's own is not looked into.
-        arguments: `pluginConfig[].args`.
-        path: of these, `pluginConfig[0].args`.
+        plugin: the plugin's name; the arguments of a user's own plugin are not checked.
+        arguments: the value of `pluginConfig[].args`.
+        path: the path of the arguments in messages, for instance `pluginConfig[0].args`.
     """
     known = _FIELDS.get(plugin)
     if known is None:
@@ -55,10 +55,10 @@ def argument_problems(plugin: str, arguments: Mapping[str, Any], path: str) -> l
 
 
 def check_arguments(plugin: str, arguments: Mapping[str, Any], path: str) -> None:
-    """Refuse what `argument_problems` finds.
+    """Check one plugin's arguments.
 
     Raises:
-        KitError: with all of its messages.
+        KitError: the arguments are not valid; the error has all messages of `argument_problems`.
     """
     problems = argument_problems(plugin, arguments, path)
     if problems:
@@ -73,7 +73,7 @@ _LISTS = ("resources", "shape", "defaultConstraints", "ignoredResources", "ignor
 
 
 def _types(data: Any, path: str) -> Found:
-    """Numbers and lists where they are expected, at any depth."""
+    """Yield an error for each field, at any depth, that is not the whole number or list that it must be."""
     for name, value in data.items() if isinstance(data, Mapping) else ():
         where = f"{path}.{name}"
         if name in _WHOLE and (isinstance(value, bool) or not isinstance(value, int)):

@@ -1,7 +1,7 @@
-"""Volumes and claims that the scheduler has promised to pods before the API says so.
+"""Volumes and claims that the scheduler has assigned to pods before the API shows it.
 
-Between the choice of a node and the volume controller's answer lie seconds or minutes. In this time the next pod must
-not be given the same volume: what Reserve assumes is laid over the API's objects until the API has something newer.
+The volume controller may answer minutes after the choice of a node. In this time no other pod may get the same volume:
+the objects that Reserve assumes replace those of the API until the API has a newer version.
 
 Source: pkg/scheduler/util/assumecache, plugins/volumebinding/assume_cache.go.
 """
@@ -18,7 +18,7 @@ _Key = tuple[str, str]
 
 
 class VolumesInAPI(Protocol):
-    """Volumes by name, and claims, as the API has them."""
+    """The volumes, by name, and the claims of the API."""
 
     @property
     def volumes(self) -> Mapping[str, PersistentVolume]: ...
@@ -42,21 +42,21 @@ class AssumeCache:
         self._claims: dict[_Key, tuple[PersistentVolumeClaim, PersistentVolumeClaim]] = {}
 
     def assume_volume(self, standing: PersistentVolume, assumed: PersistentVolume) -> None:
-        """Show a volume as it is going to be, as long as the API's is the one from which this was made."""
+        """Replace a volume by its future state until the API has another version than `standing`."""
         self._volumes["", standing.name] = standing, assumed
 
     def assume_claim(self, standing: PersistentVolumeClaim, assumed: PersistentVolumeClaim) -> None:
         self._claims[_key(standing)] = standing, assumed
 
     def restore_volume(self, name: str) -> None:
-        """Show the API's object again."""
+        """Forget the future state of a volume."""
         self._volumes.pop(("", name), None)
 
     def restore_claim(self, claim: PersistentVolumeClaim) -> None:
         self._claims.pop(_key(claim), None)
 
     def volume(self, standing: PersistentVolume) -> PersistentVolume:
-        """Return the volume as assumed, or else as the API has it."""
+        """Return the assumed volume, or the API's if none is assumed."""
         return _latest(self._volumes, ("", standing.name), standing)
 
     def claim(self, standing: PersistentVolumeClaim) -> PersistentVolumeClaim:
@@ -72,10 +72,11 @@ def _latest(assumed: dict[_Key, tuple[V, V]], key: _Key, standing: V) -> V:
     if entry is None:
         return standing
     origin, made = entry
+    # without an API server objects have no resourceVersion: they are compared by identity
     if origin is standing or _same_version(origin, standing):
         return made
-    # Any newer object of the API replaces an assumed one, also of another writer: it knows what the scheduler wrote, or
-    # shows that the volume went another way.
+    # Any newer object of the API replaces the assumed one, even if another client wrote it: it contains the scheduler's
+    # write, or shows that the volume was used otherwise.
     del assumed[key]
     return standing
 

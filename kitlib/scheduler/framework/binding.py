@@ -1,5 +1,6 @@
-"""The binding cycle: Reserve, Permit, PreBind, Bind and PostBind for a pod that has been given a node, and Unreserve
-in the opposite order when one of them refuses.
+"""The binding cycle of a pod that has a node: Reserve, Permit, PreBind, Bind and PostBind.
+
+If a plugin refuses, Unreserve is called in the opposite order.
 
 Source: schedule_one.go (assume, bindingCycle), framework runtime (RunReservePluginsReserve, RunPermitPlugins,
 RunPreBindPlugins, RunBindPlugins).
@@ -17,13 +18,14 @@ from kitlib.scheduler.framework.status import REJECTED, SUCCESS, Code, Status
 
 @dataclass
 class BindingProgress:
-    """The progress of a pod after it was given a node.
+    """The progress of a pod's binding cycle.
 
     Attributes:
-        info, node: who and where.
-        asked: (extension point, plugin, answer), in order.
-        status: Success = bound; Wait = a Permit or PreBind plugin holds it; anything else = refused.
-        pre_bind: the PreBind plugin that waits, by its place; None = no PreBind plugin was asked yet.
+        info: the pod.
+        node: the pod's node.
+        asked: (extension point, plugin, answer) of each call, in order.
+        status: Success = bound; Wait = a Permit or PreBind plugin holds the pod; anything else = refused.
+        pre_bind: the index of the PreBind plugin that holds the pod; None = none does.
     """
 
     info: PodInfo
@@ -39,7 +41,7 @@ class BindingProgress:
 
 
 def reserve_and_permit(framework: Framework, binding: BindingProgress) -> None:
-    """Reserve and Permit; a refusal takes back what was reserved, one that waits does not end the others."""
+    """Run Reserve and Permit; a refusal undoes the reservations."""
     pod = binding.info.pod
     for plugin in framework.at("reserve"):
         if not plugin.concerns(pod):
@@ -49,6 +51,7 @@ def reserve_and_permit(framework: Framework, binding: BindingProgress) -> None:
     held = None
     for plugin in framework.at("permit") if binding.status.ok else ():
         answer = plugin.permit(binding.info, binding.node)
+        # the other plugins are asked even if one waits: a later refusal counts. Source: RunPermitPlugins
         if answer.code is Code.Wait:
             held = held or Status(Code.Wait, answer.reasons, plugin.name)
             binding.asked.append(("Permit", plugin.name, answer))
@@ -72,6 +75,7 @@ def bind(framework: Framework, binding: BindingProgress, waited_ms: int = 0) -> 
     for place, plugin in enumerate(framework.at("pre_bind")):
         if place < (first or 0) or not plugin.concerns(binding.info.pod):
             continue
+        # plugins before `first` have finished; `first` itself is asked whether its wait is over
         again = place == first
         if again:
             answer = plugin.pre_bind_again(binding.info, binding.node, waited_ms)
@@ -103,7 +107,8 @@ def bind(framework: Framework, binding: BindingProgress, waited_ms: int = 0) -> 
 
 
 def unreserve(framework: Framework, binding: BindingProgress) -> None:
-    """Every Reserve plugin takes back what it did, the last one first."""
+    """Call Unreserve of every Reserve plugin, the last one first."""
+    # also of plugins whose Reserve was not reached: Unreserve is idempotent. Source: RunReservePluginsUnreserve
     for plugin in reversed([p for p in framework.plugins if p.takes_part("reserve") or p.takes_part("unreserve")]):
         if not plugin.concerns(binding.info.pod):
             continue

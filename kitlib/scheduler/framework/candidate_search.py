@@ -1,7 +1,7 @@
 """The search for nodes on which preemption helps: node by node, until there are enough candidates.
 
-A search that is kept looks again only at the nodes whose pods have changed, as long as the same nodes come into
-question: one like pod after the other that makes room costs as much as the node that it changes.
+A search that is used again evaluates only the nodes whose pods have changed, as long as the same nodes may help. If
+equal pods preempt one after the other, each costs one node instead of a search of all nodes.
 
 Source: framework/preemption DryRunPreemption, SelectCandidate, pickOneNodeForPreemption.
 """
@@ -20,19 +20,19 @@ from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import Rows, Status
 
 SelectVictims = Callable[[int], Candidate | Status]
-"""Row -> the victims there, or why there are none."""
+"""A function from a row to the victims there, or to the reason why there are none."""
 Cost = tuple[float, ...]
 
 
 @dataclass
 class Found:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        candidates: node -> candidate, in the order of the search.
-        best: the nodes of equal merit that cost least.
-        reasons: why nodes are no candidates, counted.
-        errors: nodes where nobody would have to go.
+        candidates: node name -> candidate, in the order of the search.
+        best: the names of the nodes with the lowest cost.
+        reasons: reason -> number of nodes that are no candidates for it.
+        errors: messages about nodes on which no pod would have to leave.
     """
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Found:
 
 
 class CandidateSearch:
-    """A search, and what is known from the one before."""
+    """A search that reuses the results of the one before."""
 
     def __init__(self) -> None:
         self._promising: Rows = np.zeros(0, np.int64)
@@ -55,18 +55,19 @@ class CandidateSearch:
         self._reasons: Counter[str] = Counter()
 
     def run(self, promising: Rows, enough: int, select: SelectVictims, snapshot: Snapshot) -> Found:
-        """Search.
+        """Search the nodes for candidates.
 
         Args:
-            promising: rows where it may help, in order.
-            enough: candidates, after which the search ends if one of them violates no budget.
-            select: finds the victims on a node.
+            promising: the rows on which preemption may help, in order.
+            enough: the number of candidates that ends the search if one of them violates no budget.
+            select: the function that selects the victims on a node.
             snapshot: the nodes.
         """
         if not self._follow(promising, enough, select, snapshot):
             found = self._walk(promising, enough, select)
             self._promising, self._enough = promising, enough
-            # budgets weigh candidates against each other, errors end the search: these are looked for from the start
+            # With violated budgets the row at which the search ends depends on which candidates violate one, and an
+            # error ends the cycle: such results are not reused.
             harmless = all(one is None or not one.violations for one in self._rows.values())
             self._again = harmless and not found.errors
             self._reasons = found.reasons
@@ -94,19 +95,20 @@ class CandidateSearch:
         return found
 
     def _follow(self, promising: Rows, enough: int, select: SelectVictims, snapshot: Snapshot) -> bool:
-        """Look at the changed nodes; whether that is enough."""
+        """Evaluate the changed nodes again; return False if a whole search is needed."""
         if not self._again or self._changes != snapshot.changes or self._enough != enough:
             return False
         changed = snapshot.changed_since(self._version)
         if changed is None or not np.array_equal(promising, self._promising):
             return False
         again = changed & self._rows.keys()
-        if again and not self._names:  # without any candidate the reasons are what matters
+        if again and not self._names:  # without candidates the reasons are the answer, and these are not updated
             return False
         for row in again:
             old, new = self._rows[row], select(row)
             if old is None and isinstance(new, Status):
                 continue
+            # the set of candidates changes, so that the search may end at another row
             if old is None or isinstance(new, Status) or not new.victims or new.violations:
                 return False
             self._by_cost[old.cost].discard(row)
@@ -122,10 +124,11 @@ class CandidateSearch:
         rows.add(row)
 
     def _best(self) -> list[str]:
-        """The nodes that cost least, in the order of the search."""
+        """Return the names of the nodes with the lowest cost, in the order of the search."""
         while self._costs:
             rows = self._by_cost.get(self._costs[0])
             if rows:
                 return [one.node for row in sorted(rows) if (one := self._rows[row]) is not None]
+            # no row has this cost any longer: entries leave the heap only when they reach its top
             self._by_cost.pop(heappop(self._costs), None)
         return []

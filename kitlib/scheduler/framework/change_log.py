@@ -1,19 +1,19 @@
-"""Which rows of a snapshot have changed since a position: what was computed from the other rows still holds.
+"""A log of the rows of a snapshot that have changed: values computed from the other rows stay valid.
 
-The log keeps the last changes only. A reader that is further behind computes everything anew.
+The log keeps the last changes only. A reader that is further behind recomputes all rows.
 """
 
 from __future__ import annotations
 
 KEPT = 10_000
-"""Changes that are remembered at least; twice as many at most."""
+"""The minimum number of changes that are kept; the maximum is twice as many."""
 
 
 class ChangeLog:
-    """Changed rows, one entry a change.
+    """Changed rows, one entry per change.
 
     Attributes:
-        position: how many changes there have been.
+        position: the number of changes so far.
     """
 
     def __init__(self) -> None:
@@ -22,11 +22,11 @@ class ChangeLog:
         self.position = 0
 
     def __len__(self) -> int:
-        """How many changes are remembered."""
+        """Return the number of changes that are kept."""
         return len(self._rows)
 
     def append(self, row: int) -> None:
-        """A row has changed."""
+        """Record a change of a row."""
         self._rows.append(row)
         self.position += 1
         if len(self._rows) > 2 * KEPT:
@@ -34,7 +34,7 @@ class ChangeLog:
             del self._rows[:KEPT]
 
     def since(self, position: int) -> set[int] | None:
-        """The rows that have changed since a position; None where that is too long ago to be known."""
+        """Return the rows that have changed since a position; None = the log no longer contains it."""
         if position < self._forgotten:
             return None
         return set(self._rows[position - self._forgotten :])

@@ -1,7 +1,7 @@
-"""Counts of pods by row and by place that follow the pods: what came and went is added, nothing is counted anew.
+"""Counts of pods by row and by place that are updated with each pod instead of being counted again.
 
-A place is a value of a label. Where every node has a value of its own (host names), the column by row is the one by
-place too.
+A place is a value of a label. If every node has its own value (host names), the count by row is also the count by
+place.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from kitlib.scheduler.framework.pod_info import PodInfo, Term
 T = TypeVar("T")
 Column = NDArray[np.int64]
 Part = tuple[memoryview, memoryview | None, int]
-"""A count, which place of it a row belongs to (None = its own), and what a pod adds to it. Single numbers are read and
-written several times as fast through a view of the column."""
+"""A count, the place of each row in it (None = the row itself), and the amount that a pod adds.
+
+Single numbers are read and written several times as fast through a memoryview as through the array."""
 MAX_PLACES = 64
-"""Ways to sum a count up by place that are kept at once."""
+"""The maximum number of sums by place that a count keeps."""
 TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
 MIN_COUNTS, MAX_CELLS = 512, 4_000_000
-"""Counts that are kept at once, and as many more as have so many rows together; beyond that all are made anew."""
+"""The limit of counts that are kept: MIN_COUNTS, or more while they have at most MAX_CELLS rows together."""
 MAX_IDLE_TERMS = 4_096
-"""Terms without a pod, beyond which they are forgotten when nodes change."""
+"""The number of terms without a pod beyond which such terms are discarded when nodes change."""
 
 
 @dataclass
@@ -36,10 +37,10 @@ class Counted:
     """A count by row.
 
     Attributes:
-        column: the count.
-        matches: a pod's part of it, 0 = none.
-        selector: selects every pod that has a part; None = not known.
-        sums: the same by places: how rows belong to places (-1 = to none) and the sums; the last one stays 0.
+        column: the count of each row.
+        matches: the function from a pod to its part of the count, 0 = none.
+        selector: a selector of every pod that has a part; None = unknown.
+        sums: key of the places -> (row -> place, -1 = none; the sums by place, followed by a 0).
     """
 
     column: Column
@@ -48,11 +49,11 @@ class Counted:
     sums: dict[Hashable, tuple[Codes, Column]] = field(default_factory=dict)
 
     def count(self, info: PodInfo, sign: int) -> None:
-        """A pod has come (1) or gone (-1)."""
+        """Add a pod (1) or subtract it (-1)."""
         add(self.parts(info), info.row, sign)
 
     def parts(self, info: PodInfo) -> list[Part]:
-        """What a pod adds."""
+        """Return what a pod adds to the column and to each of the sums."""
         amount = self.matches(info)
         if not amount:
             return []
@@ -60,12 +61,12 @@ class Counted:
         return found + [(sums.data, codes.data, amount) for codes, sums in self.sums.values()]
 
     def by_place(self, key: Hashable, codes: Codes, size: int) -> Column:
-        """The sums by place, followed by a 0.
+        """Return the sums by place, followed by a 0.
 
         Args:
-            key: of the places.
+            key: the identity of the places.
             codes: row -> place, -1 = none.
-            size: how many places there are.
+            size: the number of places.
         """
         found = self.sums.get(key)
         if found is None:
@@ -74,10 +75,10 @@ class Counted:
 
 
 class StandingTerm:
-    """An affinity term of pods on the rows, and how many pods of each row have it.
+    """An affinity term of pods on the rows, and the number of pods with it on each row.
 
-    Few rows have a given term where pods differ, so the count is a mapping. Columns are made when they are asked for
-    and follow the pods from then on, until nodes change.
+    If pods differ, few rows have a given term, so the count is a mapping. Columns are made on request and updated with
+    each pod until nodes change.
 
     Args:
         term: the term.
@@ -85,7 +86,7 @@ class StandingTerm:
 
     Attributes:
         rows: row -> number of its pods with the term; rows without such a pod are missing.
-        number: place among the terms of its kind.
+        number: the term's index among the terms of its kind.
     """
 
     __slots__ = ("_codes", "_column", "_counts", "_nodes", "_sums", "number", "rows", "term")
@@ -105,6 +106,7 @@ class StandingTerm:
         else:
             self.rows.pop(row, None)
         if self._nodes is self._counts.nodes:
+            # the columns are those of the current nodes; after a change of nodes `sums` rebuilds them
             self._column[row] += sign
             if self._codes is not None and self._codes[row] >= 0:
                 self._sums[self._codes[row]] += sign
@@ -122,38 +124,39 @@ class StandingTerm:
         return self._sums
 
     def copied(self, counts: PodCounts) -> StandingTerm:
-        """Return the same as it is now, for a copy of the counts."""
+        """Return a copy of the term and its current count, for a copy of the counts."""
         made = StandingTerm(self.term, counts)
         made.rows = dict(self.rows)
         return made
 
 
 def add(parts: Iterable[Part], row: int, sign: int) -> None:
-    """Add a pod's parts to counts, or take them away."""
+    """Add a pod's parts to counts (1), or subtract them (-1)."""
     for column, codes, amount in parts:
         place = row if codes is None else codes[row]
         if place < 0:
             continue
         try:
             column[place] += sign * amount
-        except (OverflowError, ValueError):  # the sum is cut to 64 bits, as Go's is
+        except (OverflowError, ValueError):  # a memoryview does not wrap around, but Go's int64 does
             column[place] = (column[place] + sign * amount + 2**63) % 2**64 - 2**63
 
 
 def sums_of(column: Column, codes: Codes, size: int) -> Column:
-    """A count by row summed up by place; the last sum, of rows without a place, stays 0."""
+    """Sum up a count by place; the last sum, for rows without a place, stays 0."""
     there = codes >= 0
     sums = np.zeros(size + 1, np.int64)
+    # not bincount: its weights are floats, which are exact up to 2**53 only
     np.add.at(sums, codes[there], column[there])
     return sums
 
 
 class SelectorIndex(Generic[T]):
-    """Items that ask for pods by a label selector, found by a pod's labels.
+    """An index of items with a label selector, which are looked up by a pod's labels.
 
-    A pod that a selector selects fulfils each of its requirements, so it fulfils the one under which the item is filed:
-    of the requirements with the operator In the one with the fewest values. Items without such a requirement are
-    returned for every pod. The caller matches the items that are returned, of which there are few.
+    A pod that a selector selects fulfils each of its requirements, so also the one under which the item is filed: the
+    requirement with the operator In and the fewest values. Items without such a requirement are returned for every
+    pod. The caller matches the returned items against the pod.
     """
 
     def __init__(self) -> None:
@@ -164,7 +167,8 @@ class SelectorIndex(Generic[T]):
         """File an item.
 
         Args:
-            selector: the pods that the item asks for; None = not known.
+            selector: the selector of the item's pods; None = unknown.
+            item: the item.
         """
         found = indexed_requirement(selector)
         if found is None:
@@ -175,7 +179,7 @@ class SelectorIndex(Generic[T]):
             self._by_label.setdefault((key, value), []).append(item)
 
     def candidates(self, labels: Mapping[str, str]) -> Iterator[T]:
-        """Yield the items that may ask for a pod with these labels, each once."""
+        """Yield the items whose selector may select a pod with these labels, each once."""
         yield from self._others
         known = self._by_label
         if known:
@@ -184,7 +188,7 @@ class SelectorIndex(Generic[T]):
 
 
 def indexed_requirement(selector: LabelSelectorMatcher | None) -> tuple[str, tuple[str, ...]] | None:
-    """Return key and values of the requirement by which a selector is looked up; None = it has none with In."""
+    """Return key and values of the requirement under which a selector is filed; None = it has none with In."""
     if selector is None or selector.nothing:
         return None
     listed = [(key, values) for key, operator, values in selector.requirements if operator == "In"]
@@ -192,14 +196,14 @@ def indexed_requirement(selector: LabelSelectorMatcher | None) -> tuple[str, tup
 
 
 class PodCounts:
-    """What is counted of the pods on the rows: matching pods by row and place, and the affinity terms that they have.
+    """The counts of the pods on the rows: matching pods by row and place, and pods by affinity term.
 
     Args:
-        nodes: the rows, with their labels.
-        every_pod: yields the pods on them.
+        nodes: the columns of the nodes.
+        every_pod: the function that returns all pods on the rows.
 
     Attributes:
-        version: grows when a count or a term is added, so that readers look for theirs again.
+        version: a number that grows when a count or a term is added; readers then look up theirs again.
         pods_by_label: label's key -> value -> UID -> pod, for the keys by which pods have been looked up.
     """
 
@@ -225,20 +229,22 @@ class PodCounts:
         return made
 
     def replace_nodes(self, nodes: NodeColumns, before: Column, *, in_place: bool, keep: bool) -> None:
-        """Take over the rows after nodes have changed; a row without pods before has none now.
+        """Move the counts to the rows of other nodes; a new node's row counts 0.
 
         Args:
-            nodes: the rows now.
-            before: row -> the row that the node had; -1 = it is new.
+            nodes: the columns of the new nodes.
+            before: row -> the row that the node had; -1 = the node is new.
             in_place: whether every node that stays has kept its row.
-            keep: whether counts stay true; else they are made again when they are asked for.
+            keep: whether counts stay valid; otherwise they are discarded, and counted again on request.
         """
         self.nodes = nodes
         self.version += 1
         counted, self._counted, self._asking = self._counted, {}, SelectorIndex()
         for key, one in counted.items() if keep else ():
+            # index -1, a new node, reads the appended 0; sums by place are rebuilt, since labels may have changed
             self._keep(key, Counted(np.append(one.column, 0)[before], one.matches, one.selector))
         terms = [(kind, key, one) for kind, known in self._terms.items() for key, one in known.items()]
+        # terms are counted by row: they stay valid if rows do
         if in_place and sum(not one.rows for _, _, one in terms) <= MAX_IDLE_TERMS:
             return
         self._terms = {kind: {} for kind in TERM_KINDS}
@@ -251,21 +257,21 @@ class PodCounts:
                 self._keep_term(kind, key, standing)
 
     def enter(self, info: PodInfo) -> None:
-        """Enter a pod by its labels; only needed where `pods_by_label` has keys."""
+        """Add a pod to `pods_by_label`; needed only if that has keys."""
         labels = info.pod.metadata.labels
         for key, pods in self.pods_by_label.items():
             if key in labels:
                 pods.setdefault(labels[key], {})[info.uid] = info
 
     def leave(self, info: PodInfo) -> None:
-        """Leave out a pod that was entered."""
+        """Remove a pod from `pods_by_label`."""
         labels = info.pod.metadata.labels
         for key, pods in self.pods_by_label.items():
             if key in labels:
                 pods.get(labels[key], {}).pop(info.uid, None)
 
     def count(self, info: PodInfo, sign: int) -> None:
-        """Add a pod to all counts that match it (1), or take it away (-1)."""
+        """Add a pod to all counts that match it (1), or subtract it (-1)."""
         for counted in self._asking.candidates(info.pod.metadata.labels):
             counted.count(info, sign)
 
@@ -274,7 +280,7 @@ class PodCounts:
         return [part for one in self._asking.candidates(info.pod.metadata.labels) for part in one.parts(info)]
 
     def count_terms(self, info: PodInfo, sign: int) -> None:
-        """Count the affinity terms of a pod on its row."""
+        """Add the affinity terms of a pod on its row (1), or subtract them (-1)."""
         for kind in TERM_KINDS:
             for term in getattr(info, kind):
                 key = (term.topology_key, term.weight, term.key)
@@ -292,22 +298,22 @@ class PodCounts:
         self._meaning[kind].add(term.term.selector, term)
 
     def standing_terms(self, kind: str) -> list[StandingTerm]:
-        """Return the different affinity terms of a kind among the pods, in the order in which they came."""
+        """Return the distinct affinity terms of a kind among the pods, in the order of their first appearance."""
         return self._listed[kind]
 
     def terms_about(self, kind: str, labels: Mapping[str, str]) -> Iterator[StandingTerm]:
-        """Yield those of them that may mean a pod with these labels."""
+        """Yield the terms of a kind that may select a pod with these labels."""
         return self._meaning[kind].candidates(labels)
 
     def counted(
         self, key: Hashable, matches: Callable[[PodInfo], int], selector: LabelSelectorMatcher | None = None
     ) -> Counted:
-        """Return a count, which is made when it is asked for first.
+        """Return a count, which is computed on first request.
 
         Args:
-            key: what is counted.
-            matches: pod -> its part of the count, 0 for nothing.
-            selector: selects every pod of which `matches` is not 0; None = not known.
+            key: the identity of the count.
+            matches: the function from a pod to its part of the count, 0 = none.
+            selector: a selector of every pod for which `matches` is not 0; None = unknown.
         """
         found = self._counted.get(key)
         if found is None:
@@ -326,7 +332,7 @@ class PodCounts:
         self._asking.add(counted.selector, counted)
 
     def _pods_of(self, selector: LabelSelectorMatcher | None) -> Iterable[PodInfo]:
-        """Return pods among which all are that a selector selects."""
+        """Return a superset of the pods that a selector selects."""
         found = indexed_requirement(selector)
         if found is None:
             return self._every_pod()

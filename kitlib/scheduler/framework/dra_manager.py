@@ -1,4 +1,4 @@
-"""What the scheduler knows of claims and devices: claims with allocations that are under way, classes, slices.
+"""The scheduler's view of claims and devices: claims with allocations in progress, classes, slices.
 
 Source: kube-scheduler framework SharedDRAManager; plugins/dynamicresources dra_manager.go (claimTracker),
 extended/cache.go (DeviceClassResolver).
@@ -18,9 +18,9 @@ from kitlib.api.resource_names import is_extended
 from kitlib.api.serialize import deepcopy
 
 EXTENDED_RESOURCE = "DRAExtendedResource"
-"""The feature gate."""
+"""The feature gate of extended resources that claims serve."""
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""Prefix of the resource that each class stands behind without saying so. Source: ResourceDeviceClassPrefix."""
+"""The prefix of each class's implicit extended resource. Source: ResourceDeviceClassPrefix."""
 T = TypeVar("T")
 Known = ResourceClaim | DeviceClass | ResourceSlice | DeviceTaintRule
 
@@ -34,11 +34,12 @@ class DRAManager:
         classes: name -> class.
         slices: name -> slice, as its driver publishes it.
         rules: name -> an administrator's taint on devices.
-        obeys_rules: whether the rules count (the gate DRADeviceTaintRules).
-        pending: UID -> claim as PreBind will write it: allocated by Reserve, not in the API yet.
-        write: where a changed claim goes; None = nowhere but here.
-        create: makes a claim that the scheduler needs for a pod, and names it in the pod's status; None = only here.
-        remove: deletes such a claim.
+        obeys_rules: whether the rules apply (feature gate DRADeviceTaintRules).
+        pending: UID -> claim as PreBind will write it: allocated by Reserve, not yet in the API.
+        write: the function that stores a changed claim in the API; None = there is no API.
+        create: the function that creates a claim for a pod's extended resources and names it in the pod's status;
+            None = there is no API.
+        remove: the function that deletes such a claim; None = there is no API.
     """
 
     claims: dict[tuple[str, str], ResourceClaim] = field(default_factory=dict)
@@ -54,7 +55,7 @@ class DRAManager:
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> DRAManager:
-        """Pick claims, classes, slices and rules out of any objects."""
+        """Return a manager of the claims, classes, slices and rules among some objects."""
         made = cls()
         for obj in objects:
             if isinstance(obj, Known):
@@ -62,7 +63,7 @@ class DRAManager:
         return made
 
     def put(self, obj: Known) -> Known | None:
-        """An object is there, or has changed; what stood there before."""
+        """Add or replace an object; return the object that it replaces, or None."""
         before: Known | None
         if isinstance(obj, ResourceClaim):
             key = (obj.namespace or "default", obj.name)
@@ -78,7 +79,7 @@ class DRAManager:
         return before
 
     def drop(self, obj: Known) -> None:
-        """An object is gone."""
+        """Remove an object; ignore one that is not known."""
         if isinstance(obj, ResourceClaim):
             self.claims.pop((obj.namespace or "default", obj.name), None)
         elif isinstance(obj, DeviceClass):
@@ -89,21 +90,21 @@ class DRAManager:
             self._derived.clear()
 
     def find(self, namespace: str, name: str) -> ResourceClaim | None:
-        """A claim as the API has it, or None."""
+        """Return a claim as stored in the API, without an allocation in progress; None = not found."""
         return self.claims.get((namespace or "default", name))
 
     def save(self, claim: ResourceClaim) -> ResourceClaim:
-        """Write a changed claim."""
+        """Write a changed claim and return the stored one."""
         stored = self.write(claim) if self.write is not None else claim
         self.put(stored)
         return stored
 
     def make(self, claim: ResourceClaim, status: PodExtendedResourceClaimStatus) -> ResourceClaim:
-        """Make a claim for a pod's extended resources; its name is completed.
+        """Create a claim for a pod's extended resources and return it with its generated name.
 
         Args:
-            claim: owned by the pod.
-            status: what the pod's status is to show, without the claim's name.
+            claim: the claim, owned by the pod.
+            status: the entry for the pod's status, without the claim's name.
         """
         if self.create is None:
             made = deepcopy(claim)
@@ -120,7 +121,7 @@ class DRAManager:
         self.drop(claim)
 
     def of_slices(self, name: str, make: Callable[[Iterable[ResourceSlice]], T]) -> T:
-        """What `make` makes of the slices and the rules; it is kept under a name until one of them changes."""
+        """Return a value that `make` computes from the slices with the rules; cached by name until one changes."""
         if name not in self._derived:
             rules = sorted(self.rules.values(), key=_name) if self.obeys_rules else []
             self._derived[name] = make(with_rules(one, rules) if rules else one for one in self.slices.values())
@@ -129,7 +130,7 @@ class DRAManager:
 
 
 def with_rules(given: ResourceSlice, rules: Iterable[DeviceTaintRule]) -> ResourceSlice:
-    """A slice whose devices have the rules' taints too; the same slice where no rule is about it.
+    """Return a slice with the rules' taints on its devices; the same object if no rule selects a device.
 
     Source: resourceslice/tracker (syncSlice).
     """
@@ -144,11 +145,15 @@ def with_rules(given: ResourceSlice, rules: Iterable[DeviceTaintRule]) -> Resour
 
 
 def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> DeviceClass | None:
-    """The class behind a resource; of several the youngest, then the first by name. Source: GetDeviceClass."""
+    """Return the class that serves a resource: of several the youngest, then the first by name.
+
+    Source: GetDeviceClass.
+    """
     if resource.startswith(IMPLICIT):
         return classes.get(resource.removeprefix(IMPLICIT))
     found = sorted((one for one in classes.values() if one.spec.extended_resource_name == resource), key=_name)
     dated = [one for one in found if one.metadata.creation_timestamp is not None]
+    # of equally old classes max returns the first, which is the first by name
     return max(dated, key=_created) if dated else next(iter(found), None)
 
 
@@ -162,7 +167,7 @@ def _created(one: DeviceClass) -> float:
 
 
 def backed_resources(amounts: Iterable[str], classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
-    """Which of these resources a class stands behind, sorted."""
+    """Return the resources that a device class serves, sorted."""
     if not classes or not release.enabled(EXTENDED_RESOURCE):
         return []
     names = [name for name in amounts if "/" in name and (name.startswith(IMPLICIT) or is_extended(name))]

@@ -1,7 +1,7 @@
-"""Cluster events as the scheduling queue sees them: what changed, on which kind of object, and who is interested.
+"""Cluster events of the scheduling queue: a resource, and the set of actions on it.
 
-An event is a resource and a set of actions. A plugin registers the events that may make a pod schedulable which it
-rejected; an event that happens is matched against these registrations.
+A plugin registers the events that may make a pod schedulable that it rejected; each event that happens is matched
+against these registrations.
 
 Source: pkg/scheduler/framework types.go (ClusterEvent, ActionType, MatchClusterEvents) and events.go
 (PodSchedulingPropertiesChange, NodeSchedulingPropertiesChange).
@@ -81,7 +81,7 @@ class ClusterEvent(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name Kubernetes' logs and metrics give the event: `NodeAdd`, `AssignedPodDelete`."""
+        """The name of the event in Kubernetes' logs and metrics: `NodeAdd`, `AssignedPodDelete`."""
         if self.name:
             return self.name
         resource = self.resource.rpartition("/")[2]
@@ -97,23 +97,24 @@ class ClusterEvent(NamedTuple):
         return self.resource == WILDCARD and self.action == ActionType.ALL
 
     def covers(self, happened: ClusterEvent) -> bool:
-        """Whether a registration for this event is interested in one that happened.
+        """Return whether a registration for this event matches an event that happened.
 
-        A pod registration takes assigned and unscheduled pods. A general update is of interest only to those who
-        registered every kind of update. Source: framework.MatchClusterEvents.
+        A registration for pods matches assigned and unscheduled pods. A general update matches only a registration
+        for every kind of update. Source: framework.MatchClusterEvents.
         """
         if self.is_wildcard:
             return True
         same = self.resource in (WILDCARD, happened.resource) or (
             self.resource == POD and happened.resource in (ASSIGNED_POD, UNSCHEDULED_POD)
         )
+        # `<=` compares integers, as upstream does: it is not a subset test
         return same and bool(self.action & happened.action) and happened.action <= self.action
 
 
 Hint = Callable[[Pod, Any, Any], bool]
-"""(pod, object before, object after) -> whether the event may have made the pod schedulable."""
+"""A queueing hint: (pod, object before, object after) -> whether the event may have made the pod schedulable."""
 Registered = tuple[ClusterEvent, Hint | None]
-"""An event that a plugin waits for, with its hint; without one the event always counts."""
+"""An event that a plugin registers, with its hint; None = every such event counts."""
 
 
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, ActionType.ADD)
@@ -166,7 +167,7 @@ EVENTS_BY_LABEL = {
 
 
 def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
-    """The scheduling-relevant parts of a pod's update; a plain `Update` where nothing relevant changed.
+    """Return the scheduling-relevant events of a pod's update; a general `Update` if nothing relevant changed.
 
     Source: framework.PodSchedulingPropertiesChange.
     """
@@ -186,7 +187,7 @@ def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
 
 
 def is_scaled_down(new: Pod, old: Pod) -> bool:
-    """Whether any request became smaller or vanished; of a resize, once the kubelet has carried it out.
+    """Return whether any request became smaller or was removed; a resize counts once the kubelet has carried it out.
 
     Source: framework.extractPodScaleDown.
     """
@@ -198,7 +199,7 @@ def is_scaled_down(new: Pod, old: Pod) -> bool:
 
 
 def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
-    """The scheduling-relevant parts of a node's update; empty where none is.
+    """Return the scheduling-relevant events of a node's update; [] = none.
 
     Source: framework.NodeSchedulingPropertiesChange.
     """
@@ -223,19 +224,19 @@ def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
 
 
 EVERYTHING: tuple[Registered, ...] = ((ClusterEvent(WILDCARD, ActionType.ALL), None),)
-"""What a plugin waits for that does not say it."""
+"""The registrations of a plugin that does not declare any."""
 
 
 def changes_of(*resources: str) -> list[Registered]:
-    """Additions and updates of some kinds, without a hint."""
+    """Return registrations for additions and updates of some resources, without a hint."""
     return [(ClusterEvent(resource, ActionType.ADD | ActionType.UPDATE), None) for resource in resources]
 
 
 def uid_of(pod: Pod) -> str:
-    """The pod's UID; its key where it has none."""
+    """Return the pod's UID, or its key if it has none."""
     return pod.metadata.uid or pod.key
 
 
 def is_itself(pod: Pod, old: Any, new: Any) -> bool:
-    """A hint: the change is one of the pod's own."""
+    """Return whether the changed object is the pod itself; usable as a hint."""
     return isinstance(new, Pod) and uid_of(new) == uid_of(pod)

@@ -1,4 +1,4 @@
-"""What PreFilter and Filter said about a pod, for every node.
+"""The results of PreFilter and Filter for one pod and all nodes.
 
 Source: kube-scheduler framework types.go (Diagnosis, NodeToStatus).
 """
@@ -18,21 +18,21 @@ from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 
 @dataclass
 class FilterOutcome:
-    """What PreFilter and Filter said.
+    """The results of PreFilter and Filter.
 
     Attributes:
-        status: of PreFilter; other than success nothing follows.
-        prefilter_node_names: nodes that PreFilter left, and the plugins that restricted them; None = all.
-        rows: that were filtered.
-        codes: a `Code` for every row of the table.
-        rejected_by: row -> index into `plugins`; -1 = nobody.
-        plugins: names of the Filter plugins that ran.
-        verdicts: plugin -> (rows asked about, answers).
-        states: plugin -> what its PreFilter made; SKIP = left out.
-        single: rows whose answer was found one by one, because pods are nominated there.
-        sample: the only rows of those that go on to scoring, where a percentage of nodes is enough; None = all.
-        evaluated: the only rows that were looked at, where the search ended before the last; None = all of `rows`.
-        release: whose wording.
+        status: the status of PreFilter, or an error of Filter; unless it is Success, no row is feasible.
+        prefilter_node_names: the node names that PreFilter allows, and the plugins that restrict them; None = all.
+        rows: the rows that were filtered.
+        codes: a `Code` for every row of the snapshot.
+        rejected_by: row -> index in `plugins`; -1 = no plugin rejected it.
+        plugins: the names of the Filter plugins that ran.
+        verdicts: plugin -> (rows that it was asked about, its answers).
+        states: plugin -> the state from its PreFilter; SKIP = its Filter is not called.
+        single: row -> rejections, for rows that were filtered one by one because pods are nominated there.
+        sample: the rows among which feasible ones are scored, if a percentage of nodes is enough; None = `rows`.
+        evaluated: the rows that the search reached before it stopped early; None = `rows`.
+        release: the release whose messages are used.
     """
 
     status: Status
@@ -50,12 +50,12 @@ class FilterOutcome:
 
     @property
     def feasible(self) -> Rows:
-        """Rows that pass everything."""
+        """The rows that pass every filter."""
         rows = self.rows if self.sample is None else self.sample
         return rows[self.codes[rows] == 0] if self.status.ok else rows[:0]
 
     def statuses(self, row: int) -> list[Status]:
-        """Why a row was rejected: one answer, or several where the release asks every plugin. [] = it passes."""
+        """Return a row's rejections: one, or several if the release asks every plugin; [] = it passes."""
         if row in self.single:
             return self.single[row]
         found = []
@@ -67,12 +67,12 @@ class FilterOutcome:
         return found
 
     def rejections(self) -> Iterator[tuple[str, tuple[str, ...], int]]:
-        """Plugin, reasons, and how many rows it rejects with them; a row counts with every plugin that rejects it."""
+        """Yield plugin, reasons and number of rows rejected for them; a row counts for each plugin that rejects it."""
         alone = np.array(sorted(self.single), np.int64)
         for name in self.plugins:
             rows, verdicts = self.verdicts[name]
             bad = verdicts.codes != 0
-            if len(alone):
+            if len(alone):  # these rows are counted below, with the answers that include nominated pods
                 bad &= ~np.isin(rows, alone)
             for number, count in enumerate(np.bincount(verdicts.which[bad]).tolist()):
                 if count:
@@ -83,7 +83,7 @@ class FilterOutcome:
 
     @property
     def absent(self) -> Status | None:
-        """What holds for nodes that PreFilter left out; None where it left out none."""
+        """The status of nodes that PreFilter left out; None = it left out none."""
         if self.prefilter_node_names is None:
             return None
         reason = self.release.text("absent_nodes").format(plugins=" ".join(self.prefilter_node_names[1]))

@@ -16,9 +16,9 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 
 NO_NODES = Status(Code.UnschedulableAndUnresolvable, ("no nodes available to schedule pods",))
-"""What an empty cluster says to every pod. Source: scheduler.ErrNoNodesAvailable."""
+"""The status of every pod in a cluster without nodes. Source: scheduler.ErrNoNodesAvailable."""
 DIVIDED_BY_ZERO = "runtime error: integer divide by zero"
-"""The panic of 1.30 where PreFilter leaves no node that exists."""
+"""The panic of 1.30 if PreFilter allows only nodes that do not exist."""
 
 
 def run_pre_filter_plugins(handle: Handle, info: PodInfo, context: Context) -> FilterOutcome:
@@ -35,7 +35,7 @@ def run_pre_filter_plugins(handle: Handle, info: PodInfo, context: Context) -> F
             outcome.status = Status(found.status.code, found.status.reasons, plugin.name)
             if context.release.enabled("KitPreFilterRejectsEveryNode"):
                 outcome.codes[:] = Code.UnschedulableAndUnresolvable
-            else:  # no node has a status of its own, so that preemption tries all of them
+            else:  # in these releases nodes get no status of their own, so that preemption tries all of them
                 outcome.codes[:] = Code.Unschedulable
             return outcome
         outcome.states[plugin.name] = found.state
@@ -57,7 +57,7 @@ def run_pre_filter_plugins(handle: Handle, info: PodInfo, context: Context) -> F
 
 
 def _missing_nodes(nodes: frozenset[str], context: Context) -> Status:
-    """What older releases do where PreFilter names nodes that do not exist. Source: findNodesThatFitPod."""
+    """Return the error of older releases if PreFilter names nodes that do not exist. Source: findNodesThatFitPod."""
     missing = sorted(name for name in nodes if name not in context.snapshot.index)
     if missing and context.release.enabled("KitMissingNamedNodeFails"):
         return Status(Code.Error, (f'nodeinfo not found for node name "{missing[0]}"',))
@@ -69,13 +69,13 @@ def _missing_nodes(nodes: frozenset[str], context: Context) -> Status:
 def find_nodes_that_pass_filters(
     handle: Handle, info: PodInfo, context: Context, nominated: Nominated | None = None
 ) -> FilterOutcome:
-    """PreFilter and Filter for all nodes.
+    """Run PreFilter and Filter for all nodes.
 
     Args:
-        handle: whose plugins.
+        handle: the framework with the plugins.
         info: the pod.
         context: the cluster.
-        nominated: pods that count as if they stood there, if they are at least as important.
+        nominated: row -> pods that count as running there if their priority is not lower than the pod's.
     """
     if not len(context.snapshot):  # no plugin is asked. Source: schedule_one.go schedulePod
         none = np.zeros(0, np.int64)
@@ -103,11 +103,12 @@ def find_nodes_that_pass_filters(
         bad = verdicts.codes != 0
         if bad.any():
             broken = np.flatnonzero(verdicts.codes == Code.Error)
-            if len(broken):  # not the node is at fault: the cycle ends. Source: findNodesThatPassFilters
+            if len(broken):  # an error is no property of the node: it ends the cycle. Source: findNodesThatPassFilters
                 text = f'running "{plugin.name}" filter plugin: {verdicts.status(int(broken[0]), plugin.name).message}'
                 outcome.status = Status(Code.Error, (text,), plugin.name)
                 return outcome
             hit = asked[bad]
+            # where all filters run, the most severe code of a node counts. Source: PluginToStatus.Merge
             first = outcome.codes[hit] == 0
             outcome.codes[hit] = np.where(
                 first, verdicts.codes[bad], np.maximum(outcome.codes[hit], verdicts.codes[bad])
@@ -124,7 +125,7 @@ def find_nodes_that_pass_filters(
 
 
 def filters(handle: Handle, outcome: FilterOutcome) -> Iterable[Plugin]:
-    """The Filter plugins that were not skipped."""
+    """Return the Filter plugins that PreFilter did not skip."""
     return (plugin for plugin in handle.at("filter") if outcome.states.get(plugin.name) is not SKIP)
 
 
@@ -140,10 +141,18 @@ def run_filter_plugins_with_nominated_pods(
     outcome: FilterOutcome,
     nominated: Nominated | None = None,
 ) -> Status:
-    """Whether the pod fits one node as it stands now, with and without the pods that are nominated there.
+    """Return whether the pod fits one node of the current snapshot, with and without the pods nominated there.
+
+    Nominated pods do not run yet and may end up elsewhere, so the pod must fit in both cases: with them resources and
+    anti-affinity are more likely to fail, without them pod affinity is.
 
     Args:
-        outcome: of this cycle's PreFilter: plugins that it skipped stay out.
+        handle: the framework with the plugins.
+        info: the pod.
+        context: the cluster.
+        row: the node.
+        outcome: the result of this cycle's PreFilter; plugins that it skipped are not asked.
+        nominated: row -> nominated pods; those of lower priority do not count.
 
     Source: RunFilterPluginsWithNominatedPods.
     """
@@ -155,6 +164,7 @@ def run_filter_plugins_with_nominated_pods(
         status = _fits_now(handle, info, context, row, outcome)
         for other in added:
             context.snapshot.remove(other)
+        # remove() frees a port even if another pod of the node uses it
         context.snapshot.ports[row] = ports
         if not status.ok:
             return status
@@ -166,6 +176,7 @@ def _fits_now(handle: Handle, info: PodInfo, context: Context, row: int, outcome
     everybody = context.release.enabled("KitAllFiltersRun")
     rejections: list[Status] = []
     for plugin in filters(handle, outcome):
+        # upstream follows added and removed pods by PreFilterExtensions; here PreFilter reads the changed snapshot
         found = plugin.pre_filter(info, context) if plugin.takes_part("pre_filter") else None
         if found is not None and (found.state is SKIP or not found.status.ok):
             continue

@@ -1,4 +1,4 @@
-"""The sentence about a pod that fits nowhere.
+"""The message about a pod that fits no node.
 
 Source: kube-scheduler framework types.go FitError.Error.
 """
@@ -13,13 +13,13 @@ from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 
 
 def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filter: str = "") -> str:
-    """`0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable.` Source: FitError.Error.
+    """Return `0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable.` Source: FitError.Error.
 
     Args:
-        nodes: how many there are.
-        reasons: reason -> nodes that have it.
-        release: whose wording.
-        pre_filter: what PreFilter said, where it rejected the pod.
+        nodes: the number of nodes.
+        reasons: reason -> number of nodes that are rejected for it.
+        release: the release whose message is used.
+        pre_filter: PreFilter's message, if it rejected the pod; "" = it did not.
     """
     if pre_filter:
         return release.text("pre_filter_error").format(nodes=nodes, reason=pre_filter)
@@ -30,7 +30,7 @@ def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filt
 
 
 def count_reasons(outcome: FilterOutcome, size: int, release: Release) -> Counter[str]:
-    """Reason -> how many nodes have it."""
+    """Return reason -> number of nodes that are rejected for it."""
     counts: Counter[str] = Counter()
     for _, reasons, count in outcome.rejections():
         for reason in reasons:

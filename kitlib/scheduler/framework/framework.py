@@ -1,4 +1,4 @@
-"""Which plugins take part at which extension point, and in which order.
+"""The plugins of a profile at each extension point, in their order.
 
 Source: framework runtime frameworkImpl (expandMultiPointPlugins).
 """
@@ -22,13 +22,13 @@ class Framework:
     """The plugins of one profile.
 
     Attributes:
-        plugins: in the order in which they run.
-        weights: of the Score plugins.
-        name: `schedulerName`.
-        percentage: `percentageOfNodesToScore`; None = all, 0 = by the number of nodes, as a cluster's default.
+        plugins: the plugins, in the order in which they run.
+        weights: Score plugin -> weight.
+        name: the profile's `schedulerName`.
+        percentage: `percentageOfNodesToScore`; None = all nodes, 0 = by the number of nodes, as a cluster's default.
         points: extension point -> names enabled there by name; they override or join those enabled for all points.
         off: extension point -> names disabled there.
-        everywhere: names enabled for all points; None = all plugins.
+        everywhere: the names enabled for all points; None = all plugins.
     """
 
     plugins: list[Plugin]
@@ -46,7 +46,7 @@ class Framework:
     )
 
     def at(self, point: str) -> list[Plugin]:
-        """The plugins that take part at an extension point."""
+        """Return the plugins that take part at an extension point, in order."""
         if self._plugins_then != self.plugins:
             self._plugins_then = list(self.plugins)
             self._at.clear()
@@ -64,7 +64,7 @@ class Framework:
         return found
 
     def enabled(self, point: str, release: Release) -> list[Plugin]:
-        """The plugins at a point that the release has."""
+        """Return the plugins at a point whose feature gate the release enables."""
         found, known = self.at(point), self._enabled.get(point)
         if known is None or known[0] is not found or known[1] is not release:
             have = [p for p in found if not p.feature_gate or release.enabled(p.feature_gate)]
@@ -72,8 +72,11 @@ class Framework:
         return known[2]
 
     def _ordered(self, point: str, found: list[Plugin]) -> list[Plugin]:
-        """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
-        enabled only there. Source: framework runtime expandMultiPointPlugins."""
+        """Return plugins in the order of an extension point.
+
+        Plugins that are enabled both by name at the point and for all points come first, then the others that are
+        enabled for all points, then those enabled only at the point. Source: framework runtime expandMultiPointPlugins.
+        """
         assert self.everywhere is not None
         named = self.points.get(point, [])
         places = {name: i for i, name in enumerate(named)}
@@ -85,7 +88,7 @@ class Framework:
 
 
 def build_queueing_hint_map(framework: Framework, context: Context) -> dict[str, list[Registered]]:
-    """Plugin -> the events that it waits for; without queueing hints every registered event counts.
+    """Return plugin -> the events that it registers; without queueing hints each of them counts.
 
     Source: scheduler.go buildQueueingHintMap.
     """
@@ -99,10 +102,10 @@ def build_queueing_hint_map(framework: Framework, context: Context) -> dict[str,
 def run_post_filter_plugins(
     framework: Framework, info: PodInfo, context: Context, filters: FilterOutcome, nominated: Nominated
 ) -> PostFilterResult | None:
-    """Ask one plugin after the other for a way to make room; None where none is asked.
+    """Ask one plugin after the other for a way to make room; return None if none is asked.
 
-    The first success ends it, and so does an error or an answer that nothing can help; the others' reasons are put
-    together. Source: RunPostFilterPlugins; schedule_one.go schedulingCycle.
+    A success, an error, or the answer that nothing can help ends the sequence; otherwise the reasons are joined.
+    Source: RunPostFilterPlugins; schedule_one.go schedulingCycle.
     """
     release = context.release
     if filters.status.code is Code.Error or not len(context.snapshot):
@@ -135,7 +138,7 @@ def run_post_filter_plugins(
 
 
 def commit_post_filter(framework: Framework, info: PodInfo, context: Context, effects: Mapping[str, object]) -> None:
-    """Carry out what PostFilter plugins found."""
+    """Carry out the effects of PostFilter plugins."""
     for plugin in framework.plugins:
         if plugin.name in effects:
             plugin.commit_post_filter(effects[plugin.name], info, context)

@@ -1,4 +1,4 @@
-"""A plugin's answers for pods of one signature, which follow the pods that come and go.
+"""A plugin's answers for pods of one signature, which are updated as pods come and go.
 
 Source: KEP-5598, which keeps the scored list of nodes; here the counts behind it are kept.
 """
@@ -15,15 +15,15 @@ from kitlib.scheduler.framework.status import Rows
 
 Mask = NDArray[np.bool_]
 TRIES = 3
-"""How often counts are looked for that are all there at once."""
+"""The number of attempts to find all counts at once."""
 
 
 class VersionedCounts(Protocol):
-    """A snapshot, as far as counts of it are followed."""
+    """A snapshot with a versioned set of counts."""
 
     @property
     def counts(self) -> int:
-        """A number that changes when other counts are kept than before."""
+        """A number that changes when counts are added or discarded."""
         ...
 
 
@@ -31,8 +31,8 @@ class LiveCounts:
     """Per-pod counts of a snapshot, looked up again when the snapshot has discarded or added some.
 
     Args:
-        table: whose counts.
-        look: finds them all; finding one may end others.
+        table: the snapshot with the counts.
+        look: the function that looks up all counts; adding one may discard others.
     """
 
     def __init__(self, table: VersionedCounts, look: Callable[[], None]) -> None:
@@ -40,35 +40,36 @@ class LiveCounts:
         self._version = -1
 
     def are_found(self) -> bool:
-        """Look again where it is needed; whether all of them are there."""
+        """Look up the counts again if needed; return whether all of them are current."""
         table = self._table
         for _ in range(TRIES):
             if self._version == table.counts:
                 return True
             self._version = table.counts
+            # if this adds a count, the version grows, and a full store discards counts found before: look again
             self._look()
         return self._version == table.counts
 
 
 class IncrementalAnswers(Protocol):
-    """A plugin's answers for the next pod of a kind, on the cluster as it stands."""
+    """A plugin's answers for the next pod of a kind, on the current cluster."""
 
     def passes_all(self) -> bool:
-        """Whether PreFilter would leave the plugin out of Filter now."""
+        """Return whether PreFilter would skip the plugin's Filter now."""
 
     def scores_none(self) -> bool:
-        """Whether no row gets a score now."""
+        """Return whether no row gets a score now."""
 
     def restrict(self, passing: Mask) -> Mask | None:
-        """Which of the rows pass that have passed so far; None = a whole cycle is needed to say what is wrong.
+        """Return the mask of the rows that pass this plugin too; None = a whole cycle is needed to find the problem.
 
         Args:
-            passing: by row; may be changed.
+            passing: the mask of the rows that have passed so far; may be changed in place.
         """
 
     def normalized(self, rows: Rows) -> NDArray[np.int64] | None:
-        """The normalised scores of the feasible rows; None = the plugin scores nothing, or all rows alike with 0.
+        """Return the normalised scores of the feasible rows; None = the plugin does not score, or every score is 0.
 
         Args:
-            rows: the feasible ones.
+            rows: the feasible rows.
         """

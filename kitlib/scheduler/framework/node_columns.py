@@ -1,6 +1,6 @@
-"""What Node objects say, as columns: labels and lists of taints as numbers, images by node, and the order of search.
+"""Columns of Node objects: labels and lists of taints as numbers, images by node, and the search order.
 
-A requirement on a label is one question a value, not one a node: nodes with equal values get equal answers.
+A requirement on a label is evaluated once per value, not once per node: nodes with equal values get equal answers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from kitlib.api.selectors import requirement_holds
 Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 MAX_MASKS = 512
-"""Requirements of which it is known at once which nodes fulfil them; beyond that all are forgotten."""
+"""The number of requirements whose masks are kept; beyond that all masks are discarded."""
 _ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 _REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
-"""Labels of a node's zone and region, in the order in which they are asked. Source: component-helpers GetZoneKey."""
+"""The labels of a node's zone and region; the first one that the node has counts.
+
+Source: component-helpers GetZoneKey.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,9 @@ class LabelColumn:
 
 
 class NodeColumns:
-    """Columns of a list of nodes, each made when it is asked for first.
+    """The columns of a list of nodes, each made on first request.
 
-    The nodes stay the same: other nodes have columns of their own (`replaced`).
+    The nodes never change: another list of nodes has its own columns (`replaced`).
 
     Args:
         nodes: the nodes, in the order of the rows.
@@ -82,6 +85,7 @@ class NodeColumns:
             nodes: the nodes now; fewer than before = the last ones are gone.
             changed: the rows that are new or have another node than before.
         """
+        # masks are not taken over: they have one value per row
         made, size, before = NodeColumns(nodes), len(nodes), len(self.nodes)
         for key, column in self._labels.items():
             old = [row for row in changed if row < before]
@@ -206,7 +210,7 @@ def _resized(column: LabelColumn, nodes: Sequence[Node], key: str) -> LabelColum
 def _taint_groups(
     nodes: Sequence[Node], changed: Iterable[int], codes: Codes, lists: list[tuple[Taint, ...]]
 ) -> tuple[Codes, list[tuple[Taint, ...]]]:
-    """Number the lists of taints of changed rows; a list without a row keeps its number."""
+    """Assign numbers to the lists of taints of changed rows; a list without a row keeps its number."""
     known = {_taint_key(one): number for number, one in enumerate(lists)}
     for row in changed:
         taints = nodes[row].spec.taints
@@ -222,7 +226,10 @@ def _taint_key(taints: Iterable[Taint]) -> tuple[tuple[str, str, str], ...]:
 
 
 def search_order(nodes: Sequence[Node]) -> NDArray[np.int64]:
-    """All rows in the order in which nodes are tried: zone by zone in turn. Source: backend/cache nodeTree.list."""
+    """Return all rows in the order in which nodes are tried: one node of each zone in turn.
+
+    Source: backend/cache nodeTree.list.
+    """
     zones: dict[tuple[str, str], list[int]] = {}
     for row, node in enumerate(nodes):
         labels = node.metadata.labels
@@ -233,7 +240,7 @@ def search_order(nodes: Sequence[Node]) -> NDArray[np.int64]:
 
 
 def image_spread(nodes: Sequence[Node]) -> dict[str, dict[int, int]]:
-    """Image name -> row -> bytes; the size is that of the node that reported the image first.
+    """Return image name -> row -> bytes; the size is that of the node that reported the image first.
 
     Source: backend/cache/cache.go addNodeImageStates.
     """

@@ -1,4 +1,4 @@
-"""A plugin written for one node at a time; the framework asks it for every node.
+"""The base of plugins that are written for one node at a time; the framework asks them about every node.
 
 Source: kube-scheduler framework interface.go (FilterPlugin, ScorePlugin, PostFilterPlugin).
 """
@@ -20,8 +20,9 @@ from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 
 class NodePlugin(Plugin):
-    """A plugin written for one node at a time: override `filter_node`, `score_node` or
-    `victims_on_node`; the other points as of `Plugin`.
+    """A plugin that is written for one node at a time.
+
+    Override `filter_node`, `score_node` or `victims_on_node`; the other extension points are those of `Plugin`.
 
     class OnlySSD(NodePlugin):
         name = "OnlySSD"
@@ -30,15 +31,15 @@ class NodePlugin(Plugin):
     """
 
     def filter_node(self, pod: Pod, node: Node, pods: list[Pod]) -> str | None:
-        """Why the pod cannot run on the node; None = it can."""
+        """Return why the pod cannot run on the node; None = it can."""
         return None
 
     def score_node(self, pod: Pod, node: Node, pods: list[Pod]) -> int:
-        """How good the node is, 0 to 100."""
+        """Return the node's score, 0 to 100."""
         return 0
 
     def victims_on_node(self, pod: Pod, node: Node, pods: list[Pod]) -> list[Pod] | None:
-        """Who would have to leave the node so that the pod fits; None = that does not help."""
+        """Return the pods that have to leave the node so that the pod fits; None = preemption does not help there."""
         return None
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:

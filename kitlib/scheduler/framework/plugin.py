@@ -1,9 +1,8 @@
-"""What a plugin is: the extension points of the scheduling framework, on columns of nodes.
+"""The base class of plugins: the extension points of the scheduling framework, on columns of nodes.
 
-A plugin subclasses `Plugin` and overrides the points that it takes part in. `pre_filter` and `pre_score` look at the
-pod once and return a state that `filter` and `score` get back; `SKIP` as the state leaves the plugin out of this
-cycle. Filter and Score answer for all rows that they are asked about. `NodePlugin`
-(node_plugin.py) is for writing them for one node at a time.
+A plugin subclasses `Plugin` and overrides the points that it takes part in. `pre_filter` and `pre_score` read the pod
+once and return a state for `filter` and `score`; the state `SKIP` leaves the plugin out of this cycle. Filter and Score
+answer for all given rows at once. `NodePlugin` (node_plugin.py) is the base of plugins that judge one node at a time.
 
 Source: kube-scheduler framework interface.go; KEP-624.
 """
@@ -38,22 +37,22 @@ Scores = NDArray[np.int64]
 
 
 class Affected(Enum):
-    """What of a plugin's answers for a pod may be another one after a pod was placed, nodes being the same."""
+    """The part of a plugin's answers for a pod that may change when another pod is placed and no node changes."""
 
     NOTHING = "nothing"
     AMOUNTS = "amounts"
-    """The answer for the row that the pod stands on, and only by what the pods there request."""
+    """The answer for the row of the placed pod, which follows from the amounts that the pods there request."""
     ALL = "all"
 
 
 class Reads(Enum):
-    """What of a pod itself a plugin's answers for it depend on."""
+    """The part of a pod on which a plugin's answers for it depend."""
 
     ANYTHING = "anything"
     ALL_BUT_AMOUNTS = "all but amounts"
-    """Which resources the containers request may count, but not how much of them."""
+    """The names of the requested resources may count, the amounts do not."""
     AMOUNTS = "amounts"
-    """Nothing but the amounts requested, and the state that PreFilter or PreScore made."""
+    """Only the requested amounts count, and the state that PreFilter or PreScore made."""
 
 
 class _Skip:
@@ -68,17 +67,17 @@ SKIP = _Skip()
 
 @dataclass
 class Context:
-    """What plugins may look at besides the nodes.
+    """The cluster as plugins see it.
 
     Attributes:
         snapshot: the nodes and their pods.
-        release: whose behaviour is followed.
+        release: the release whose behaviour is followed.
         namespaces: namespace -> its labels.
-        services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
-        budgets: PodDisruptionBudgets, for preemption.
-        volumes: claims, volumes, classes and what CSI drivers say.
-        claims: of devices, with the devices and their classes.
-        removed: pods that preemption takes away on trial; the snapshot does not hold them.
+        services, replication_controllers, replica_sets, stateful_sets: the objects whose selectors group pods.
+        budgets: the PodDisruptionBudgets, for preemption.
+        volumes: the storage objects: claims, volumes, classes and the objects of CSI drivers.
+        claims: the claims of devices, with the devices and their classes.
+        removed: the pods that preemption has removed on trial; they are not in the snapshot.
     """
 
     snapshot: Snapshot
@@ -95,7 +94,7 @@ class Context:
 
 
 Nominated = Mapping[int, list[PodInfo]]
-"""Row -> pods that are nominated to run there and do not stand there yet."""
+"""Row -> pods that are nominated to run there and are not bound yet."""
 
 
 class Handle(Protocol):
@@ -108,17 +107,17 @@ class Handle(Protocol):
     weights: dict[str, int]
 
     def at(self, point: str) -> list[Plugin]:
-        """The plugins that take part at an extension point, in order."""
+        """Return the plugins that take part at an extension point, in order."""
 
 
 @dataclass(frozen=True)
 class FailedCycle:
-    """What PostFilter is told of the cycle that found no node.
+    """The cycle that found no node, as PostFilter sees it.
 
     Attributes:
         handle: the framework.
-        filters: what PreFilter and Filter said.
-        nominated: pods that counted on nodes where they do not stand yet.
+        filters: the results of PreFilter and Filter.
+        nominated: the nominated pods that the cycle counted.
     """
 
     handle: Handle
@@ -128,12 +127,12 @@ class FailedCycle:
 
 @dataclass(frozen=True)
 class PreFilterResult:
-    """What `pre_filter` answers.
+    """The answer of `pre_filter`.
 
     Attributes:
-        state: handed to `filter`; SKIP = do not call it.
-        status: other than success rejects the pod at once.
-        nodes: names of the only nodes that come into question; None = all.
+        state: the argument for `filter`; SKIP = `filter` is not called.
+        status: a status other than Success rejects the pod on all nodes.
+        nodes: the names of the only candidate nodes; None = all.
     """
 
     state: Any = None
@@ -142,142 +141,147 @@ class PreFilterResult:
 
 
 class Plugin:
-    """Base of all plugins: takes part in nothing.
+    """The base of all plugins; it takes part in no extension point.
 
     Args:
-        arguments: from the profile's pluginConfig.
+        arguments: the plugin's arguments from the profile's pluginConfig.
 
     Raises:
-        KitError: with kube-scheduler's words, for arguments that it refuses of one of its own plugins.
+        KitError: the arguments of an in-tree plugin are not valid; the message is kube-scheduler's.
     """
 
     name = ""
     depends_on: ClassVar[str] = "pods"
-    """What Filter looks at besides the pod: `node` (the Node object), `requests` (and what the pods on it request),
-    `pods` (anything else)."""
+    """The objects that Filter reads besides the pod: `node` (the Node object), `requests` (also the requests of the
+    node's pods), `pods` (anything else)."""
     reads: ClassVar[Reads] = Reads.ANYTHING
-    """What of the pod the answers depend on: like pods that differ in amounts alone share what does not follow from
-    them."""
+    """The part of the pod on which the answers depend: pods that differ only in amounts share the answers that do not
+    follow from these."""
     needs_verdicts: ClassVar[bool] = True
-    """Whether PostFilter looks at more of the cycle than each row's code and the states of PreFilter."""
+    """Whether PostFilter reads more of the cycle than each row's code and the states of PreFilter."""
     feature_gate: ClassVar[str] = ""
-    """Without this gate of the release the plugin takes no part in PreEnqueue and PostFilter."""
+    """The feature gate without which the plugin takes no part in PreEnqueue and PostFilter; "" = none."""
     missing_state: ClassVar[str] = ""
-    """What Filter says where the profile disables the plugin at PreFilter; "" = it makes the state itself."""
+    """Filter's error if the profile disables the plugin at PreFilter; "" = the state is made before Filter."""
     missing_score_state: ClassVar[str] = ""
-    """The same of Score, where PreScore is disabled."""
+    """Score's error if the profile disables the plugin at PreScore; "" = the state is made before Score."""
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         self.arguments = dict(arguments or {})
         check_arguments(self.name, self.arguments, self.name)
 
     def follows_pods(self, release: Release) -> bool:
-        """Whether preemption tells the plugin which pods it takes away on trial. Source: PreFilterExtensions."""
+        """Return whether preemption tells the plugin which pods it removes on trial. Source: PreFilterExtensions."""
         return False
 
     def concerns(self, pod: Pod) -> bool:
-        """Whether Reserve to PostBind are to be asked about the pod at all."""
+        """Return whether Reserve, PreBind and Unreserve are called for the pod."""
         return True
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
-        """The events that may make a pod schedulable which this plugin rejected, each with its queueing hint.
+        """Return the events that may make a pod schedulable that this plugin rejected, each with its queueing hint.
 
         Source: EnqueueExtensions.EventsToRegister; KEP-4247.
         """
         return EVERYTHING
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
-        """Which answers for a pod have to be made anew after another pod was placed; None = pods are never alike.
+        """Return which answers for a pod may change when another pod is placed; None = each pod needs a whole cycle.
 
-        A plugin that says it promises that two pods with the same spec, labels, namespace and owners get the same
-        answers, and, unless everything is affected, that PreScore and NormalizeScore do not ask how many nodes are
-        left. Such pods are scheduled in a batch.
+        A plugin that does not return None promises that two pods with the same spec, labels, namespace and owners get
+        the same answers, and, unless it returns ALL, that PreScore and NormalizeScore do not depend on the number of
+        feasible nodes. Such pods are scheduled in a batch.
 
         Source: framework interface.go SignPlugin; KEP-5598.
         """
         return None
 
     def incremental_answers(self, info: PodInfo, context: Context) -> IncrementalAnswers | None:
-        """Answers for pods of a kind that follow the pods that come and go, where a placement affects all of them.
+        """Return answers for pods of a kind that are updated with each placement, if a placement affects all of them.
 
-        None = the plugin is asked anew for each pod.
+        None = the plugin is asked again for each pod.
         """
         return None
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Whether the pod may enter the queue."""
+        """Return whether the pod may enter the queue."""
         return SUCCESS
 
     def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
-        """The same for a plugin that has to look at the cluster."""
+        """Return whether the pod may enter the queue, for a plugin that reads the cluster."""
         return self.pre_enqueue(pod)
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
-        """Look at the pod once, before the nodes."""
+        """Read the pod once, before the nodes are filtered."""
         return PreFilterResult()
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
-        """Which of the rows the pod can run on."""
+        """Return a verdict for each of the rows."""
         return Verdicts.passing(len(rows))
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        """Look at the feasible rows once; SKIP = no score from this plugin."""
+        """Return a state for `score` from the feasible rows; SKIP = the plugin does not score."""
         return None
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        """How good each of the rows is; any whole numbers, which `normalize` brings to 0..100."""
+        """Return a score for each of the rows: any whole numbers, which `normalize` scales to 0..100."""
         return np.zeros(len(rows), np.int64)
 
     def normalize(self, state: Any, scores: Scores) -> Scores:
-        """Bring scores to 0..100."""
+        """Return the scores scaled to 0..100."""
         return scores
 
     def reserve(self, info: PodInfo, node: Node) -> Status:
-        """Note that the pod will run there."""
+        """Record that the pod will run on the node."""
         return SUCCESS
 
     def unreserve(self, info: PodInfo, node: Node) -> None:
-        """Take back what `reserve` did."""
+        """Undo `reserve`."""
 
     def permit(self, info: PodInfo, node: Node) -> Status:
-        """Let the pod pass, reject it, or let it wait (Code.Wait)."""
+        """Let the pod pass, reject it, or hold it (Code.Wait)."""
         return SUCCESS
 
     def pre_bind(self, info: PodInfo, node: Node) -> Status:
-        """Do what must be done before the pod is bound; Code.Wait = it takes time, ask `pre_bind_again`."""
+        """Prepare the binding; Code.Wait = the preparation takes time, call `pre_bind_again`."""
         return SUCCESS
 
     def pre_bind_again(self, info: PodInfo, node: Node, waited_ms: int) -> Status:
         """Return whether the condition of `pre_bind` is met; called once a second until the code is not Code.Wait.
 
         Args:
+            info: the pod.
+            node: the pod's node.
             waited_ms: milliseconds since `pre_bind`, for a time limit.
         """
         return SUCCESS
 
     def post_bind(self, info: PodInfo, node: Node) -> None:
-        """The pod is bound."""
+        """React to the binding of the pod."""
 
     def bind(self, info: PodInfo, node: Node) -> Status:
         """Bind the pod; Code.Skip leaves it to the next plugin."""
         return Status(Code.Skip)
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
-        """Look for a way to make room for a pod that fits nowhere. Nothing is changed here."""
+        """Look for a way to make room for a pod that fits no node, without changing anything."""
         return PostFilterResult(Code.Unschedulable, nominating_mode=NOOP)
 
     def commit_post_filter(self, effect: Any, info: PodInfo, context: Context) -> None:
-        """Carry out the `effect` of this plugin's `post_filter`, where the cycle is more than an explanation."""
+        """Carry out the `effect` of this plugin's `post_filter`; not called by `Scheduler.explain`."""
 
     def takes_part(self, point: str) -> bool:
-        """Whether the plugin overrides a method of this base."""
+        """Return whether the plugin overrides the method of an extension point."""
         if point == "pre_enqueue" and type(self).pre_enqueue_in is not Plugin.pre_enqueue_in:
             return True
         return getattr(type(self), point) is not getattr(Plugin, point)
 
 
 def default_normalize(scores: Scores, *, reverse: bool = False) -> Scores:
-    """Scale so that the best has 100; `reverse` makes the smallest the best. Source: helper.DefaultNormalizeScore."""
+    """Return scores scaled so that the highest is 100; with `reverse` a score of 0 becomes 100.
+
+    Source: helper.DefaultNormalizeScore.
+    """
     highest = int(scores.max()) if len(scores) else 0
     if highest == 0:
         return np.full(len(scores), MAX_NODE_SCORE if reverse else 0, np.int64)

@@ -1,4 +1,4 @@
-"""A pod as the scheduler sees it: its requests as integers, its affinity terms made ready for matching.
+"""A pod as the scheduler sees it: its requests as integers, its affinity terms parsed for matching.
 
 Source: kube-scheduler framework types.go (PodInfo, AffinityTerm, calculateResource), util/pod_resources.go.
 """
@@ -25,15 +25,15 @@ _NON_MISSING: ResourceList = {
     "memory": Quantity.from_int(DEFAULT_MEMORY, "BinarySI"),
 }
 _OF_AMOUNTS = ("requests", "non_zero", "balanced", "scored", "signature")
-"""What of a pod's info follows from the amounts that its containers request."""
+"""The attributes of `PodInfo` that follow from the amounts that the containers request."""
 Amounts = dict[str, int]
-"""Resource -> milli-CPU of CPU, whole units of everything else."""
+"""Resource -> amount: milli-CPU of CPU, whole units of other resources."""
 HostPort = tuple[str, str, int]
 """Address, protocol, port."""
 
 
 def amounts(resources: ResourceList) -> Amounts:
-    """A resource list as integers. Source: framework Resource.Add."""
+    """Return a resource list as integers. Source: framework Resource.Add."""
     return {name: q.milli_value() if name == "cpu" else q.value() for name, q in resources.items()}
 
 
@@ -41,11 +41,11 @@ EVERYTHING = LabelSelectorMatcher(LabelSelector())
 
 
 class Term:
-    """One affinity term, ready to be matched against pods.
+    """One affinity term, parsed for matching.
 
     Attributes:
-        topology_key: whose values make the domains.
-        weight: of a preferred term; 0 = required.
+        topology_key: the label whose values are the domains.
+        weight: the weight of a preferred term; 0 = a required term.
 
     Source: framework AffinityTerm.Matches.
     """
@@ -64,12 +64,12 @@ class Term:
         self._unrolled = False
 
     def unrolled(self, namespace_labels: Mapping[str, Mapping[str, str]], *, keep_selector: bool) -> Term:
-        """The term of an incoming pod: its namespace selector is replaced by the namespaces that it selects.
+        """Return an incoming pod's term with the namespace selector replaced by the namespaces that it selects.
 
         Args:
-            namespace_labels: namespace -> labels, of those that exist.
-            keep_selector: KitNamespaceSelectorAskedTwice: the selector stays and is asked about empty labels, so that
-                one with negative operators (NotIn, DoesNotExist) alone selects every namespace.
+            namespace_labels: namespace -> labels, of the namespaces that exist.
+            keep_selector: whether the selector stays and is matched against empty labels, so that one with negative
+                operators alone (NotIn, DoesNotExist) selects every namespace (KitNamespaceSelectorAskedTwice).
 
         Source: interpodaffinity mergeAffinityTermNamespacesIfNotEmpty, which takes the term by value.
         """
@@ -88,7 +88,7 @@ class Term:
         return made
 
     def matches(self, pod: Pod, namespace_labels: Mapping[str, Mapping[str, str]]) -> bool:
-        """Whether a pod is meant by the term."""
+        """Return whether the term selects a pod."""
         namespace = pod.metadata.namespace
         if namespace not in self.namespaces:
             chosen = self.namespace_selector
@@ -98,7 +98,7 @@ class Term:
 
 
 def resize_conditions(pod: Pod) -> list[tuple[str, str]]:
-    """What the kubelet says of a resize, on which the pod's requests depend."""
+    """Return type and reason of the kubelet's conditions about a resize, on which the pod's requests depend."""
     return [(c.type, c.reason) for c in pod.status.conditions if c.type.startswith("PodResize")]
 
 
@@ -108,16 +108,15 @@ def _terms(terms: Iterable[PodAffinityTerm], pod: Pod) -> tuple[Term, ...]:
 
 @dataclass(eq=False)
 class PodInfo:
-    """A pod with what is computed from its spec once.
+    """A pod with the values that are computed from its spec once.
 
     Attributes:
         pod: the object.
-        release: whose rules its requests follow.
-        row: the node's row while it stands on one.
-        states: what the PreFilter plugins of its cycle made, by their names, for the points that come later; None = it
-            is in no cycle.
-        kind: the same for pods that are alike in everything that the scheduler looks at; None = nobody has looked.
-        prepared: what plugins have computed from the pod and the nodes alone; pods of a kind share it.
+        release: the release whose rules its requests follow.
+        row: the row of its node; -1 = it has none.
+        states: plugin -> the state from its PreFilter, for later extension points; None = the pod is in no cycle.
+        kind: a value that is equal for pods that the scheduler cannot distinguish; None = not determined.
+        prepared: values that plugins have computed from the pod and the nodes alone; pods of a kind share them.
     """
 
     pod: Pod
@@ -129,17 +128,17 @@ class PodInfo:
 
     @cached_property
     def requests(self) -> Amounts:
-        """Effective requests. Source: framework PodInfo.CalculateResource."""
+        """The effective requests. Source: framework PodInfo.CalculateResource."""
         return amounts(pod_requests(self.pod, use_status=True, release=self.release))
 
     @cached_property
     def signature(self) -> tuple[Any, ...]:
-        """What the resource plugins look at: pods with the same signature get the same columns."""
+        """The values that the resource plugins read: pods with the same signature get the same columns."""
         return tuple(sorted(self.requests.items())), self.scored, tuple(sorted(self.balanced.items()))
 
     @cached_property
     def non_zero(self) -> tuple[int, int]:
-        """Milli-CPU and bytes of memory for scoring: containers that request nothing count as 100m and 200Mi."""
+        """The milli-CPU and bytes of memory for scoring: a container without a request counts as 100m or 200Mi."""
         if not self.release.enabled("KitNonZeroCountsSidecars") and self.pod.spec.init_containers:
             return self._non_zero_without_sidecars()
         if self._requests_all_that_is_scored():
@@ -149,7 +148,7 @@ class PodInfo:
         return listed.get("cpu", 0), listed.get("memory", 0)
 
     def _requests_all_that_is_scored(self) -> bool:
-        """Whether every container says what it requests, so that nothing is assumed, and the kubelet nothing else."""
+        """Return whether every container requests CPU and memory and no status counts, so that no default applies."""
         if self.pod.status.container_statuses:
             return False
         for container in (*self.pod.spec.containers, *self.pod.spec.init_containers):
@@ -158,7 +157,7 @@ class PodInfo:
         return True
 
     def _non_zero_without_sidecars(self) -> tuple[int, int]:
-        """The containers' sum, or the largest step of the initialisation: what stays of it is not added.
+        """Return the larger of the containers' sum and the largest init step; sidecars are not added to the sum.
 
         Source: framework calculateResource (1.23 to 1.31).
         """
@@ -183,24 +182,25 @@ class PodInfo:
 
     @cached_property
     def balanced(self) -> Amounts:
-        """What balanced allocation counts of an incoming pod: its requests, but for the overhead of older releases."""
+        """The requests of an incoming pod for balanced allocation; older releases count the overhead differently."""
         if not self.release.enabled("KitScoringRoundsOverhead"):
             return self.requests
         listed = amounts(pod_requests(self.pod, exclude_overhead=True, release=self.release))
         for name, quantity in self.pod.spec.overhead.items():
+            # value(), not milli_value(): these releases add an overhead of CPU in whole cores to milli-CPU
             listed[name] = listed.get(name, 0) + quantity.value()
         return listed
 
     @cached_property
     def scored(self) -> tuple[int, int]:
-        """The same of an incoming pod: there the containers count, not the pod-level requests.
+        """The milli-CPU and bytes of memory for scoring an incoming pod, in some releases without pod-level requests.
 
         Source: noderesources calculatePodResourceRequest.
         """
         rounds = self.release.enabled("KitScoringRoundsOverhead")
         spec = self.pod.spec
         if not (rounds or spec.resources or spec.init_containers or self.pod.status.container_statuses):
-            return self.non_zero  # nothing of what they count in another way is there
+            return self.non_zero  # the pod has nothing that the two count differently
         listed = amounts(
             pod_requests(
                 self.pod,
@@ -241,13 +241,13 @@ class PodInfo:
 
     @cached_property
     def has_affinity(self) -> bool:
-        """Whether it has any term that other pods must be checked against."""
+        """Whether the pod has affinity terms against which other pods must be matched."""
         spec = self.pod.spec.affinity
         return spec is not None and (spec.pod_affinity is not None or spec.pod_anti_affinity is not None)
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """Ports that it takes on its node, of containers and sidecars. Source: util.GetHostPorts."""
+        """The host ports of the containers and sidecars. Source: util.GetHostPorts."""
         sidecars = self.release.enabled("KitSidecarPortsCount")
         containers = [
             *self.pod.spec.containers,
@@ -261,20 +261,20 @@ class PodInfo:
         )
 
     def compute(self) -> None:
-        """Compute now what is computed when it is asked for, so that the infos of like pods have it."""
+        """Compute all cached properties now, so that copies made with `like` share them."""
         for name, made in vars(PodInfo).items():
             if isinstance(made, cached_property):
                 getattr(self, name)
 
     def like(self, pod: Pod) -> PodInfo:
-        """A pod of the same kind: what has been computed of this one holds for it too."""
+        """Return the info of a pod of the same kind, which shares the values computed so far."""
         made = PodInfo.__new__(PodInfo)
         made.__dict__.update(self.__dict__)
         made.pod, made.row, made.states = pod, -1, None
         return made
 
     def with_other_amounts(self, pod: Pod) -> PodInfo:
-        """A pod that is the same but for the amounts that its containers request."""
+        """Return the info of a pod that differs only in the amounts that its containers request."""
         made = self.like(pod)
         for name in _OF_AMOUNTS:
             made.__dict__.pop(name, None)
@@ -293,14 +293,14 @@ class PodInfo:
         return self.pod.spec.priority or 0
 
     def replace(self, newer: Pod) -> bool:
-        """Hold a newer version of the pod, if nothing has changed that is computed from it; whether that was so."""
+        """Take over a newer version of the pod if all computed values stay valid; return whether they do."""
         same = self.holds_for(newer)
         if same:
             self.pod = newer
         return same
 
     def holds_for(self, other: Pod) -> bool:
-        """Whether what is computed from the pod is the same for another one of its namespace."""
+        """Return whether the computed values also hold for another pod of the same namespace."""
         mine = self.pod
         return (
             mine.spec == other.spec
@@ -314,5 +314,5 @@ class PodInfo:
 
     @property
     def terminating(self) -> bool:
-        """Whether it is on its way out."""
+        """Whether the pod's deletion has begun."""
         return self.pod.metadata.deletion_timestamp is not None

@@ -1,4 +1,4 @@
-"""What a PostFilter plugin answers: whether room can be made, where, and who has to go.
+"""The answer of a PostFilter plugin: whether room can be made, on which node, and which pods have to leave.
 
 Source: kube-scheduler framework interface.go (PostFilterResult, NominatingInfo), framework/preemption Candidate.
 """
@@ -17,17 +17,18 @@ from kitlib.scheduler.framework.status import Code
 MAX_INT32 = 2**31 - 1
 _NOW = datetime(9999, 1, 1, tzinfo=UTC)
 OVERRIDE, NOOP = "override", "noop"
-"""Modes of a nomination: the answer replaces the pod's `nominatedNodeName`, or leaves it. Source: NominatingMode."""
+"""The modes of a nomination: replace the pod's `nominatedNodeName`, or leave it. Source: NominatingMode."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A node that preemption could use.
+    """A node on which preemption helps.
 
     Attributes:
-        row, node: which.
-        victims: who would have to go, the most important first.
-        violations: victims whose disruption budget would be violated.
+        row: the node's row.
+        node: the node's name.
+        victims: the pods that have to leave, the most important first.
+        violations: the number of victims whose disruption budget would be violated.
     """
 
     row: int
@@ -37,29 +38,32 @@ class Candidate:
 
     @cached_property
     def cost(self) -> tuple[float, ...]:
-        """What it would cost, by weight; the candidate with the smallest wins. Source: pickOneNodeForPreemption."""
+        """The criteria of the choice in their order; the smallest tuple wins. Source: pickOneNodeForPreemption."""
         victims = self.victims
         return (
             self.violations,
+            # the first victim has the highest priority, except in releases that put violated budgets first
             victims[0].priority,
+            # MaxInt32+1 makes every summand positive: otherwise more pods of negative priority would be cheaper
             sum(victim.priority + MAX_INT32 + 1 for victim in victims),
             len(victims),
+            # negated, since the latest start wins
             -_earliest_start(victims).timestamp(),
         )
 
 
 @dataclass
 class PostFilterResult:
-    """One plugin's answer, or that of all of them.
+    """One plugin's answer, or the combined answer of all plugins.
 
     Attributes:
         code: Success = room can be made.
-        message: why not.
-        candidates: node -> candidate.
-        best: the nodes of equal merit, of which the first is taken.
-        nominating_mode: whether the answer replaces an older nomination.
-        effect: what `commit_post_filter` of the plugin carries out; None = nothing. Plain data.
-        effects: plugin -> its effect, in the answer of all of them.
+        message: the reason why no room can be made.
+        candidates: node name -> candidate.
+        best: the names of the equally good nodes, of which the first is taken.
+        nominating_mode: OVERRIDE or NOOP.
+        effect: plain data that the plugin's `commit_post_filter` carries out; None = nothing.
+        effects: plugin -> its effect, in the combined answer.
     """
 
     code: Code
@@ -77,11 +81,11 @@ class PostFilterResult:
 
     @property
     def victims(self) -> tuple[PodInfo, ...]:
-        """Who has to go there."""
+        """The pods that have to leave the nominated node."""
         return self.candidates[self.nominated].victims if self.best else ()
 
 
 def _earliest_start(victims: Sequence[PodInfo]) -> datetime:
-    """The earliest start among the most important of them. Source: util.GetEarliestPodStartTime."""
+    """Return the earliest start among the victims of the highest priority. Source: util.GetEarliestPodStartTime."""
     highest = max(v.priority for v in victims)
     return min(v.pod.status.start_time or _NOW for v in victims if v.priority == highest)

@@ -1,8 +1,8 @@
-"""Preemption: which less important pods would have to go, on which node it costs least, and why nothing helps.
+"""Preemption: the victims on each node, the node with the lowest cost, and the reasons if nothing helps.
 
-On every node where it might help all less important pods are taken away; if the pod then fits, they are brought back
-one by one, the most important first, as long as it still fits: those that cannot come back are the victims. Pods
-whose disruption budget would be violated are brought back before others.
+On every node on which preemption may help, all pods of lower priority are removed on trial. If the pod then fits, they
+are reprieved (added back) one by one, the most important first, as long as the pod still fits; the others are the
+victims. Pods whose disruption budget would be violated are reprieved before others.
 
 Source: framework/preemption (Evaluator.Preempt, DryRunPreemption, SelectCandidate, pickOneNodeForPreemption),
 plugins/defaultpreemption (SelectVictimsOnNode, PodEligibleToPreemptOthers), util.MoreImportantPod.
@@ -43,12 +43,15 @@ def preempt(
 ) -> PostFilterResult:
     """Look for victims after a failed cycle.
 
-    A node where nobody would have to go is an error, not a candidate.
+    A node on which no pod would have to leave is an error, not a candidate.
 
     Args:
-        enough: candidates, after which the search ends if one of them violates no budget.
-        select: finds the victims on a node; None = `select_victims_on_node` with a `PluginDryRun`.
-        search: of like pods before this one, by the same `select`.
+        cycle: the failed cycle.
+        info: the pod.
+        context: the cluster.
+        enough: the number of candidates that ends the search if one of them violates no budget.
+        select: the function that selects the victims on a node; None = `select_victims_on_node` with a `PluginDryRun`.
+        search: the search for equal pods before this one, with an equal `select`; None = a new search.
 
     Source: Evaluator.Preempt, DryRunPreemption.
     """
@@ -58,8 +61,10 @@ def preempt(
         return PostFilterResult(Code.Unschedulable, _message(context, refusal), nominating_mode=NOOP)
     if not outcome.status.ok and not context.release.enabled("KitPreFilterRejectsEveryNode"):
         return _after_pre_filter(cycle.handle, info, context, outcome)
+    # removing pods does not help on nodes that are UnschedulableAndUnresolvable. Source: findCandidates
     promising = outcome.rows[outcome.codes[outcome.rows] == Code.Unschedulable]
     if outcome.prefilter_node_names is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
+        # nodes that PreFilter left out had no status then, which counted as Unschedulable
         absent = np.setdiff1d(np.arange(len(snapshot)), outcome.rows)
         promising = np.union1d(promising, absent)
 
@@ -85,13 +90,16 @@ def _message(context: Context, text: str) -> str:
 
 
 def pod_eligible_to_preempt_others(info: PodInfo, context: Context, outcome: FilterOutcome) -> str | None:
-    """Why the pod may not preempt; None = it may. Victims of an earlier cycle that still leave are waited for.
+    """Return why the pod may not preempt; None = it may.
+
+    A pod waits for the victims of an earlier cycle that are still terminating on its nominated node.
 
     Source: PodEligibleToPreemptOthers, podTerminatingByPreemption.
     """
     if info.pod.spec.preemption_policy == "Never":
         return context.release.text("preemption_never")
     row = context.snapshot.index.get(info.pod.status.nominated_node_name, -1)
+    # the pod cannot run on its nominated node any longer, so it may preempt on another one
     if row < 0 or outcome.codes[row] == Code.UnschedulableAndUnresolvable:
         return None
     leaving = (o for o in context.snapshot.pods[row].values() if o.priority < info.priority)
@@ -101,6 +109,7 @@ def pod_eligible_to_preempt_others(info: PodInfo, context: Context, outcome: Fil
 
 def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
     rules = context.release
+    # in other releases every terminating pod of lower priority counts, also one that a user has deleted
     asked = rules.enabled("PodDisruptionConditions") and rules.enabled("KitWaitsForPreemptedOnly")
     if not info.terminating or not asked:
         return info.terminating
@@ -111,9 +120,9 @@ def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
 
 
 class DryRun(Protocol):
-    """One node during preemption's dry run: less important pods are removed, then added back one by one.
+    """One node in the dry run of preemption: pods of lower priority are removed, then added back one by one.
 
-    `PluginDryRun` is the definition. A plugin that knows its filters better may answer from less (`RequestsDryRun`).
+    `PluginDryRun` is the definition. `RequestsDryRun` gives the same answers at lower cost for some sets of filters.
     """
 
     def remove_pods(self, pods: Sequence[PodInfo]) -> Status:
@@ -148,11 +157,12 @@ class PluginDryRun:
     def __exit__(self, *_: object) -> None:
         table, row = self._context.snapshot, self._row
         self._context.removed = ()
-        # all pods leave and come back, so that they stand in their old order
+        # all pods are removed and added again, so that their order on the row is the old one
         for other in list(table.pods[row].values()):
             table.remove(other)
         for other in self._order:
             table.add(other, row)
+        # removing a pod frees its ports even if another pod of the node uses them
         table.ports[row] = self._ports
 
     def _status(self) -> Status:
@@ -184,7 +194,7 @@ def select_victims_on_node(info: PodInfo, context: Context, row: int, dry_run: D
         info: the preempting pod.
         context: the cluster.
         row: the node.
-        dry_run: of this node, with all its pods.
+        dry_run: the dry run on this node, with all its pods.
 
     Source: SelectVictimsOnNode.
     """
@@ -204,13 +214,15 @@ def select_victims_on_node(info: PodInfo, context: Context, row: int, dry_run: D
 
 
 def in_order(victims: Sequence[PodInfo], context: Context) -> tuple[PodInfo, ...]:
-    """The victims, the most important first; older releases leave those first whose budget would be violated."""
+    """Return the victims, the most important first; in older releases victims with a violated budget come first."""
     again = context.release.enabled("KitVictimsSortedAgain")
     return tuple(sorted(victims, key=importance) if again else victims)
 
 
 def _after_pre_filter(handle: Handle, info: PodInfo, context: Context, outcome: FilterOutcome) -> PostFilterResult:
-    """After a rejection by PreFilter 1.26 and 1.27 try every node, but have no states to follow a removal in.
+    """Return the answer of 1.26 and 1.27 after a rejection by PreFilter.
+
+    They try every node, but plugins after the one that rejected the pod have no state that a removal could update.
 
     Source: Evaluator.findCandidates, RunPreFilterExtensionRemovePod.
     """
@@ -232,24 +244,28 @@ def _after_pre_filter(handle: Handle, info: PodInfo, context: Context, outcome: 
 
 
 def importance(info: PodInfo) -> tuple[int, datetime]:
-    """Sort key: higher priority first, then who started earlier. Source: util.MoreImportantPod."""
+    """Return a sort key: higher priority first, then the earlier start. Source: util.MoreImportantPod."""
     return -info.priority, info.pod.status.start_time or _NOW
 
 
 def filter_pods_with_pdb_violation(
     pods: Sequence[PodInfo], budgets: Sequence[PodDisruptionBudget]
 ) -> tuple[list[PodInfo], list[PodInfo]]:
-    """Pods whose removal would violate a budget, and the others. Source: filterPodsWithPDBViolation."""
+    """Split pods into those whose removal would violate a budget and the others.
+
+    Source: filterPodsWithPDBViolation.
+    """
     allowed = [budget.status.disruptions_allowed for budget in budgets]
     selectors = [LabelSelectorMatcher(budget.spec.selector) for budget in budgets]
     violating: list[PodInfo] = []
     others: list[PodInfo] = []
     for info in pods:
         violates = False
-        if info.pod.metadata.labels:
+        if info.pod.metadata.labels:  # no budget covers a pod without labels
             for i, budget in enumerate(budgets):
                 if not _covers(budget, selectors[i], info.pod):
                     continue
+                # every covered pod counts, also one that violates another budget
                 allowed[i] -= 1
                 violates = violates or allowed[i] < 0
         (violating if violates else others).append(info)
@@ -257,15 +273,17 @@ def filter_pods_with_pdb_violation(
 
 
 def _covers(budget: PodDisruptionBudget, selector: LabelSelectorMatcher, pod: Pod) -> bool:
-    """A budget with an empty selector covers nobody; a pod that is being disrupted is not counted again."""
+    """Return whether a budget covers a pod: an empty selector covers none, and `disruptedPods` are already counted."""
     if budget.namespace != pod.namespace or selector.everything or not selector.matches(pod.metadata.labels):
         return False
     return pod.name not in budget.status.disrupted_pods
 
 
 def pick_one_node_for_preemption(candidates: list[Candidate]) -> list[str]:
-    """The best nodes: fewest violations, least important victims, smallest sum of priorities, fewest victims, and then
-    those whose most important victims started last. Several may be left; they are equal.
+    """Return the names of the best nodes, which are equally good.
+
+    The criteria, in their order: fewest violations, lowest priority of the first victim, smallest sum of priorities,
+    fewest victims, latest start of the most important victims.
 
     Source: pickOneNodeForPreemption.
     """

@@ -1,6 +1,6 @@
-"""What a row offers and what is taken of it, as a number: rows with equal amounts have the same number.
+"""Numbers for what a row offers and what its pods request: equal numbers mean equal amounts.
 
-A pod of a known kind leads from one number to another one; what it leads to is looked at once.
+A pod of a known kind leads from one number to another; each such step is read from the columns once.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Callable, Hashable
 from itertools import count
 
 MAX_KNOWN = 100_000
-"""Numbers and steps between them that are known at once."""
+"""The number of different amounts after which all numbers and steps are discarded."""
 
 
 class RowAmounts:
-    """Numbers of the amounts of rows.
+    """The numbers of the rows' amounts.
 
     Args:
-        read: a row's amounts.
+        read: the function that returns a row's amounts.
     """
 
     def __init__(self, read: Callable[[int], tuple[int, ...]]) -> None:
@@ -28,13 +28,14 @@ class RowAmounts:
         self._next = count()
 
     def of(self, row: int) -> int:
-        """The number of a row's amounts."""
+        """Return the number of a row's amounts."""
         found = self._rows.get(row)
         if found is not None:
             return found
         amounts = self._read(row)
         found = self._numbers.get(amounts)
         if found is None:
+            # `_next` goes on, so that a discarded number never gets another meaning
             if len(self._numbers) >= MAX_KNOWN:
                 self._numbers.clear()
                 self._steps.clear()
@@ -46,10 +47,12 @@ class RowAmounts:
         return found
 
     def changed(self, row: int, kind: Hashable, sign: int) -> None:
-        """A pod has come (1) or gone (-1).
+        """Follow a pod that has come or gone.
 
         Args:
-            kind: of pods that request the same; None = unknown.
+            row: the pod's row.
+            kind: a value that is equal for pods with equal requests; None = unknown.
+            sign: 1 = the pod has come, -1 = it has gone.
         """
         before = self._rows.pop(row, None)
         self._unread.pop(row, None)

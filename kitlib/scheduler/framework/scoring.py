@@ -16,11 +16,11 @@ from kitlib.scheduler.framework.status import Code, Rows, Status
 
 
 class ScoreError(KitError):
-    """A Score plugin fails: the cycle ends. Source: RunScorePlugins.
+    """An error of a Score plugin, which ends the cycle. Source: RunScorePlugins.
 
     Args:
-        plugin: which.
-        problem: what it says.
+        plugin: the plugin's name.
+        problem: the plugin's message.
     """
 
     def __init__(self, plugin: str, problem: str) -> None:
@@ -30,11 +30,11 @@ class ScoreError(KitError):
 
 @dataclass
 class ScoreOutcome:
-    """What the Score plugins said about the feasible rows.
+    """The scores of the feasible rows.
 
     Attributes:
         rows: the feasible rows.
-        raw, normalized: plugin -> column, in the order of `rows`.
+        raw, normalized: plugin -> scores, in the order of `rows`.
         weights: plugin -> weight.
         total: the weighted sum.
     """
@@ -52,7 +52,10 @@ class ScoreOutcome:
 
 
 def prioritize_nodes(handle: Handle, info: PodInfo, context: Context, rows: Rows) -> ScoreOutcome:
-    """PreScore, Score, NormalizeScore and the weighted sum. Source: prioritizeNodes, RunScorePlugins."""
+    """Run PreScore, Score and NormalizeScore, and add up the weighted scores.
+
+    Source: prioritizeNodes, RunScorePlugins.
+    """
     outcome = ScoreOutcome(rows, {}, {}, {}, np.zeros(len(rows), np.int64))
     states = {plugin.name: plugin.pre_score(info, context, rows) for plugin in handle.at("pre_score")}
     for plugin in handle.at("score"):

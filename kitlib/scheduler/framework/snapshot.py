@@ -1,16 +1,16 @@
 """The nodes as columns: amounts, labels, taints and pods by row, so that a plugin can judge all nodes at once.
 
 A row is a node. Pods are added and removed in place, nodes are replaced row by row; columns of labels, taints and
-images (`NodeColumns`) and counts of pods (`PodCounts`) are made once they are asked for. This is the scheduler's
-snapshot and its cache in one: between two cycles only what changed is touched.
+images (`NodeColumns`) and counts of pods (`PodCounts`) are made on request. This class is kube-scheduler's snapshot and
+its cache in one: between two cycles only the changes are applied.
 
-What stays true, and why:
+What stays valid, and why:
 
-* A column of a node's amounts, labels, taints and images follows from the Node object alone, so `rebuild` computes it
-  for the rows that have another Node object than before; the others keep their values, moved to the row of their node.
-* A count of pods on a row follows from these pods and not from the Node object, so it moves with the node's pods.
-  Sums by place follow from labels too and are added up again.
-* What was computed from rows and pods together (`kept`, `remembered`, `memo`) is forgotten when any node changes.
+* A column of amounts, labels, taints or images follows from the Node objects alone, so `rebuild` computes it only for
+  rows with another Node object than before; the other values move to the new rows of their nodes.
+* A count of the pods on a row follows from these pods and not from the Node object, so it moves with the node.
+  Sums by place also follow from labels and are added up again.
+* Values computed from rows and pods together (`kept`, `remembered`, `memo`) are discarded when any node changes.
 
 Source: kube-scheduler framework NodeInfo, backend/cache.
 """
@@ -36,31 +36,31 @@ from kitlib.scheduler.framework.row_amounts import RowAmounts
 
 M = TypeVar("M")
 MAX_HISTORY = 256
-"""Changes after which nothing is written down any more until a new history is begun; as many as nodes, if these are
-more: then a copy of the columns costs more than to repeat them."""
+"""The length at which a history ends, or the number of nodes if that is larger: so many changes are repeated at lower
+cost than that of a copy of the columns."""
 MAX_KINDS = 4096
-"""Kinds of pods of which it is known at once what they are part of."""
+"""The number of kinds of pods whose parts in columns and counts are kept."""
 MAX_KEPT = 512
-"""Kinds of columns that are kept at once; beyond that all are forgotten and made anew."""
+"""The number of keys that `kept`, `remembered` and `memo` each keep; beyond that all are discarded."""
 
 
 class Snapshot:
     """Nodes and the pods on them.
 
     Args:
-        nodes: in the order in which they are looked at.
-        release: whose rules pods' requests follow.
+        nodes: the nodes, in the order of the rows.
+        release: the release whose rules pods' requests follow.
 
     Attributes:
         nodes, names, index: the objects, their names, and name -> row.
-        columns: what the nodes say besides amounts, as columns.
-        allocatable, requested: resource -> column, milli-CPU and whole units.
-        non_zero_cpu, non_zero_memory: what scoring counts as requested.
-        pod_count, allowed_pods: columns.
-        unschedulable: `spec.unschedulable`.
+        columns: the columns of the Node objects other than amounts.
+        allocatable, requested: resource -> column, in milli-CPU or whole units.
+        non_zero_cpu, non_zero_memory: the requests that scoring counts, in milli-CPU and bytes.
+        pod_count, allowed_pods: the number of pods on each row, and its maximum.
+        unschedulable: `spec.unschedulable` of each row.
         pods: row -> its pods, by UID, in the order in which they came.
-        changes: counts changes of nodes; label columns are kept until it moves.
-        history: where the pods that come (1) and go (-1) are written down with their rows; None = nowhere.
+        changes: the number of changes of nodes; label columns are valid until it grows.
+        history: a list of (pod, row, 1 = came or -1 = went) that is continued; None = nothing is recorded.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), release: Release | None = None) -> None:
@@ -95,22 +95,22 @@ class Snapshot:
         return len(self.nodes)
 
     def every_row(self) -> Column:
-        """All row numbers; not to be changed."""
+        """Return all row numbers, read-only."""
         if len(self._every) != len(self):
             self._every = np.arange(len(self), dtype=np.int64)
             self._every.setflags(write=False)
         return self._every
 
     def at(self, rows: Column, column: NDArray[Any]) -> NDArray[Any]:
-        """A column's values on rows; the column itself, which must not be changed, where these are `every_row()`."""
+        """Return a column's values on rows; if these are `every_row()` the column itself, which must not be changed."""
         return column if rows is self._every else column[rows]
 
     def search_order(self) -> Column:
-        """All rows in the order in which nodes are tried: zone by zone in turn. Source: backend/cache nodeTree.list."""
+        """Return all rows in the order in which nodes are tried: zone by zone in turn. Source: nodeTree.list."""
         return self.columns.search_order()
 
     def name_order(self) -> Column:
-        """Row -> its place among all names in alphabetical order."""
+        """Return row -> its index among all names in alphabetical order."""
         return self.columns.name_order()
 
     def rebuild(
@@ -118,18 +118,18 @@ class Snapshot:
     ) -> list[PodInfo]:
         """Replace the nodes; only rows with another Node object than before are read.
 
-        A Node object that was there before must not have changed in what columns are made of.
+        A Node object that was there before must not have changed in fields from which columns are made.
 
         Args:
             nodes: the nodes now.
             elsewhere: pods without a row, which get one if their node is new.
-            objects_changed: whether other objects have changed, from which counts may follow.
+            objects_changed: whether other objects have changed on which counts may depend.
 
         Returns:
             The pods of nodes that are gone, whose `row` is -1 now.
 
         Raises:
-            KitError: two nodes have one name.
+            KitError: two nodes have the same name.
         """
         listed = list(nodes)
         names = [node.name for node in listed]
@@ -166,7 +166,7 @@ class Snapshot:
         return gone
 
     def _read(self, nodes: list[Node], before: Column, changed: list[int]) -> None:
-        """Move the columns of amounts to the rows of their nodes, and read the rows that have changed."""
+        """Move the columns of amounts to the new rows of their nodes, and read the rows that have changed."""
         offered = {row: amounts(nodes[row].status.allocatable) for row in changed}
         resources = {name for one in offered.values() for name in one if name != "pods"}
         for name in (resources | {"cpu", "memory", "ephemeral-storage"}) - self.allocatable.keys():
@@ -174,7 +174,7 @@ class Snapshot:
             self.requested.setdefault(name, np.zeros(len(self), np.int64))
         for columns in (self.allocatable, self.requested):
             for name, column in columns.items():
-                columns[name] = np.append(column, 0)[before]
+                columns[name] = np.append(column, 0)[before]  # index -1, a new node, reads the appended 0
         self.non_zero_cpu, self.non_zero_memory, self.pod_count, self.allowed_pods = (
             np.append(one, 0)[before]
             for one in (self.non_zero_cpu, self.non_zero_memory, self.pod_count, self.allowed_pods)
@@ -187,11 +187,11 @@ class Snapshot:
             self.unschedulable[row] = nodes[row].spec.unschedulable
 
     def touch(self, info: PodInfo) -> None:
-        """A pod has changed in a way that no column shows: what was computed from its row is computed anew."""
+        """Record a change of a pod that no column shows, so that values computed from its row are recomputed."""
         self._log.append(info.row)
 
     def add(self, info: PodInfo, row: int | None = None) -> None:
-        """Put a pod on a row (by default that of the node it names)."""
+        """Add a pod to a row (by default that of the node it names)."""
         info.row = self.index[info.pod.spec.node_name] if row is None else row
         self._count(info, 1)
         self.pods[info.row][info.uid] = info
@@ -203,10 +203,10 @@ class Snapshot:
             self._counts.enter(info)
 
     def remove(self, info: PodInfo) -> None:
-        """Take a pod off its row."""
+        """Remove a pod from its row."""
         del self.pods[info.row][info.uid]
         self._count(info, -1)
-        # a set, not a count: the port is free then, even if another pod of the node has it. Source: HostPortInfo.Remove
+        # a set, not a count: the port becomes free even if another pod of the node uses it. Source: HostPortInfo.Remove
         self.ports[info.row].difference_update(info.host_ports)
         if info.has_affinity:
             self._counts.count_terms(info, -1)
@@ -228,17 +228,16 @@ class Snapshot:
         self._counts.count(info, sign)
 
     def _column_of(self, resource: str) -> Column:
-        """What is requested of a resource, which no node need have."""
+        """Return the column of a resource's requests; also of a resource that no node offers."""
         found = self.requested.get(resource)
         if found is None:
-            self._counts.version += 1
+            self._counts.version += 1  # parts and amounts that were made without this column are not valid any longer
             found = self.requested[resource] = np.zeros(len(self), np.int64)
             self.allocatable.setdefault(resource, np.zeros(len(self), np.int64))
             self._amounts = RowAmounts(self._amounts_now)
         return found
 
     def _own_parts(self, info: PodInfo) -> list[Part]:
-        """What a pod takes of its node."""
         return [
             (self.non_zero_cpu.data, None, info.non_zero[0]),
             (self.non_zero_memory.data, None, info.non_zero[1]),
@@ -247,7 +246,7 @@ class Snapshot:
         ]
 
     def _parts_of(self, info: PodInfo) -> list[Part]:
-        """What a pod of a kind adds to columns and counts."""
+        """Return what a pod of a kind adds to columns and counts."""
         found = self._parts.get(info.kind)
         if found is not None and found[0] == self._counts.version:
             return found[1]
@@ -259,20 +258,20 @@ class Snapshot:
 
     @property
     def version(self) -> int:
-        """Grows with every pod that comes, goes or changes; begins anew when `changes` moves."""
+        """A number that grows with every pod that comes, goes or changes; it restarts when `changes` grows."""
         return self._log.position
 
     def changed_since(self, version: int) -> set[int] | None:
-        """The rows whose pods have changed since; None where that is too long ago to be known."""
+        """Return the rows whose pods have changed since a version; None = the log no longer contains it."""
         return self._log.since(version)
 
     @property
     def counts(self) -> int:
-        """Version of the set of counts and terms that follow the pods: a copy has those that there were."""
+        """The version of the set of counts and terms; a copy has those that existed when it was made."""
         return self._counts.version
 
     def amounts_of(self, row: int) -> int:
-        """A number for all that the row offers and what the pods on it take of it: equal amounts, equal answers."""
+        """Return a number for what the row offers and its pods request: equal numbers, equal answers."""
         return self._amounts.of(row)
 
     def _amounts_now(self, row: int) -> tuple[int, ...]:
@@ -287,7 +286,7 @@ class Snapshot:
         )
 
     def columns_only(self) -> Snapshot:
-        """A copy as it stands now that shares the nodes. It does not know the pods, only what is counted of them."""
+        """Return a copy of the current columns and counts that shares the nodes and does not know the pods."""
         made = copy(self)
         made.requested = {name: column.copy() for name, column in self.requested.items()}
         made.allocatable = dict(self.allocatable)
@@ -301,7 +300,7 @@ class Snapshot:
         return made
 
     def repeat(self, history: Iterable[tuple[PodInfo, int, int]]) -> None:
-        """Count what came and went."""
+        """Apply a history of pods that came and went to the columns and counts."""
         for info, row, sign in history:
             there = info.like(info.pod)
             there.row = row
@@ -310,17 +309,17 @@ class Snapshot:
                 self._counts.count_terms(there, sign)
 
     def every_pod(self) -> Iterable[PodInfo]:
-        """All pods, row by row."""
+        """Yield all pods, row by row."""
         for row in self.pods:
             yield from row.values()
 
     def column(self, resource: str, of: Mapping[str, Column]) -> Column:
-        """Amounts of a resource; zeros where no node has it."""
+        """Return the amounts of a resource; zeros if no node has it."""
         found = of.get(resource)
         return np.zeros(len(self), np.int64) if found is None else found
 
     def extent(self, resource: str) -> tuple[int, int]:
-        """The least and the most that a node offers of a resource; 0, 0 without nodes."""
+        """Return the minimum and the maximum that a node offers of a resource; 0, 0 without nodes."""
         found = self._extents.get(resource)
         if found is None:
             column = self.column(resource, self.allocatable)
@@ -329,32 +328,32 @@ class Snapshot:
         return found
 
     def label(self, key: str) -> tuple[Codes, list[str]]:
-        """A label as numbers: row -> number of its value (-1 = the node has no such label), and the values."""
+        """Return a label as numbers: row -> number of its value (-1 = no such label), and the values by number."""
         column = self.columns.label(key)
         return column.codes, column.values
 
     def is_one_to_one(self, key: str) -> bool:
-        """Whether every node has a value of a label of its own, numbered like the rows, as with host names."""
+        """Return whether every node has its own value of a label, numbered like the rows, as with host names."""
         return self.columns.is_one_to_one(key)
 
     def places(self, key: str) -> tuple[Codes | None, int]:
-        """A label's values as places: row -> number of the place (-1 = none; None = every row's own), and how many."""
+        """Return a label's values as places: row -> place (-1 = none; None = each row its own), and their number."""
         return self.columns.places(key)
 
     def taint_groups(self) -> tuple[Codes, list[tuple[Taint, ...]]]:
-        """Nodes by their list of taints: row -> number of the list, and the lists. Few lists serve many nodes."""
+        """Return row -> number of its list of taints, and the lists."""
         return self.columns.taint_groups()
 
     def image_spread(self) -> dict[str, dict[int, int]]:
-        """Image name -> row -> bytes; the size is that of the node that reported the image first."""
+        """Return image name -> row -> bytes; the size is that of the node that reported the image first."""
         return self.columns.image_spread()
 
     def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
-        """Columns that depend on nothing but a row's pods and node: only rows that changed are computed anew.
+        """Return columns that depend on a row's pods and node alone: only rows that changed are recomputed.
 
         Args:
-            key: what they depend on besides the row (a kind of pod).
-            compute: rows -> columns of these rows.
+            key: the identity of the columns (a kind of pod).
+            compute: the function from rows to the columns' values on these rows.
 
         Returns:
             The columns, which must not be changed.
@@ -375,15 +374,15 @@ class Snapshot:
         return made
 
     def standing_terms(self, kind: str) -> list[StandingTerm]:
-        """The different affinity terms of a kind among the pods that stand; none is taken away while nodes stay."""
+        """Return the distinct affinity terms of a kind among the pods; none is removed while nodes stay."""
         return self._counts.standing_terms(kind)
 
     def terms_about(self, kind: str, labels: Mapping[str, str]) -> Iterable[StandingTerm]:
-        """Those of them that may mean a pod with these labels."""
+        """Return the terms of a kind that may select a pod with these labels."""
         return self._counts.terms_about(kind, labels)
 
     def memo(self, key: Hashable, make: Callable[[], M]) -> M:
-        """Whatever follows the pods by itself, made once while the nodes stay the same."""
+        """Return an object that follows the pods by itself; it is made once while the nodes stay the same."""
         found = self._memo.get(key)
         if found is None:
             if len(self._memo) >= MAX_KEPT:
@@ -393,7 +392,7 @@ class Snapshot:
         return made
 
     def remembered(self, key: Hashable) -> dict[int, Any]:
-        """A cache of values by row; rows that changed since are dropped."""
+        """Return a cache of values by row, without the rows that have changed since the last call."""
         found = self._remembered.get(key)
         if found is None:
             if len(self._remembered) >= MAX_KEPT:
@@ -413,12 +412,12 @@ class Snapshot:
     def counted(
         self, key: Hashable, matches: Callable[[PodInfo], int], selector: LabelSelectorMatcher | None = None
     ) -> Column:
-        """How many pods (or how much of them) match, by row; kept up to date as pods come and go.
+        """Return the number of pods (or the sum of amounts) that match, by row; it is updated as pods come and go.
 
         Args:
-            key: what is counted.
-            matches: pod -> its part of the count, 0 for nothing.
-            selector: selects every pod of which `matches` is not 0; None = not known.
+            key: the identity of the count.
+            matches: the function from a pod to its part of the count, 0 = none.
+            selector: a selector of every pod for which `matches` is not 0; None = unknown.
         """
         return self._counts.counted(key, matches, selector).column
 
@@ -431,13 +430,15 @@ class Snapshot:
         size: int,
         selector: LabelSelectorMatcher | None = None,
     ) -> Column:
-        """The same by place, followed by a 0; by row where `codes` is None.
+        """Return the sums by place of a count, followed by a 0; by row if `codes` is None.
 
         Args:
-            key, matches, selector: as of `counted`.
-            places: what the places are.
+            key: the identity of the count.
+            matches: the function from a pod to its part of the count, 0 = none.
+            places: the identity of the places.
             codes: row -> place, -1 = none.
-            size: how many places there are.
+            size: the number of places.
+            selector: a selector of every pod for which `matches` is not 0; None = unknown.
         """
         found = self._counts.counted(key, matches, selector)
         if codes is None:

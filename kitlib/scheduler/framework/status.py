@@ -1,4 +1,4 @@
-"""What a plugin answers: a status with a code and reasons, or for Filter plugins a whole column of them, one a node.
+"""A plugin's answer: a status with a code and reasons, or for Filter plugins a column of them, one per node.
 
 Source: kube-scheduler framework interface.go (Code, Status).
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.int64]
-"""Row numbers of a node table."""
+"""Row numbers of a snapshot."""
 
 
 class Code(IntEnum):
@@ -28,17 +28,17 @@ class Code(IntEnum):
 
 
 REJECTED = (Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending)
-"""Answers that say no, as opposed to errors. Source: Status.IsRejected."""
+"""The codes of a rejection, as opposed to an error. Source: Status.IsRejected."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """One answer.
+    """One answer of a plugin.
 
     Attributes:
-        code: its kind.
-        reasons: why.
-        plugin: who says so; "" = the framework itself.
+        code: the kind of answer.
+        reasons: the reasons of a rejection or error.
+        plugin: the plugin's name; "" = the framework itself.
     """
 
     code: Code = Code.Success
@@ -47,12 +47,12 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is in the way."""
+        """Whether the code is Success."""
         return self.code is Code.Success
 
     @property
     def message(self) -> str:
-        """The reasons as one text."""
+        """The reasons, joined with commas."""
         return ", ".join(self.reasons)
 
 
@@ -61,12 +61,12 @@ SUCCESS = Status()
 
 @dataclass
 class Verdicts:
-    """A Filter plugin's answers for many nodes: a code a node, and the number of its reasons in `texts`.
+    """A Filter plugin's answers for many nodes: a code for each node, and an index of its reasons in `texts`.
 
     Attributes:
-        codes: `Code` values, one a row.
-        which: index into `texts`, one a row; 0 = no reasons.
-        texts: the different lists of reasons; the first is empty.
+        codes: a `Code` value for each row.
+        which: an index in `texts` for each row; 0 = no reasons.
+        texts: the distinct lists of reasons; the first is empty.
     """
 
     codes: NDArray[np.uint8]
@@ -75,7 +75,7 @@ class Verdicts:
 
     @classmethod
     def passing(cls, size: int) -> Verdicts:
-        """Everything passes."""
+        """Return verdicts in which every row passes."""
         return cls(np.zeros(size, np.uint8), np.zeros(size, np.int32))
 
     def reject(self, mask: NDArray[np.bool_], code: Code, *reasons: str) -> None:
@@ -98,5 +98,5 @@ class Verdicts:
             return len(self.texts) - 1
 
     def status(self, place: int, plugin: str) -> Status:
-        """The answer for one row."""
+        """Return the answer for one row, by its place in the column."""
         return Status(Code(int(self.codes[place])), self.texts[int(self.which[place])], plugin)

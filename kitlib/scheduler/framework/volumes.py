@@ -1,4 +1,4 @@
-"""What the volume plugins know in common: a pod's claims, their volumes, and where these can be used.
+"""The common part of the volume plugins: a pod's claims, their volumes, and the nodes on which these can be used.
 
 Source: plugins/volumebinding (binder.go, assume_cache.go), component-helpers storage/volume.
 """
@@ -18,11 +18,11 @@ from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageCl
 from kitlib.scheduler.framework.assume_cache import AssumeCache
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-"""Written by the volume controller when it has bound a claim."""
+"""The annotation that the volume controller writes when it has bound a claim."""
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 """The annotation of a volume or claim that names the other one because a component chose it, not the user."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-"""Written by the scheduler where a volume is to be provisioned for a node."""
+"""The annotation that the scheduler writes on a claim whose volume is to be provisioned for a node."""
 ZERO = Quantity("0")
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
@@ -36,11 +36,11 @@ class Volumes:
         claims: (namespace, name) -> claim.
         volumes: name -> volume.
         classes: name -> class.
-        csi_nodes: node -> its CSINode.
+        csi_nodes: node name -> CSINode.
         drivers: name -> CSIDriver.
-        capacities: all of them.
+        capacities: the CSIStorageCapacity objects.
         attachments: name -> VolumeAttachment.
-        assumed: the scheduler's assumptions about volumes and claims; the objects are as in the API.
+        assumed: the scheduler's assumed volumes and claims; the other attributes hold the API's objects.
     """
 
     claims: dict[tuple[str, str], PersistentVolumeClaim] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Volumes:
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Volumes:
-        """Pick the storage objects out of any objects."""
+        """Return the storage objects among some objects."""
         made = cls()
         for obj in objects:
             if isinstance(obj, PersistentVolumeClaim):
@@ -77,7 +77,7 @@ class Volumes:
         return made
 
     def follows(self, earlier: Volumes) -> None:
-        """Keep what the scheduler has assumed: these are later objects of the same cluster."""
+        """Take over the assumed volumes and claims of earlier objects of the same cluster."""
         self.assumed = earlier.assumed
         self.assumed.api = self
 
@@ -86,7 +86,7 @@ class Volumes:
         return self.claims.get((namespace or "default", name))
 
     def latest_volumes(self, storage_class: str) -> Iterator[PersistentVolume]:
-        """Return the volumes of a class, the assumed ones as they are going to be. Source: PVAssumeCache.ListPVs."""
+        """Yield the volumes of a class, assumed ones in their future state. Source: PVAssumeCache.ListPVs."""
         for volume in self.volumes.values():
             if class_name(volume) == storage_class:
                 yield self.assumed.volume(volume)
@@ -100,7 +100,7 @@ class ClaimUse(NamedTuple):
 
 
 def claims_used(pod: Pod) -> list[ClaimUse]:
-    """The claims that a pod's volumes use, in their order."""
+    """Return the claims that a pod's volumes use, in the order of the volumes."""
     found = []
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
@@ -111,12 +111,11 @@ def claims_used(pod: Pod) -> list[ClaimUse]:
 
 
 def claim_names(pod: Pod) -> list[str]:
-    """The names of the claims that a pod's volumes use."""
     return [one.name for one in claims_used(pod)]
 
 
 def is_for_pod(claim: PersistentVolumeClaim, pod: Pod) -> str:
-    """Why an ephemeral volume's claim does not belong to the pod; "" = it does.
+    """Return why an ephemeral volume's claim does not belong to the pod; "" = it does.
 
     Source: component-helpers storage/ephemeral VolumeIsForPod.
     """
@@ -126,7 +125,7 @@ def is_for_pod(claim: PersistentVolumeClaim, pod: Pod) -> str:
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume controller has bound the claim; a user's `volumeName` alone does not bind it.
+    """Return whether the volume controller has bound the claim; a user's `volumeName` alone does not bind it.
 
     Source: volumebinding isPVCFullyBound.
     """
@@ -134,13 +133,13 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
 
 
 def waits_for_consumer(claim: PersistentVolumeClaim, volumes: Volumes) -> bool:
-    """Whether the claim is bound only when a pod that uses it is placed. Source: IsDelayBindingMode."""
+    """Return whether the claim is bound only when a pod that uses it is placed. Source: IsDelayBindingMode."""
     found = volumes.classes.get(class_name(claim))
     return found is not None and found.volume_binding_mode == WAIT_FOR_CONSUMER
 
 
 def usable_on(volume: PersistentVolume, node: Node) -> bool:
-    """Whether the volume's node affinity allows the node. Source: CheckNodeAffinity."""
+    """Return whether the volume's node affinity allows the node. Source: CheckNodeAffinity."""
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return True
@@ -148,15 +147,16 @@ def usable_on(volume: PersistentVolume, node: Node) -> bool:
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume names the claim. Source: IsVolumeBoundToClaim."""
+    """Return whether the volume names the claim. Source: IsVolumeBoundToClaim."""
     reference = volume.spec.claim_ref
     if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
         return False
+    # a user who pre-binds a volume gives no UID; another UID is that of a deleted claim with the same name
     return not reference.uid or reference.uid == claim.metadata.uid
 
 
 def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """Return a copy of the volume that names the claim; the volume itself where it does already.
+    """Return a copy of the volume that names the claim, or the volume itself if it already does.
 
     Source: component-helpers storage/volume GetBindVolumeToClaim.
     """
@@ -179,13 +179,13 @@ def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim)
 def find_matching_volume(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], node: Node | None, taken: Container[str]
 ) -> PersistentVolume | None:
-    """The volume that names the claim, or else the smallest free one that fits and is usable on the node.
+    """Return the volume that names the claim, or else the smallest free one that fits and is usable on the node.
 
     Args:
-        claim: without a volume.
-        volumes: of the claim's class.
-        node: where the pod would run; None = anywhere.
-        taken: names of volumes that other claims of the pod get.
+        claim: the claim without a volume.
+        volumes: the volumes of the claim's class.
+        node: the pod's node; None = any node.
+        taken: the names of the volumes for the pod's other claims.
 
     Source: component-helpers storage/volume FindMatchingVolume.
     """
@@ -203,6 +203,7 @@ def find_matching_volume(
             continue
         usable = node is None or usable_on(volume, node)
         if mine:
+            # no other volume is tried: the controller binds the claim to the volume that names it
             return volume if usable else None
         if (volume.status.phase or "Available") != "Available" or not usable:
             continue

@@ -1,7 +1,7 @@
-"""The signatures that a scheduler has met, and the Decision of a pod that no whole cycle was run for.
+"""The signatures of pods that a scheduler knows, and the Decision about a pod for which no whole cycle was run.
 
-The answers of all plugins that such a Decision shows are computed when they are read, by a whole cycle on the cluster
-as it was.
+The plugins' answers in such a Decision are computed when they are read, by a whole cycle on the cluster as it was at
+the time of the decision.
 
 Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # loaded with the second pod of a kind
     from kitlib.scheduler.incremental.signature_answers import SignatureAnswers, TemplateAnswers
 
 MAX_KINDS = 256
-"""Kinds of pods that are known at once; the one that has not been met for the longest time is forgotten."""
+"""The number of kinds of pods that are kept; beyond that the least recently used one is discarded."""
 
 
 _OFF: ContextVar[bool] = ContextVar("batches switched off", default=False)
@@ -37,7 +37,7 @@ _OFF: ContextVar[bool] = ContextVar("batches switched off", default=False)
 
 @contextmanager
 def no_batches() -> Iterator[None]:
-    """Schedulers that are made inside place pods one by one, whatever they are told."""
+    """Create schedulers without batches inside the context, whatever their arguments."""
     token = _OFF.set(True)
     try:
         yield
@@ -46,15 +46,17 @@ def no_batches() -> Iterator[None]:
 
 
 def are_batches_on() -> bool:
-    """Whether schedulers may place like pods in a batch."""
+    """Return whether schedulers may place equal pods in a batch."""
     return not _OFF.get()
 
 
 class OpportunisticBatch:
-    """The kinds of pods that a scheduler has met.
+    """The kinds of pods that a scheduler has placed.
+
+    A kind's first pod is only remembered; answers are prepared for the second one.
 
     Args:
-        context: the cluster as its plugins see it.
+        context: the cluster as the plugins see it.
     """
 
     def __init__(self, context: Context) -> None:
@@ -68,13 +70,13 @@ class OpportunisticBatch:
         self._moment: BatchMoment | None = None
 
     def like(self, pod: Pod, handle: Handle) -> SignatureAnswers | None:
-        """What is known of pods like this one; None for the first one, and where a plugin must see every pod.
+        """Return the answers for pods equal to this one; None for the first one, or if a plugin must see every pod.
 
         Args:
-            pod: without a node.
-            handle: its profile.
+            pod: the pod, which has no node.
+            handle: the pod's profile.
         """
-        if self._changes != self._context.snapshot.changes:  # other nodes: nothing of it holds
+        if self._changes != self._context.snapshot.changes:  # nodes have changed: no answer is valid
             self._changes = self._context.snapshot.changes
             self._similar.clear()
             self._kinds.clear()
@@ -85,6 +87,7 @@ class OpportunisticBatch:
             return last
         key = _key(pod, handle)
         found = self._kinds.pop(key, None)
+        # the key is a hash of some fields only: equality is checked on the whole pod
         if found is None or not found.is_like(pod):
             similar = self._similar_pods(pod, handle, _key(pod, handle, amounts=False))
             if similar is None or not similar.answerable:
@@ -113,7 +116,7 @@ class OpportunisticBatch:
         return found
 
     def _new_kind(self, pod: Pod, similar: TemplateAnswers) -> SignatureAnswers | None:
-        """A kind of similar pods; None where a plugin rejects it before it looks at the nodes."""
+        """Return the answers for a new kind of similar pods; None if PreFilter rejects it or restricts the nodes."""
         from kitlib.scheduler.incremental.signature_answers import SignatureAnswers
 
         info, states = similar.info_of(pod), dict(similar.states)
@@ -136,6 +139,7 @@ class OpportunisticBatch:
             for one, weight in similar.room_scores
         ]
         asked = [one for one in (*filters, *scores) if one.state is not SKIP]
+        # plugins that read amounts give equal answers to all pods with these amounts, whatever their template
         key = (id(similar.handle), info.signature, repr([one.state for one in asked])) if similar.shared else info.kind
         found = self._rooms.pop(key, None)
         if found is None:
@@ -149,9 +153,11 @@ class OpportunisticBatch:
         return found
 
     def answers(self, like: SignatureAnswers, pod: Pod) -> LaterAnswers:
-        """What all plugins say about a pod now, to be computed later."""
+        """Return the answers of all plugins about a pod at this time, which are computed when they are read."""
         snapshot, moment = self._context.snapshot, self._moment
         known = (snapshot.changes, snapshot.counts)
+        # Decisions share one copy of the columns, and each knows how much of the history precedes it. The snapshot ends
+        # a history that is too long or that a change of nodes interrupts; then a new copy is needed.
         if moment is None or moment.known != known or snapshot.history is not moment.history:
             moment = self._moment = BatchMoment(replace(self._context, snapshot=snapshot.columns_only()), known)
             snapshot.history = moment.history
@@ -160,13 +166,13 @@ class OpportunisticBatch:
 
 @dataclass
 class BatchMoment:
-    """A cluster as it stood, and what came and went since.
+    """A copy of a cluster, and the pods that came and went since.
 
     Attributes:
-        context: with a copy of the columns.
-        known: versions of the nodes and of what is counted.
-        history: pods with their rows, 1 = came, -1 = went.
-        last: the answers that were computed last, for how much of the history and which kind of pods.
+        context: the cluster, with a copy of the columns.
+        known: the versions of the nodes and of the set of counts.
+        history: (pod, row, 1 = came or -1 = went), in order.
+        last: ((length of the history, kind of pods), answers) of the last computation.
     """
 
     context: Context
@@ -175,19 +181,21 @@ class BatchMoment:
     last: tuple[tuple[int, Hashable], tuple[FilterOutcome, ScoreOutcome | None]] | None = None
 
     def after(self, length: int) -> Context:
-        """The cluster after so many entries of the history."""
+        """Return the cluster after the first `length` entries of the history."""
         snapshot = self.context.snapshot.columns_only()
         snapshot.repeat(self.history[:length])
         return replace(self.context, snapshot=snapshot)
 
 
 class LaterAnswers:
-    """What all plugins said about a pod, computed by a whole cycle on the cluster as it stood.
+    """The answers of all plugins about a pod, computed on first access by a whole cycle on the cluster as it was.
 
     Args:
-        moment, length: which cluster.
-        like, pod: of which kind, and who.
-        now: the cluster as it stands when it is asked.
+        moment: the copy of the cluster.
+        length: the length of the history at the time of the decision.
+        like: the answers for the pod's kind.
+        pod: the pod.
+        now: the current cluster, which is used if nothing has changed since.
     """
 
     def __init__(self, moment: BatchMoment, length: int, like: SignatureAnswers, pod: Pod, now: Context) -> None:
@@ -212,22 +220,22 @@ class LaterAnswers:
         return outcome, prioritize_nodes(self._handle, info, context, rows) if len(rows) else None
 
     def as_data(self) -> Given:
-        """The answers themselves, to be sent."""
+        """Return the computed answers as plain data."""
         return Given(*self._computed)
 
     @property
     def filters(self) -> FilterOutcome:
-        """Of PreFilter and Filter."""
+        """The results of PreFilter and Filter."""
         return self._computed[0]
 
     @property
     def scores(self) -> ScoreOutcome | None:
-        """Of PreScore, Score and NormalizeScore; None where no node passes."""
+        """The results of PreScore, Score and NormalizeScore; None if no node passes."""
         return self._computed[1]
 
 
 def _keep(known: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
-    """Put it last, and forget the first of too many."""
+    """Store a value as the most recently used one, and discard the least recently used one beyond MAX_KINDS."""
     known[key] = value
     known.move_to_end(key)
     if len(known) > MAX_KINDS:
@@ -235,10 +243,12 @@ def _keep(known: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
 
 
 def _key(pod: Pod, handle: Handle, *, amounts: bool = True) -> Hashable:
-    """Few pods that are not alike have the same one.
+    """Return a key that is cheap to compute and differs for most pods that are not equal.
 
     Args:
-        amounts: whether pods that request other amounts of the same resources have another one.
+        pod: the pod.
+        handle: the pod's profile.
+        amounts: whether the key includes the requested amounts, not only the names of the resources.
     """
     meta, spec = pod.metadata, pod.spec
     return (

@@ -1,6 +1,6 @@
-"""The answers of the plugins that look at requested amounts alone: which rows fit, and the weighted scores.
+"""The answers of the plugins that read requested amounts only: the rows that fit, and the weighted scores.
 
-Pods that request the same amounts share one `ResourceAnswers`, whatever else they ask for. After a placement the
+Pods that request the same amounts share one `ResourceAnswers`, even if they differ otherwise. After a placement the
 plugins are asked about the rows whose pods have changed, once for each combination of amounts.
 """
 
@@ -18,16 +18,17 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows
 
 MANY_ROWS = 6
-"""Changed rows from which on they are looked at together."""
+"""The number of changed rows from which on these are evaluated together."""
 
 
 @dataclass
 class PluginCall:
-    """A plugin and what it is handed.
+    """A plugin with the state for its call.
 
     Attributes:
-        state: of PreFilter or PreScore.
-        weight: of a Score plugin.
+        plugin: the plugin.
+        state: the state from PreFilter or PreScore.
+        weight: the weight of a Score plugin; 0 = a Filter plugin.
     """
 
     plugin: Plugin
@@ -36,16 +37,17 @@ class PluginCall:
 
 
 class ResourceAnswers:
-    """The answers of the plugins that look at amounts, for all rows.
+    """The answers of the plugins that read amounts, for all rows.
 
     Args:
-        info: a pod that requests them.
+        info: a pod that requests the amounts.
         context: the cluster.
-        filters, scores: the plugins.
+        filters: the Filter plugins.
+        scores: the Score plugins.
 
     Attributes:
-        codes: what Filter says of each row, 0 = it passes.
-        score: the weighted scores.
+        codes: Filter's code of each row, 0 = it passes.
+        score: the weighted score of each row.
     """
 
     def __init__(
@@ -77,7 +79,8 @@ class ResourceAnswers:
         return np.zeros(len(rows), np.uint8) if codes is None else codes, total
 
     def of(self, row: int) -> tuple[int, int]:
-        """What Filter says of a row, and the weighted score."""
+        """Return Filter's code of a row, and its weighted score."""
+        # equal numbers mean equal amounts, and the plugins read nothing else of a row
         number = self._context.snapshot.amounts_of(row)
         found = self._known.get(number)
         if found is None:
@@ -86,7 +89,7 @@ class ResourceAnswers:
         return found
 
     def follow(self) -> None:
-        """Ask again about the rows whose pods have changed."""
+        """Update the answers for the rows whose pods have changed."""
         snapshot = self._context.snapshot
         if self._version == snapshot.version:
             return
@@ -99,6 +102,6 @@ class ResourceAnswers:
         self._version = snapshot.version
 
     def fits(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which of the rows pass."""
+        """Return a mask of the rows that pass."""
         passes: NDArray[np.bool_] = self.codes[rows] == Code.Success
         return passes

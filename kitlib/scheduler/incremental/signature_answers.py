@@ -1,8 +1,8 @@
-"""The answers for pods of one template and of one signature, and the best node for the next of them.
+"""The answers for pods of one template and of one signature, and the best node for the next one.
 
-Pods of a template have the same spec but for the amounts that their containers request, and the same labels, namespace
-and owners: what does not follow from amounts is computed once for all of them. Pods of a signature request the same
-amounts, too: for the next one only that is computed again which the placements since the last one can have changed.
+Pods of a template have the same labels, namespace and owners, and the same spec except for the requested amounts:
+answers that do not follow from amounts are computed once for all of them. Pods of a signature also request the same
+amounts: for the next pod only the answers are computed that placements may have changed since the last one.
 
 Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 """
@@ -33,11 +33,12 @@ _KINDS = count(1)
 
 
 class RecomputedAnswers:
-    """The answers of a plugin that keeps none: it is asked again for each pod.
+    """The answers of a plugin without incremental answers: the plugin is asked again for each pod.
 
     Args:
-        plugin: whose answers any placement may change.
-        info, context: the pod and the cluster.
+        plugin: a plugin whose answers any placement may change.
+        info: a pod of the kind.
+        context: the cluster.
     """
 
     def __init__(self, plugin: Plugin, info: PodInfo, context: Context) -> None:
@@ -76,7 +77,7 @@ class RecomputedAnswers:
 
 @dataclass
 class _Ranged:
-    """A plugin whose scores never change, but whose normalisation depends on which rows are feasible."""
+    """A plugin whose raw scores never change, while their normalisation depends on the feasible rows."""
 
     asked: PluginCall
     raw: Scores
@@ -86,22 +87,22 @@ class TemplateAnswers:
     """The answers that pods of a template share.
 
     Args:
-        pod: one of them.
-        handle: its profile.
+        pod: a pod of the template.
+        handle: the pod's profile.
         context: the cluster.
 
     Attributes:
-        info: computed from a copy of the pod.
-        changes: version of the nodes.
-        answerable: whether such pods can be scheduled in a batch at all.
-        shared: whether pods that request other amounts have all this in common; else it holds for one kind alone.
-        fixed, fixed_codes: the rows that pass the filters which nothing changes, and what these say.
-        ordered: whether none of them rejects a row after a filter that looks at amounts has been asked.
-        constant: the weighted scores that nothing changes.
-        ranged: scores that nothing changes but the range of the feasible ones.
-        room_filters, room_scores: plugins that look at amounts, the latter with their weights.
-        kept_filters, kept_scores: plugins whose answers any placement changes, the latter with their weights.
-        states: of the PreFilter plugins.
+        info: the values computed from a copy of the pod.
+        changes: the version of the nodes.
+        answerable: whether such pods can be scheduled in a batch.
+        shared: whether the answers hold for pods that request other amounts; otherwise they hold for one kind.
+        fixed, fixed_codes: the rows that pass the filters that no placement affects, and these filters' codes.
+        ordered: whether no such filter rejects a row after a filter that reads amounts.
+        constant: the weighted scores that no placement affects.
+        ranged: the raw scores that no placement affects, but that are normalised over the feasible rows.
+        room_filters, room_scores: the plugins that read amounts, the latter with their weights.
+        kept_filters, kept_scores: the answers that any placement may affect, the latter with their weights.
+        states: plugin -> the state from PreFilter.
     """
 
     def __init__(self, pod: Pod, handle: Handle, context: Context) -> None:
@@ -126,11 +127,12 @@ class TemplateAnswers:
         self._kept: dict[str, IncrementalAnswers] = {}
         self.answerable = self.size > 0 and self._prepare()
         if self.answerable:
+            # score × size + place is one integer that orders rows by score and then by name, the first name highest
             self.places = self.size - 1 - context.snapshot.name_order()
             self.offset = self.constant * self.size + self.places
 
     def includes(self, pod: Pod) -> bool:
-        """Whether a pod is similar."""
+        """Return whether the pod is of this template (or, if answers are not shared, of this kind)."""
         mine = self.info.pod
         if not self.shared:
             return self.info.holds_for(pod) and mine.metadata.owner_references == pod.metadata.owner_references
@@ -144,8 +146,9 @@ class TemplateAnswers:
         )
 
     def info_of(self, pod: Pod) -> PodInfo:
-        """What is computed of a similar pod; what it shares belongs to this class, not to the caller's object."""
+        """Return the info of a pod of the template; shared parts are copied from the template, not from the pod."""
         mine = self.info.pod
+        # the caller may change its own object later, which must not change the pods of the kind
         spec, metadata, made = mine.spec.__copy__(), pod.metadata.__copy__(), pod.__copy__()
         spec.containers = [one.__copy__() for one in mine.spec.containers]
         for one, theirs in zip(spec.containers, pod.spec.containers, strict=True):
@@ -157,7 +160,7 @@ class TemplateAnswers:
         return info
 
     def _prepare(self) -> bool:
-        """Ask every plugin once; whether all of them let pods be alike."""
+        """Ask every plugin once; return whether all of them allow a batch."""
         affected: dict[str, Affected] = {}
         for plugin in {id(one): one for point in POINTS for one in self.handle.at(point)}.values():
             answer = plugin.affected_by_placement(self.info, self.context)
@@ -190,6 +193,7 @@ class TemplateAnswers:
                 codes = plugin.filter(state, self.info, self.context, every).codes
                 if (codes == Code.Error).any():
                     return False
+                # a row that both reject has the code of the filter that runs first; `rejections` takes this one's
                 self.ordered = self.ordered and not (self.room_filters and codes.any())
                 first_only = np.where(self.fixed_codes == 0, codes, self.fixed_codes)
                 self.fixed_codes = np.maximum(self.fixed_codes, codes) if self._all_run else first_only
@@ -216,6 +220,7 @@ class TemplateAnswers:
             if affected[plugin.name] is Affected.ALL:
                 self.kept_scores.append((self._kept_answers(plugin), weight))
             elif affected[plugin.name] is Affected.AMOUNTS:
+                # a normalisation depends on all feasible rows, but only changed rows are evaluated again
                 if plugin.takes_part("normalize"):
                     return False
                 self.room_scores.append((plugin, weight))
@@ -230,6 +235,7 @@ class TemplateAnswers:
         possible = raw[self.fixed]
         if not asked.plugin.takes_part("normalize"):
             self.constant += asked.weight * raw
+        # equal raw scores are normalised to the same score for any subset of the rows
         elif len(possible) and (possible == possible[0]).all():
             self.constant += asked.weight * int(asked.plugin.normalize(asked.state, possible[:1])[0])
         else:
@@ -237,13 +243,13 @@ class TemplateAnswers:
 
 
 class SignatureAnswers:
-    """The answers for pods of a signature, and the best node for the next of them.
+    """The answers for pods of a signature, and the best node for the next one.
 
     Args:
-        similar: what they have in common with pods that request other amounts.
-        info: of one of them.
-        room: where there is room for them.
-        states: of the PreFilter plugins.
+        similar: the answers that pods of the template share.
+        info: a pod of the signature.
+        room: the answers of the plugins that read amounts.
+        states: plugin -> the state from PreFilter.
     """
 
     def __init__(
@@ -255,22 +261,22 @@ class SignatureAnswers:
 
     @property
     def changes(self) -> int:
-        """Version of the nodes."""
+        """The version of the nodes."""
         return self.similar.changes
 
     def is_like(self, pod: Pod) -> bool:
-        """Whether a pod is of this kind."""
+        """Return whether a pod has this signature."""
         return self.info.holds_for(pod) and self.info.pod.metadata.owner_references == pod.metadata.owner_references
 
     def placed(self, pod: Pod, node: str) -> PodInfo:
-        """The pod on a node. What it shares belongs to this kind alone, not to the caller's object."""
+        """Return the info of a pod on a node; shared parts are those of this kind, not of the caller's object."""
         spec, metadata, made = self.info.pod.spec.__copy__(), pod.metadata.__copy__(), pod.__copy__()
         spec.node_name, metadata.labels = node, self.info.pod.metadata.labels
         made.spec, made.metadata, made.status = spec, metadata, pod.status.__copy__()
         return self.info.like(made)
 
     def _look_at_all_rows(self) -> None:
-        """Weighted score, then place by name, as one number that is the highest for the best row; -1 = it fails."""
+        """Compute for each row a number that is highest for the best row: score, then place by name; -1 = rejected."""
         self.room.follow()
         similar, room = self.similar, self.room
         best = room.score * similar.size + similar.offset
@@ -278,7 +284,7 @@ class SignatureAnswers:
         self._version = self._context.snapshot.version
 
     def _follow(self) -> None:
-        """Look again at the rows whose pods have changed."""
+        """Update the numbers of the rows whose pods have changed."""
         snapshot, similar, room = self._context.snapshot, self.similar, self.room
         if self._version == snapshot.version:
             return
@@ -299,10 +305,10 @@ class SignatureAnswers:
         self._version = snapshot.version
 
     def choose(self, dice: random.Random | None) -> int:
-        """The row of the best node for the next pod; -1 where a whole cycle has to be run (no node fits, or an error).
+        """Return the row of the best node for the next pod; -1 = run a whole cycle (no node fits, or an error).
 
         Args:
-            dice: choose between equal nodes; None takes the first by name.
+            dice: the random choice between equal nodes; None = the first by name.
         """
         self._follow()
         similar, order = self.similar, self._order
@@ -319,7 +325,7 @@ class SignatureAnswers:
         rows = np.flatnonzero(passing)  # type: ignore[arg-type]
         if not len(rows):
             return -1
-        total = order[rows]
+        total = order[rows]  # a copy: `_order` stays without the scores that change with each placement
         for kept, weight in scores:
             points = kept.normalized(rows)
             if points is not None:
@@ -334,12 +340,13 @@ class SignatureAnswers:
         return int(best_rows[dice.randrange(len(best_rows))])
 
     def rejections(self) -> FilterOutcome | None:
-        """What PreFilter and Filter say where no row passes: each row's code and the states, but no reasons.
+        """Return the codes and states of PreFilter and Filter if no row passes, without reasons.
 
-        None = a whole cycle is needed to know.
+        None = a whole cycle is needed to find the codes.
         """
         similar, room, snapshot = self.similar, self.room, self._context.snapshot
         answers = similar.kept_filters
+        # the codes decide where preemption may help, so they must be those of the first filter that rejects
         known = similar.ordered or self._context.release.enabled("KitAllFiltersRun")
         if not known or (self._order >= 0).any() or not all(one.passes_all() for one in answers.values()):
             return None
@@ -355,7 +362,7 @@ class SignatureAnswers:
 
 
 def without_amounts(spec: PodSpec) -> PodSpec:
-    """A spec in which the containers request nothing, to be compared."""
+    """Return a copy of a spec whose containers request nothing, for comparisons."""
     bare: PodSpec = spec.__copy__()
     bare.containers = [one.__copy__() for one in spec.containers]
     for container in bare.containers:

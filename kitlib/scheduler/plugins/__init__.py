@@ -1,4 +1,4 @@
 """The in-tree plugins of kube-scheduler, one module each.
 
-Imported by the profile, and by widgets and studies that show one plugin. Face: one class a module.
+Imported by the profile, and by widgets and studies that show one plugin. Face: one class per module.
 """

@@ -1,8 +1,8 @@
-"""InterPodAffinity's rules: which pods a term selects, and what follows from their number by topology value.
+"""InterPodAffinity's rules: the pods that a term selects, and the effect of their number by topology value.
 
 A place is a value of a topology key. `AffinityFilterState` holds the counts that Filter compares, `weighted_terms`
-names the terms that Score adds up. The counts are taken anew for a pod, or follow the pods (`incremental_affinity`);
-the rules are here.
+yields the terms that Score adds up. The counts are computed for each pod, or updated with each pod
+(`incremental_affinity`); the rules are the same.
 
 Source: plugins/interpodaffinity (filtering.go, scoring.go, plugin.go).
 """
@@ -47,12 +47,12 @@ class TermCount:
 
 @dataclass
 class AffinityFilterState:
-    """What Filter compares.
+    """The counts that Filter compares.
 
     Attributes:
-        existing_anti: pods whose required anti-affinity selects the incoming pod.
-        affinity: pods that all of its required affinity terms select, one count for each term.
-        anti_affinity: pods that its required anti-affinity selects.
+        existing_anti: counts of pods whose required anti-affinity selects the incoming pod.
+        affinity: counts of pods that all of its required affinity terms select, one count for each term.
+        anti_affinity: counts of pods that its required anti-affinity selects.
         matches_itself: whether all of its required affinity terms select the pod itself.
     """
 
@@ -63,7 +63,8 @@ class AffinityFilterState:
 
     def satisfy_pod_affinity(self, rows: Rows | None) -> NDArray[np.bool_]:
         """Return on which rows the required affinity is fulfilled. Source: satisfyPodAffinity."""
-        # the first pod of a group that wants to be near itself may stand anywhere with the labels
+        # If no pod matches, the first pod of a group with affinity to itself may run on any node that has the labels:
+        # otherwise no pod of the group could ever be scheduled. Source: satisfyPodAffinity
         first = self.matches_itself and not any(one.counts.any() for one in self.affinity)
         good: NDArray[np.bool_] | None = None
         for one in self.affinity:
@@ -98,7 +99,7 @@ def weighted_terms(info: PodInfo, context: Context, hard_weight: int) -> Iterato
 
 
 def unrolled(terms: tuple[Term, ...], context: Context) -> tuple[Term, ...]:
-    """Terms of the incoming pod with the namespaces that their selectors mean."""
+    """Return terms of the incoming pod with their namespace selectors replaced by namespaces."""
     if all(term.namespace_selector is None for term in terms):
         return terms
     keep = context.release.enabled("KitNamespaceSelectorAskedTwice")
@@ -106,30 +107,30 @@ def unrolled(terms: tuple[Term, ...], context: Context) -> tuple[Term, ...]:
 
 
 def all_match(terms: Iterable[Term], other: PodInfo, context: Context) -> bool:
-    """Whether a pod is meant by all of the terms (and there are some). Source: podMatchesAllAffinityTerms."""
+    """Return whether all terms select a pod; False without terms. Source: podMatchesAllAffinityTerms."""
     listed = list(terms)
     return bool(listed) and all(term.matches(other.pod, context.namespaces) for term in listed)
 
 
 def matching(term: Term, context: Context) -> NDArray[np.int64]:
-    """How many pods of each row a term means."""
+    """Return the number of pods on each row that a term selects."""
     return context.snapshot.counted(*_count(term, context))
 
 
 def matching_all(terms: tuple[Term, ...], context: Context) -> NDArray[np.int64]:
-    """How many pods of each row all of the terms mean."""
+    """Return the number of pods on each row that all terms select."""
     return context.snapshot.counted(*_count_all(terms, context))
 
 
 def matching_by_place(term: Term, context: Context) -> NDArray[np.int64]:
-    """How many pods of each place of its topology key a term means; by row where every row is a place."""
+    """Return the number of pods that a term selects by place of its topology key; by row if each row is a place."""
     codes, size = context.snapshot.places(term.topology_key)
     key, matches, selector = _count(term, context)
     return context.snapshot.counted_by(key, matches, term.topology_key, codes, size, selector)
 
 
 def matching_all_by_place(terms: tuple[Term, ...], key: str, context: Context) -> NDArray[np.int64]:
-    """How many pods of each place all of the terms mean."""
+    """Return the number of pods that all terms select, by place of a topology key."""
     codes, size = context.snapshot.places(key)
     count, matches, selector = _count_all(terms, context)
     return context.snapshot.counted_by(count, matches, key, codes, size, selector)
@@ -148,17 +149,17 @@ def _count_all(terms: tuple[Term, ...], context: Context) -> tuple[Hashable, Mat
 
 
 def standing_that_mean(info: PodInfo, context: Context, kind: str) -> list[StandingTerm]:
-    """Return the different terms of a kind by which standing pods mean this one.
+    """Return the distinct terms of a kind with which pods on the nodes select this one.
 
-    Terms are added, never taken away, while the nodes stay the same: of a pod of a known kind only the terms are asked
-    that are new.
+    While nodes stay the same, terms are added and never removed: for a pod of a known kind only new terms are matched.
     """
     snapshot, names = context.snapshot, context.namespaces
     terms = snapshot.standing_terms(kind)
     if not terms:
         return []
     key = ("InterPodAffinity", kind)
-    # numbers, not terms: pods of a kind share this, and also ask copies of the snapshot, which count on their own
+    # numbers, not terms: pods of a kind share this, and it is also used with copies of the snapshot, whose terms are
+    # other objects with the same numbers
     asked, numbers = info.prepared.get(key, (0, []))
     new = terms[asked:] if asked else snapshot.terms_about(kind, info.pod.metadata.labels)
     numbers += [standing.number for standing in new if standing.term.matches(info.pod, names)]

@@ -1,4 +1,4 @@
-"""DefaultBinder: tells the API server which node a pod has got; here the scheduler's caller writes it down.
+"""DefaultBinder: the plugin that binds a pod to its node; here the scheduler's caller writes the binding.
 
 Source: plugins/defaultbinder.
 """
@@ -15,7 +15,7 @@ from kitlib.scheduler.framework.status import SUCCESS, Status
 
 
 class DefaultBinder(Plugin):
-    """Binds every pod that no other Bind plugin took."""
+    """The plugin that binds every pod that no other Bind plugin has bound."""
 
     name = "DefaultBinder"
 

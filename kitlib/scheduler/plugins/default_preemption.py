@@ -1,7 +1,7 @@
-"""DefaultPreemption: the PostFilter plugin that makes room by removing less important pods.
+"""DefaultPreemption: the PostFilter plugin that makes room by removing pods of lower priority.
 
-The search is `framework/preemption.py`. Here are the plugin's arguments, and a dry run that needs no plugins where
-nothing but resources can be short.
+The search is in `framework/preemption.py`. This module has the plugin's arguments, and a dry run that calls no plugins
+if only resources can be insufficient.
 
 Source: plugins/defaultpreemption; apis/config/validation ValidateDefaultPreemptionArgs.
 """
@@ -24,13 +24,14 @@ MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
 
 
 class DefaultPreemption(Plugin):
-    """Makes room for a pod that fits nowhere by removing less important ones.
+    """The plugin that makes room for a pod that fits no node by removing pods of lower priority.
 
     Args:
-        arguments: minCandidateNodesPercentage (0 to 100) and minCandidateNodesAbsolute: how many candidates are enough.
+        arguments: minCandidateNodesPercentage (0 to 100) and minCandidateNodesAbsolute, the numbers of candidates that
+            are enough.
 
     Raises:
-        KitError: for arguments out of range.
+        KitError: an argument is out of range.
     """
 
     name = "DefaultPreemption"
@@ -42,14 +43,17 @@ class DefaultPreemption(Plugin):
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         given = arguments or {}
         if given.get("minCandidateNodesPercentage") == given.get("minCandidateNodesAbsolute") == 0:
-            # one sentence in place of the two that kube-scheduler has for it, one a field
+            # kube-scheduler has two messages for this, one for each field
             raise KitError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be zero")
         super().__init__(arguments)
         self.percentage = int(self.arguments.get("minCandidateNodesPercentage", MIN_PERCENTAGE))
         self.absolute = int(self.arguments.get("minCandidateNodesAbsolute", MIN_ABSOLUTE))
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
-        """Source: DefaultPreemption.PostFilter."""
+        """Look for victims, with a dry run on sums of requests if no filter reads more.
+
+        Source: DefaultPreemption.PostFilter.
+        """
         # loaded with the first pod that fits nowhere
         from kitlib.scheduler.framework.candidate_search import CandidateSearch
         from kitlib.scheduler.framework.preemption import preempt, select_victims_on_node
@@ -58,7 +62,8 @@ class DefaultPreemption(Plugin):
         wanted = requests_that_matter(cycle)
         if cycle.nominated or wanted is None:
             return preempt(cycle, info, context, enough)
-        # an old release's reason names the pod
+        # An older release's reason contains the pod's name, so that pods cannot share it there. Victims follow from the
+        # requests and the priority; `remembered` drops rows whose pods have changed.
         named = info.pod.name if "{pod}" in context.release.text("no_victims") else ""
         key = (self, tuple(wanted.items()), info.priority, named)
         known = context.snapshot.remembered(key)
@@ -73,17 +78,17 @@ class DefaultPreemption(Plugin):
         return preempt(cycle, info, context, enough, select, search)
 
     def calculate_num_candidates(self, size: int) -> int:
-        """How many candidates a cluster of `size` nodes looks for. Source: calculateNumCandidates."""
+        """Return the number of candidates that is enough with `size` nodes. Source: calculateNumCandidates."""
         return min(max(size * self.percentage // 100, self.absolute), size)
 
 
 def requests_that_matter(cycle: FailedCycle) -> Amounts | None:
-    """What NodeResourcesFit compares with the nodes, if no other plugin looks at more than the Node object.
+    """Return the amounts that NodeResourcesFit compares, if no other filter reads more than the Node object.
 
-    Then victims follow from sums of requests; None = they do not.
+    Victims then follow from sums of requests; None = they do not.
     """
     asked = list(filters(cycle.handle, cycle.filters))
-    # a node that NodeResourcesFit rejected has passed the plugins before it, but those behind it were not asked yet
+    # NodeResourcesFit must be the last filter: a node that it rejected has not been seen by the filters after it
     alone = all(one.depends_on == "node" for one in asked[:-1]) and asked[-1:] == [
         one for one in asked if one.name == NodeResourcesFit.name
     ]
@@ -94,11 +99,11 @@ def requests_that_matter(cycle: FailedCycle) -> Amounts | None:
 
 
 class RequestsDryRun:
-    """A dry run on a node where only resources can be short: NodeResourcesFit's comparison, on what is left.
+    """A dry run on a node on which only resources can be insufficient: NodeResourcesFit's comparison with what is left.
 
-    Correct where `requests_that_matter` is not None: every other Filter plugin looks at the Node object alone, so that
-    removing pods changes no answer of it, and NodeResourcesFit's answer follows from sums of requests, which are
-    kept here instead of in the snapshot's columns.
+    It is correct if `requests_that_matter` is not None: every other Filter plugin reads the Node object alone, so that
+    its answers do not depend on pods, and NodeResourcesFit's answer follows from sums of requests, which this class
+    keeps instead of changing the snapshot.
 
     Args:
         wanted: the preempting pod's requests, as NodeResourcesFit compares them.
@@ -108,6 +113,7 @@ class RequestsDryRun:
 
     def __init__(self, wanted: Amounts, context: Context, row: int) -> None:
         table = context.snapshot
+        # pods that may still be added, and amounts that are left, once the preempting pod is on the node
         self._places = int(table.allowed_pods[row] - table.pod_count[row]) - 1
         self._left = {
             name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount

@@ -1,4 +1,4 @@
-"""Which pods belong with a pod that has no spread constraints of its own: those of its services and its controller.
+"""The selector for default spread constraints: the pods of the pod's services and of its controller.
 
 Source: plugins/helper DefaultSelector, GetPodServices.
 """
@@ -13,7 +13,7 @@ _CONTROLLERS = {"ReplicaSet": "replica_sets", "StatefulSet": "stateful_sets"}
 
 
 def default_selector(pod: Pod, context: Context) -> LabelSelector | None:
-    """The selectors of the pod's services and of its controller together; None where there is nothing to select."""
+    """Return the combined selector of the pod's services and its controller; None if they have no requirements."""
     labels: dict[str, str] = {}
     expressions: list[LabelSelectorRequirement] = []
     for service in context.services:

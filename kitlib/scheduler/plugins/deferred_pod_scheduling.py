@@ -1,4 +1,4 @@
-"""DeferredPodScheduling: a running pod whose resize is deferred asks for room on its own node; it is not bound again.
+"""DeferredPodScheduling: a running pod whose resize is deferred needs room on its own node; it is not bound again.
 
 Source: plugins/deferredpodscheduling of 1.37; KEP-5836.
 """
@@ -22,7 +22,7 @@ FITS = "pod resize fits, waiting for Kubelet actuation"
 
 
 class DeferredPodScheduling(Plugin):
-    """Filter: the node allows preemption for resizes. Permit: the pod waits until the kubelet has resized it."""
+    """The plugin for deferred resizes: Filter asks whether the node allows preemption, Permit refuses to bind again."""
 
     name = "DeferredPodScheduling"
     depends_on = "node"
@@ -49,7 +49,10 @@ def _allows(node: Node) -> bool:
 
 
 def _allows_again(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: isSchedulableAfterNodeChange, isSchedulableAfterNodeAdd."""
+    """Return whether the pod's own node allows preemption for resizes and did not before.
+
+    Source: isSchedulableAfterNodeChange, isSchedulableAfterNodeAdd.
+    """
     if not isinstance(new, Node) or not is_resize_deferred(pod) or pod.spec.node_name != new.name:
         return False
     return _allows(new) and not (isinstance(old, Node) and _allows(old))

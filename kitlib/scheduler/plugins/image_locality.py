@@ -1,5 +1,4 @@
-"""ImageLocality: a node that has the pod's images already is better, the more so the larger and the more widespread
-they are.
+"""ImageLocality: a node scores higher if it has the pod's images, the more so the larger and more widespread they are.
 
 Source: plugins/imagelocality.
 """
@@ -22,7 +21,10 @@ MAX_CONTAINER_THRESHOLD = 1000 * MB
 
 
 class ImageLocality(Plugin):
-    """Adds up image sizes, each scaled by the part of all nodes that have it, so that pods do not crowd on one node."""
+    """The plugin that scores nodes by the sizes of images, each scaled by the share of the nodes that have the image.
+
+    The scaling keeps pods from crowding on the few nodes that have an image.
+    """
 
     name = "ImageLocality"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -51,5 +53,5 @@ class ImageLocality(Plugin):
 
 
 def normalized(image: str) -> str:
-    """An image without a tag means `:latest`. Source: normalizedImageName."""
+    """Return an image's name with its tag, `:latest` by default. Source: normalizedImageName."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

@@ -1,6 +1,6 @@
-"""InterPodAffinity for the next pod of a signature: the counts by place follow the pods instead of being taken anew.
+"""InterPodAffinity for the next pod of a signature: the counts by place are updated with each pod.
 
-Filter is `AffinityFilterState`, Score is the plugin's own, as for any pod; only where the counts come from differs.
+Filter is `AffinityFilterState` and Score is the plugin's own, as for any pod; only the source of the counts differs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class IncrementalAffinity:
     """The answers for the next pod of a signature.
 
     Args:
-        plugin: InterPodAffinity.
-        info: a pod of the kind.
+        plugin: the InterPodAffinity plugin.
+        info: a pod of the signature.
         context: the cluster.
-        hard_weight: points of a standing pod's required affinity; None = pods of the kind are not scored.
+        hard_weight: the points of a standing pod's required affinity; None = such pods are not scored.
     """
 
     def __init__(self, plugin: Plugin, info: PodInfo, context: Context, hard_weight: int | None) -> None:
@@ -74,7 +74,7 @@ class IncrementalAffinity:
         return self._context.snapshot.places(key)[0]
 
     def _count(self, term: Term | StandingTerm) -> TermCount:
-        """Return the pods that a term selects, or that have a standing term: a column that follows the pods."""
+        """Return the count of pods that a term selects, or that have a standing term; it is updated with each pod."""
         if isinstance(term, StandingTerm):
             return TermCount(self._codes(term.term.topology_key), term.sums)
         return TermCount(self._codes(term.topology_key), matching_by_place(term, self._context))
@@ -95,7 +95,7 @@ class IncrementalAffinity:
         places = {}
         for key, parts in self._weighted.items():
             weight, first = parts[0]
-            summed = weight * first.counts
+            summed = weight * first.counts  # a new array: the counts themselves must not change
             for weight, one in parts[1:]:
                 summed += weight * one.counts
             places[key] = TermCount(first.codes, summed)

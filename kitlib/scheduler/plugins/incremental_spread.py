@@ -1,7 +1,7 @@
-"""PodTopologySpread for the next pod of a signature: the counts by domain follow the pods instead of being taken anew.
+"""PodTopologySpread for the next pod of a signature: the counts by domain are updated with each pod.
 
-Filter and Score are `DomainCounts.permitted` and `ScoreState`, as for any pod. Besides the counts two things are kept:
-the rows of a combination of permitted domains, and with one constraint the score of each count.
+Filter and Score are `DomainCounts.permitted` and `ScoreState`, as for any pod. Two results are cached besides: the rows
+of each combination of permitted domains, and for a single constraint the score of each count.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from kitlib.scheduler.plugins.spread_domains import (
 )
 
 MAX_MASKS = 64
-"""Combinations of permitted domains of which the rows are known."""
+"""The number of combinations of permitted domains whose rows are kept."""
 
 
 class _FollowingCounts(DomainCounts):
-    """Counts by domain that change as pods come and go.
+    """Counts by domain that are updated as pods come and go.
 
     Args:
-        domains: of a pod of the kind.
-        info: the pod.
+        domains: the domains of a constraint of the pod.
+        info: a pod of the signature.
         context: the cluster.
     """
 
@@ -44,9 +44,11 @@ class _FollowingCounts(DomainCounts):
         super().__init__(domains, np.zeros(domains.size + (not domains.hosts), np.int64))
         self._pod, self._context = info.pod, context
         self._nobody = nobody_counts(domains, context)
+        # only the rows that the inclusion policies admit are summed up; all others belong to no place
         self._counting = np.full(len(domains.codes), -1, np.int32)
         self._counting[domains.rows] = domains.codes[domains.rows]
         every_row = len(domains.rows) == len(domains.codes)
+        # the key names the rows, so that constraints that count the same ones share a sum
         places = None if every_row else np.packbits(self._counting >= 0).tobytes()
         self._places = ("spread", domains.constraint.topology_key, places)
         self._masks: dict[bytes, Mask] = {}
@@ -63,11 +65,12 @@ class _FollowingCounts(DomainCounts):
         )
 
     def restrict(self, passing: Mask) -> None:
-        """Take out the rows where one more would be too many."""
+        """Remove the rows in domains that may not take the pod."""
         good = self.permitted()
         if self.domains.hosts:
             passing &= good
             return
+        # a placement rarely changes the set of permitted domains, so its rows are cached
         key = good.tobytes()
         mask = self._masks.get(key)
         if mask is None:
@@ -81,10 +84,11 @@ class IncrementalSpread:
     """The answers for the next pod of a signature.
 
     Args:
-        info: a pod of the kind.
+        info: a pod of the signature.
         context: the cluster.
-        hard, soft: domains of the constraints of Filter and of Score.
-        ignored: rows that get no score.
+        hard: the domains of the constraints for Filter.
+        soft: the domains of the constraints for Score.
+        ignored: the mask of the rows that get no score.
     """
 
     def __init__(
@@ -123,10 +127,11 @@ class IncrementalSpread:
         return state.normalized(state.raw(rows, self._release))
 
     def _by_count(self, one: DomainCounts, rows: Rows) -> NDArray[np.int64]:
-        """Return the scores of a single constraint, which follow from the counts, of which few are different."""
+        """Return the scores for a single constraint: each distinct count is scored once."""
         counts = one.by_row(rows)
         least, most = int(counts.min()), int(counts.max())
         weight = topology_normalizing_weight(one.domains, rows)
+        # the score grows with the count, so the first and last values are the minimum and maximum of the raw scores
         raw = whole(score_for_count(np.arange(least, most + 1), one.domains.constraint.max_skew, weight), self._release)
         points = between(raw, int(raw[0]), int(raw[-1]))
         return points[counts - least] if least else points[counts]

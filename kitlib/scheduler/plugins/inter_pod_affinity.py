@@ -1,7 +1,7 @@
-"""InterPodAffinity: near pods that it likes, away from pods that it does not like, and from pods that do not like it.
+"""InterPodAffinity: affinity to pods and anti-affinity to pods, also that of existing pods to the incoming one.
 
-A term names pods (by labels and namespaces) and a topology key; two nodes with the same value of that label are one
-place.
+A term selects pods (by labels and namespaces) and names a topology key; nodes with the same value of that label are
+one place.
 
 Source: plugins/interpodaffinity (filtering.go, scoring.go).
 """
@@ -49,11 +49,11 @@ ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 HARD_WEIGHT = 1
 Places = dict[str, TermCount]
-"""Topology key -> counts, or weighted sums, by its values; a key with none of them is missing."""
+"""Topology key -> counts, or weighted sums, by its values; keys without any count are missing."""
 
 
 class InterPodAffinity(Plugin):
-    """Looks at other pods, through the places that they stand in."""
+    """The plugin that compares the pod with other pods by place."""
 
     name = "InterPodAffinity"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -139,13 +139,13 @@ class InterPodAffinity(Plugin):
 
 
 def _by_place(context: Context, key: str, by_row: NDArray[np.int64]) -> TermCount:
-    """Sum up a count by row; the result must not be changed, since it may be the count itself."""
+    """Return a count by row as a count by place; it must not be changed, since it may be the same array."""
     codes, size = context.snapshot.places(key)
     return TermCount(codes, by_row if codes is None else sums_of(by_row, codes, size))
 
 
 def _add(places: Places, context: Context, term: Term | StandingTerm, weight: int = 1) -> None:
-    """Add the pods that a term selects, or that have a standing term, each as `weight`; few rows have any of them."""
+    """Add the pods that a term selects, or that have a standing term, each with a weight, to the counts by place."""
     if isinstance(term, StandingTerm):
         key, listed = term.term.topology_key, list(term.rows.items())
     else:
@@ -161,12 +161,13 @@ def _add(places: Places, context: Context, term: Term | StandingTerm, weight: in
     if found is None:
         length = len(context.snapshot) if codes is None else size + 1
         found = places[key] = TermCount(codes, np.zeros(length, np.int64))
+    # a loop over the few rows with such pods is faster than columns of all rows
     for place, number in listed:
         found.counts[place] += weight * number
 
 
 def _neighbour(pod: Pod, old: Any, new: Any) -> bool:
-    """A pod that an affinity term means came, or one that an anti-affinity term means left.
+    """Return whether a pod came that an affinity term selects, or a pod left that an anti-affinity term selects.
 
     Source: interpodaffinity isSchedulableAfterPodChange.
     """
@@ -183,12 +184,15 @@ def _neighbour(pod: Pod, old: Any, new: Any) -> bool:
         return True
     if meant(info.required_anti_affinity, old) and not meant(info.required_anti_affinity, new):
         return True
-    # a pod that left may have kept this one away by a term of its own
+    # a pod that left may have excluded this one by its own anti-affinity
     return new is None and any(term.matches(pod, {}) for term in PodInfo(other).required_anti_affinity)
 
 
 def _neighbour_node(pod: Pod, old: Any, new: Any) -> bool:
-    """A node came, or changed, that has a label which a term looks at. Source: isSchedulableAfterNodeChange."""
+    """Return whether a new node has a term's topology key, or a changed node has another value of one.
+
+    Source: isSchedulableAfterNodeChange.
+    """
     info = PodInfo(pod)
     keys = {term.topology_key for term in (*info.required_affinity, *info.required_anti_affinity)}
     labels = new.metadata.labels

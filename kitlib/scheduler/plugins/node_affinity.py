@@ -35,15 +35,15 @@ CONFLICT = "pod affinity terms conflict"
 
 
 def node_affinity_of(pod: Pod) -> Affinity | None:
-    """The pod's node affinity, where it has one."""
+    """Return the pod's node affinity, or None."""
     return pod.spec.affinity.node_affinity if pod.spec.affinity else None
 
 
 class NodeAffinity(Plugin):
-    """Judges nodes by their labels and names.
+    """The plugin that filters and scores nodes by their labels and names.
 
     Args:
-        arguments: addedAffinity: a node affinity that every pod of the profile has besides its own.
+        arguments: addedAffinity, a node affinity that every pod of the profile has in addition to its own.
     """
 
     name = "NodeAffinity"
@@ -110,12 +110,12 @@ class NodeAffinity(Plugin):
 
 
 def required_matches(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
-    """Which rows the pod's selector and required affinity allow."""
+    """Return a mask of the rows that the pod's node selector and required affinity allow."""
     table = context.snapshot
     fits = np.ones(len(rows), np.bool_)
     for key, value in pod.spec.node_selector.items():
         column = table.columns.label(key)
-        fits &= table.at(rows, column.codes) == column.numbers.get(value, -2)
+        fits &= table.at(rows, column.codes) == column.numbers.get(value, -2)  # -1 is a node without the label
     affinity = node_affinity_of(pod)
     if affinity is not None and affinity.required is not None:
         fits &= table.at(rows, table.columns.selected_by(affinity.required))
@@ -123,7 +123,10 @@ def required_matches(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_
 
 
 def _only_nodes(terms: list[NodeSelectorTerm], *, strict: bool) -> frozenset[str] | None:
-    """The names that the terms' `metadata.name` fields leave; None where a term leaves all. Source: PreFilter."""
+    """Return the node names that the terms' `metadata.name` fields allow; None = a term allows all.
+
+    Source: NodeAffinity.PreFilter.
+    """
     found: set[str] = set()
     for term in terms:
         names: set[str] | None = None
@@ -140,7 +143,10 @@ def _only_nodes(terms: list[NodeSelectorTerm], *, strict: bool) -> frozenset[str
 
 
 def _affinity_came_true(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: nodeaffinity isSchedulableAfterNodeChange."""
+    """Return whether the node matches the pod now and did not before.
+
+    Source: nodeaffinity isSchedulableAfterNodeChange.
+    """
     if not matches_required_node_affinity(pod, new):
         return False
     return old is None or not matches_required_node_affinity(pod, old)

@@ -23,7 +23,7 @@ UNSATISFIED = "node(s) didn't match Pod's required features"
 
 
 class NodeDeclaredFeatures(Plugin):
-    """Compares what the pod needs with `status.declaredFeatures`; takes no part where the pod needs nothing."""
+    """The plugin that compares the features that a pod needs with the nodes' `status.declaredFeatures`."""
 
     name = "NodeDeclaredFeatures"
     feature_gate = "NodeDeclaredFeatures"
@@ -59,12 +59,12 @@ class NodeDeclaredFeatures(Plugin):
 
 
 def _declares_otherwise(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: isSchedulableAfterNodeChange."""
+    """Return whether the node is new or its declared features have changed. Source: isSchedulableAfterNodeChange."""
     return old is None or old.status.declared_features != new.status.declared_features
 
 
 def _needs_otherwise(release: Release, pod: Pod, old: Any, new: Any) -> bool:
-    """Source: isSchedulableAfterPodUpdate."""
+    """Return whether the pod itself needs other features than before. Source: isSchedulableAfterPodUpdate."""
     if not is_itself(pod, old, new) or not isinstance(old, Pod):
         return False
     return required_to_schedule(old.spec, release) != required_to_schedule(new.spec, release)

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node runs there or nowhere.
+"""NodeName: a pod with `spec.nodeName` fits only that node.
 
 Source: plugins/nodename.
 """
@@ -16,7 +16,7 @@ from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 
 class NodeName(Plugin):
-    """A pod that names its node runs there or nowhere."""
+    """The plugin that rejects all nodes other than the one that the pod names."""
 
     name = "NodeName"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -38,5 +38,5 @@ class NodeName(Plugin):
 
 
 def _is_named(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: nodename isSchedulableAfterNodeChange."""
+    """Return whether the node is the one that the pod names. Source: nodename isSchedulableAfterNodeChange."""
     return bool(pod.spec.node_name) and new.name == pod.spec.node_name

@@ -1,4 +1,4 @@
-"""NodePorts: two pods cannot take the same host port of a node; an address of 0.0.0.0 takes it on all.
+"""NodePorts: two pods cannot use the same host port of a node; the address 0.0.0.0 uses it on all addresses.
 
 Source: plugins/nodeports, framework HostPortInfo.CheckConflict.
 """
@@ -19,7 +19,7 @@ ANY_ADDRESS = "0.0.0.0"
 
 
 class NodePorts(Plugin):
-    """Compares the pod's host ports with those taken on each node."""
+    """The plugin that compares the pod's host ports with those in use on each node."""
 
     name = "NodePorts"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -51,7 +51,10 @@ def _conflicts(port: HostPort, taken: set[HostPort]) -> bool:
 
 
 def _ports_freed(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: nodeports isSchedulableAfterPodDeleted."""
+    """Return whether a pod left a node and freed a port that the pod needs.
+
+    Source: nodeports isSchedulableAfterPodDeleted.
+    """
     if not isinstance(old, Pod) or not old.spec.node_name:
         return False
     freed = {(protocol, port) for _, protocol, port in PodInfo(old).host_ports}

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: the more evenly a node's resources would be used, the better.
+"""NodeResourcesBalancedAllocation: a node scores higher the more evenly its resources would be used.
 
 Source: plugins/noderesources/balanced_allocation.go.
 """
@@ -19,9 +19,9 @@ from kitlib.scheduler.plugins.node_resources_fit import DEFAULT_RESOURCES, NATIV
 
 
 class NodeResourcesBalancedAllocation(Plugin):
-    """Score: the more evenly a node's resources would be used, the better.
+    """The plugin that scores nodes by the standard deviation of the used fractions of their resources.
 
-    With the pod on it, the deviation of the used fractions; compared, in newer releases, with the deviation without it.
+    Older releases use the deviation with the pod on the node, newer ones compare it with the deviation without the pod.
     """
 
     name = "NodeResourcesBalancedAllocation"
@@ -53,7 +53,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         after = _points(self._deviation(state, state, context, rows))
         if not context.release.enabled("KitBalancedComparesWithout"):
             return after
-        # without the pod, all pods that ask for the same resources find the same
+        # the deviation without the pod is the same for all pods that request the same extended resources
         names = tuple(name for name in self.resources if name not in NATIVE and state.get(name))
         without = (self, "without", names)
         table = context.snapshot
@@ -63,7 +63,10 @@ class NodeResourcesBalancedAllocation(Plugin):
         return made
 
     def _deviation(self, more: Amounts, asked_for: Amounts, context: Context, rows: Rows) -> NDArray[np.float64]:
-        """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
+        """Return the standard deviation of the used fractions with `more` requested on each row.
+
+        Extended resources count only if they are in `asked_for`.
+        """
         fractions: list[NDArray[np.float64]] = []
         offers: list[NDArray[np.int64]] = []
         table, all_have = context.snapshot, True
@@ -80,6 +83,7 @@ class NodeResourcesBalancedAllocation(Plugin):
             fractions.append(np.minimum(asked / (has if everywhere else np.maximum(has, 1)), 1.0))
         if not fractions:
             return np.zeros(len(rows))
+        # the deviation of two values is half their distance, and upstream computes it so too
         if len(fractions) == 2 and all_have:
             return np.abs(fractions[0] - fractions[1]) / 2
         values, there = np.array(fractions), np.array(offers) > 0

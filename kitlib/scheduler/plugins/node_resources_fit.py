@@ -1,4 +1,4 @@
-"""NodeResourcesFit: what pods request against what nodes have to give.
+"""NodeResourcesFit: the comparison of pods' requests with nodes' free amounts.
 
 Source: plugins/noderesources (fit.go, resource_allocation.go, least_allocated.go, most_allocated.go,
 requested_to_capacity_ratio.go).
@@ -25,13 +25,13 @@ TOO_MANY_PODS = "Too many pods"
 SIDECARS_DISABLED = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 EXACT = 2**46
-"""Amounts below this are divided as floating-point numbers, several times as fast: a quotient of at most 100 that is no
-whole number is further from one than the rounding."""
+"""Amounts below this are divided as floating-point numbers, which is several times as fast and exact: a quotient of at
+most 100 that is not a whole number differs from one by more than the rounding error."""
 DEFAULT_RESOURCES = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
 
 
 class NodeResourcesFit(Plugin):
-    """Filter: everything requested is left on the node. Score: by the strategy, LeastAllocated by default."""
+    """The plugin that filters nodes by free amounts and scores them by a strategy, LeastAllocated by default."""
 
     name = "NodeResourcesFit"
     reads = Reads.AMOUNTS
@@ -67,7 +67,9 @@ class NodeResourcesFit(Plugin):
         return PreFilterResult(ordered | {name: wanted[name] for name in sorted(wanted) if name not in ordered})
 
     def _refuses_sidecars(self, info: PodInfo, context: Context) -> bool:
-        """Whether the release knows sidecars, which older kubelets would take for ordinary init containers.
+        """Return whether the release knows sidecars, but their feature gate is off.
+
+        A kubelet without the feature would run a sidecar as an ordinary init container.
 
         Source: Fit.Filter, hasRestartableInitContainer (1.28 to 1.32).
         """
@@ -117,17 +119,18 @@ class NodeResourcesFit(Plugin):
         places: Rows,
         whole: Amounts,
     ) -> Verdicts:
-        """The verdicts, of which some are known to be rejections: which resources are short there.
+        """Return the verdicts on rows of which some are known to be rejections, with the insufficient resources.
 
-        What classes of devices stand behind is not looked at where the node offers none of it itself: claims are asked
-        for it. Source: shouldDelegateResourceToDRA.
+        A resource that a device class serves is ignored on nodes that do not offer it: DynamicResources checks it.
+        Source: shouldDelegateResourceToDRA.
 
         Args:
-            state: amounts that must be left on a node, by resource.
-            delegated: resources behind which classes of devices stand.
+            state: resource -> amount that must be free on a node.
+            delegated: the resources that device classes serve.
             context: the cluster.
-            every, places: rows, and the places among them that are judged.
-            whole: amounts that a node must have in all; on a smaller one no victims help.
+            every: the rows.
+            places: the indices in `every` of the rejected rows.
+            whole: resource -> amount that a node must have in total; on a smaller node preemption does not help.
         """
         table, rows = context.snapshot, every[places]
         full = table.pod_count[rows] + 1 > table.allowed_pods[rows]
@@ -142,7 +145,7 @@ class NodeResourcesFit(Plugin):
                 never |= whole[name] > has
         bad = np.ones(len(rows), np.bool_)
         found = Verdicts.passing(len(rows))
-        # nodes with the same reasons are rejected together: the reasons are the bits of a number
+        # rows with the same reasons are rejected together: each reason is a bit of a number
         signature = full.astype(np.int64)
         for bit, (_, short) in enumerate(lacking, start=1):
             signature |= short.astype(np.int64) << bit
@@ -193,11 +196,11 @@ class NodeResourcesFit(Plugin):
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
 
     def _one(self, asked: Column, has: Column, least: int, most: int) -> Column:
-        """One resource's score, 0 to 100; `least` and `most` are what nodes have of it."""
+        """Return one resource's score, 0 to 100; `least` and `most` are its minimum and maximum among all nodes."""
         points: Column
         safe = has if least > 0 else np.maximum(has, 1)
         if self.strategy == "LeastAllocated":
-            left = np.maximum(has - asked, 0)  # with more asked for than there is, nothing is left
+            left = np.maximum(has - asked, 0)  # defaults for missing requests may add up to more than the node has
             if most < EXACT:
                 points = (left * MAX_NODE_SCORE / safe).astype(np.int64)
             else:
@@ -217,7 +220,7 @@ def weights_of(resources: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
 
 
 def _non_zero_request(info: PodInfo, name: str) -> int:
-    """What the pod counts for in scoring. Source: calculatePodResourceRequest."""
+    """Return the amount that the pod counts for in scoring. Source: calculatePodResourceRequest."""
     if name == "cpu":
         return info.scored[0]
     return info.scored[1] if name == "memory" else info.requests.get(name, 0)
@@ -231,7 +234,7 @@ def _non_zero_column(context: Context, name: str) -> Column:
 
 
 def _room_made(pod: Pod, old: Any, new: Any) -> bool:
-    """A pod that held something of what the pod needs is gone from its node, or needs less; or the pod itself does.
+    """Return whether a pod left a node or requests less of a resource that the pod needs, or the pod itself does.
 
     Source: noderesources isSchedulableAfterPodEvent.
     """
@@ -256,7 +259,10 @@ def _room_made(pod: Pod, old: Any, new: Any) -> bool:
 
 
 def _node_has_room(pod: Pod, old: Any, new: Any) -> bool:
-    """The node as a whole is large enough, and did not offer as much before. Source: isSchedulableAfterNodeChange."""
+    """Return whether the node could hold the pod if it were empty, and offers more than before.
+
+    Source: isSchedulableAfterNodeChange.
+    """
     if not isinstance(new, Node):
         return True
     if pod.spec.node_name and pod.spec.node_name != new.name:

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take no new pods.
+"""NodeUnschedulable: no new pods run on cordoned nodes.
 
 Source: plugins/nodeunschedulable.
 """
@@ -19,7 +19,7 @@ UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSc
 
 
 class NodeUnschedulable(Plugin):
-    """Keeps pods away from nodes with `spec.unschedulable`, unless they tolerate the taint that goes with it."""
+    """The plugin that rejects nodes with `spec.unschedulable`, unless the pod tolerates the corresponding taint."""
 
     name = "NodeUnschedulable"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -43,5 +43,8 @@ class NodeUnschedulable(Plugin):
 
 
 def _uncordoned(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: nodeunschedulable isSchedulableAfterNodeChange."""
+    """Return whether the node is schedulable and is new or was cordoned before.
+
+    Source: nodeunschedulable isSchedulableAfterNodeChange.
+    """
     return not new.spec.unschedulable and (old is None or old.spec.unschedulable)

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: a CSI driver attaches only so many volumes to one node.
+"""NodeVolumeLimits: a CSI driver attaches a limited number of volumes to one node.
 
 Source: plugins/nodevolumelimits/csi.go.
 """
@@ -37,8 +37,8 @@ class AttachedVolumesState:
     """A cycle's view of attached volumes.
 
     Attributes:
-        needed: (driver, volume) of the pod.
-        attached: node -> (driver, volume) of its VolumeAttachments.
+        needed: the (driver, volume) pairs of the pod.
+        attached: node -> the (driver, volume) pairs of its VolumeAttachments.
     """
 
     needed: set[Attached]
@@ -46,7 +46,7 @@ class AttachedVolumesState:
 
 
 class NodeVolumeLimits(Plugin):
-    """Counts attached volumes by driver against the CSINode's allocatable count."""
+    """The plugin that compares the attached volumes of each driver with the CSINode's allocatable count."""
 
     name = "NodeVolumeLimits"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -82,21 +82,21 @@ class NodeVolumeLimits(Plugin):
 
 
 def attach_counts(state: AttachedVolumesState, row: int, context: Context) -> Iterator[tuple[str, int, int, int]]:
-    """Return (driver, attached volumes, more that the pod needs, limit) of each driver with a limit on the node."""
+    """Yield (driver, attached volumes, additional volumes of the pod, limit) for each driver with a limit."""
     csi_node = context.volumes.csi_nodes.get(context.snapshot.names[row])
     drivers = [(one.name, one.allocatable) for one in (csi_node.spec.drivers if csi_node else ())]
     limits = {name: has.count for name, has in drivers if has is not None and has.count is not None}
     if not limits:
         return
     standing = {one for other in context.snapshot.pods[row].values() for one in attachable(other.pod, context)}
-    # a volume that is attached already counts with what is attached, and once more as the pod's
+    # a volume of the pod that is attached, but that no pod on the node uses, counts twice: as attached and as the pod's
     used = _by_driver(standing | state.attached.get(context.snapshot.names[row], set()))
     more = _by_driver(state.needed - standing)
     yield from ((driver, used[driver], count, limits[driver]) for driver, count in more.items() if driver in limits)
 
 
 def _absent_driver(state: AttachedVolumesState, csi_node: CSINode | None, context: Context) -> str:
-    """Return a driver that the pod's volumes need, that must be on the pod's node and is not on this one; "" = none.
+    """Return a driver that the pod's volumes need, that must be installed and is not on this node; "" = none.
 
     If several drivers are missing, kube-scheduler names any of them; here it is the first by name.
 
@@ -113,7 +113,7 @@ def _absent_driver(state: AttachedVolumesState, csi_node: CSINode | None, contex
 
 
 def _attachments(context: Context) -> dict[str, set[Attached]]:
-    """Node -> what VolumeAttachments attach to it. Source: getNodeVolumeAttachmentInfo."""
+    """Return node -> volumes that VolumeAttachments attach to it. Source: getNodeVolumeAttachmentInfo."""
     found: dict[str, set[Attached]] = {}
     for one in context.volumes.attachments.values():
         volume = context.volumes.volumes.get(one.spec.source.persistent_volume_name or "")
@@ -124,7 +124,7 @@ def _attachments(context: Context) -> dict[str, set[Attached]]:
 
 
 def attachable(pod: Pod, context: Context) -> set[Attached]:
-    """(driver, volume) of all that the pod needs attached; a volume that does not exist yet counts by its claim.
+    """Return (driver, volume) of all volumes that the pod needs; one that does not exist yet counts by its claim.
 
     Source: filterAttachableVolumes, getCSIDriverInfo.
     """

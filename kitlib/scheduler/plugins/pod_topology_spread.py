@@ -1,9 +1,9 @@
-"""PodTopologySpread: pods of a kind spread evenly over zones, hosts or any other label's values.
+"""PodTopologySpread: equal pods spread evenly over zones, hosts or the values of any other label.
 
     skew = matching pods in the node's domain + 1 (if the pod matches itself) − the smallest number in any domain
 
-must not exceed maxSkew (DoNotSchedule), or should be small (ScheduleAnyway). Which nodes make up the domains is said
-by nodeAffinityPolicy and nodeTaintsPolicy; with fewer domains than minDomains the smallest number counts as 0.
+must not exceed maxSkew (DoNotSchedule), or should be small (ScheduleAnyway). nodeAffinityPolicy and nodeTaintsPolicy
+determine the nodes of the domains; with fewer domains than minDomains the smallest number counts as 0.
 
 Source: plugins/podtopologyspread (common.go, filtering.go, scoring.go, plugin.go); KEP-895, KEP-3022, KEP-3094,
 KEP-3243.
@@ -50,7 +50,7 @@ SYSTEM_DEFAULTS = (
 
 
 class PodTopologySpread(Plugin):
-    """Counts matching pods per domain."""
+    """The plugin that counts matching pods by domain."""
 
     name = "PodTopologySpread"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -86,7 +86,7 @@ class PodTopologySpread(Plugin):
         self.defaults: Sequence[TopologySpreadConstraint] = SYSTEM_DEFAULTS if self.system_defaults else listed
 
     def constraints(self, pod: Pod, context: Context, action: str) -> list[Constraint]:
-        """The pod's constraints of a kind, or the cluster's defaults where it has none at all."""
+        """Return the pod's constraints with an action, or the default constraints if the pod has none at all."""
         if pod.spec.topology_spread_constraints:
             return [
                 ready(one, pod, context)
@@ -143,7 +143,7 @@ class PodTopologySpread(Plugin):
             there = eligible & _included(one, info.pod, context, rows)
             domains = np.unique(codes[there])
             if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
-                there = np.isin(codes, domains)  # every node of a domain counts, also one that the pod may not use
+                there = np.isin(codes, domains)  # all nodes of a domain count, even those that the pod may not use
             made.append(_domains(one, info.pod, context, there, domains))
         return made
 
@@ -162,7 +162,7 @@ class PodTopologySpread(Plugin):
         return ScoreState.of([DomainCounts(one, count(one, info.pod, context)) for one in listed], rows, left_out[rows])
 
     def _score_domains(self, info: PodInfo, context: Context) -> tuple[list[Domains], NDArray[np.bool_]]:
-        """The domains, and the rows that get no score."""
+        """Return the domains of each constraint, and a mask of the rows that get no score."""
         constraints = self.constraints(info.pod, context, "ScheduleAnyway")
         need_all = bool(info.pod.spec.topology_spread_constraints) or not self.system_defaults
         table = context.snapshot
@@ -177,6 +177,7 @@ class PodTopologySpread(Plugin):
         made = []
         for one in constraints:
             there = counting & _included(one, info.pod, context, every)
+            # a node's own pods are counted in Score, whatever the policies. Source: podtopologyspread Score
             if one.topology_key == HOSTNAME:
                 there = ~none
             made.append(_domains(one, info.pod, context, there, every[:0]))
@@ -190,7 +191,7 @@ class PodTopologySpread(Plugin):
 
 
 def from_constraint(data: Mapping[str, Any], from_dict: Any) -> TopologySpreadConstraint:
-    """A constraint from the plugin's arguments."""
+    """Return a constraint from the plugin's arguments."""
     pod: Pod = from_dict({"metadata": {"name": "x"}, "spec": {"topologySpreadConstraints": [dict(data)]}}, Pod)
     return pod.spec.topology_spread_constraints[0]
 
@@ -198,7 +199,7 @@ def from_constraint(data: Mapping[str, Any], from_dict: Any) -> TopologySpreadCo
 def ready(
     one: TopologySpreadConstraint, pod: Pod, context: Context, selector: LabelSelector | None = None
 ) -> Constraint:
-    """A constraint with its defaults and its selector parsed. Source: filterTopologySpreadConstraints."""
+    """Return a parsed constraint with its defaults. Source: filterTopologySpreadConstraints."""
     release = context.release
     wanted = selector or one.label_selector
     if one.match_label_keys and release.enabled("MatchLabelKeysInPodTopologySpread"):
@@ -216,7 +217,7 @@ def ready(
 
 
 def with_label_keys(selector: LabelSelector | None, keys: Sequence[str], pod: Pod) -> LabelSelector | None:
-    """The selector restricted to the pod's own values of some labels; labels that it lacks are left out."""
+    """Return the selector restricted to the pod's own values of some labels; labels that it lacks are ignored."""
     if selector is None:
         return None
     present = {(r.key, tuple(r.values)) for r in selector.match_expressions if r.operator == "In"}
@@ -233,7 +234,7 @@ def _affinity(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
 
 
 def _with_all_keys(constraints: Sequence[Constraint], context: Context, rows: Rows) -> NDArray[np.bool_]:
-    """Rows that have every constraint's label. Source: nodeLabelsMatchSpreadConstraints."""
+    """Return a mask of the rows with all constraints' labels. Source: nodeLabelsMatchSpreadConstraints."""
     having = np.ones(len(rows), np.bool_)
     for one in constraints:
         having &= context.snapshot.label(one.topology_key)[0][rows] >= 0
@@ -241,7 +242,7 @@ def _with_all_keys(constraints: Sequence[Constraint], context: Context, rows: Ro
 
 
 def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
-    """Rows that count, by the inclusion policies. Source: matchNodeInclusionPolicies."""
+    """Return a mask of the rows that the inclusion policies admit. Source: matchNodeInclusionPolicies."""
     included = np.ones(len(rows), np.bool_)
     if one.honour_affinity:
         included &= _affinity(pod, context, rows)
@@ -262,9 +263,9 @@ def _domains(one: Constraint, pod: Pod, context: Context, there: NDArray[np.bool
 
 
 def _follow_removals(found: DomainCounts, pod: Pod, context: Context) -> None:
-    """Take pods that preemption removes on trial off the counts, also those that were never counted.
+    """Subtract pods that preemption removes on trial from the counts, even if they were never counted.
 
-    Counting leaves out terminating pods, and all pods where the selector is empty; the removal asks for neither.
+    Counting ignores terminating pods, and all pods if the selector is empty; upstream's removal checks neither.
 
     Source: podtopologyspread/filtering.go updateWithPod.
     """
@@ -279,7 +280,10 @@ def _follow_removals(found: DomainCounts, pod: Pod, context: Context) -> None:
 
 
 def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:
-    """A pod that a constraint counts came, went, or changed its labels. Source: isSchedulableAfterPodChange."""
+    """Return whether a pod came, went, or changed its labels so that a constraint's count changes.
+
+    Source: isSchedulableAfterPodChange.
+    """
     other = new if new is not None else old
     if uid_of(other) == uid_of(pod):
         return True
@@ -300,7 +304,10 @@ def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:
 
 
 def _spread_node(pod: Pod, old: Any, new: Any) -> bool:
-    """A node with all of the labels came, went, or changed them. Source: isSchedulableAfterNodeChange."""
+    """Return whether a node with all topology keys came, went, or changed its domains or taints.
+
+    Source: isSchedulableAfterNodeChange.
+    """
     keys = [c.topology_key for c in pod.spec.topology_spread_constraints if c.when_unsatisfiable == "DoNotSchedule"]
 
     def domains(node: Any) -> list[str] | None:

@@ -12,7 +12,7 @@ from kitlib.scheduler.framework.plugin import Context, Plugin
 
 
 class PrioritySort(Plugin):
-    """Orders the queue: higher priority first, then who has waited longer."""
+    """The plugin that orders the queue: higher priority first, then the pod that has waited longer."""
 
     name = "PrioritySort"
 
@@ -21,5 +21,5 @@ class PrioritySort(Plugin):
 
     @staticmethod
     def key(priority: int, waiting_since: float) -> tuple[int, float]:
-        """Sort key; the smallest comes first."""
+        """Return the sort key; the smallest comes first."""
         return -priority, waiting_since

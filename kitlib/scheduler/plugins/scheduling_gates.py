@@ -15,7 +15,7 @@ from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 
 
 class SchedulingGates(Plugin):
-    """A pod with scheduling gates does not enter the queue."""
+    """The plugin that keeps pods with scheduling gates out of the queue."""
 
     name = "SchedulingGates"
     feature_gate = "PodSchedulingReadiness"
@@ -32,5 +32,8 @@ class SchedulingGates(Plugin):
 
 
 def _gates_gone(pod: Pod, old: Any, new: Any) -> bool:
-    """Source: schedulinggates isSchedulableAfterUpdatePodSchedulingGatesEliminated."""
+    """Return whether the change is the pod's own and no gate is left.
+
+    Source: schedulinggates isSchedulableAfterUpdatePodSchedulingGatesEliminated.
+    """
     return is_itself(pod, old, new) and not new.spec.scheduling_gates

@@ -1,4 +1,4 @@
-"""PodTopologySpread's rules, by domain: matching pods, skew, and the score that follows from a count.
+"""PodTopologySpread's rules by domain: matching pods, skew, and the score of a count.
 
 Source: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 """
@@ -22,7 +22,7 @@ from kitlib.scheduler.framework.status import Rows
 
 HOSTNAME = "kubernetes.io/hostname"
 MAX_INT32 = 2**31 - 1
-"""The smallest count where there is no domain at all."""
+"""The smallest count if there is no domain."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Domains:
-    """What a constraint looks at, as far as nodes and pod say it.
+    """The domains of a constraint, as far as they follow from the nodes and the pod.
 
     Attributes:
-        constraint: parsed.
+        constraint: the parsed constraint.
         codes: row -> number of its domain; -1 = it has none.
-        size: how many domains there are.
-        rows: whose pods are counted.
-        eligible: numbers of the domains among which the smallest is looked for.
-        own: 1 if the pod matches itself.
+        size: the number of domains.
+        rows: the rows whose pods are counted.
+        eligible: the numbers of the domains among which the smallest count is found.
+        own: 1 if the pod matches itself, else 0.
         hosts: whether every row is a domain of its own, with its number.
     """
 
@@ -60,7 +60,7 @@ class Domains:
     hosts: bool
 
     def smallest(self, counts: NDArray[np.int64]) -> int:
-        """The smallest count of a domain, or 0 where there are too few domains. Source: minMatchNum."""
+        """Return the smallest count of a domain, or 0 with fewer domains than minDomains. Source: minMatchNum."""
         if len(self.eligible) < self.constraint.min_domains:
             return 0
         if not len(self.eligible):
@@ -105,7 +105,7 @@ class DomainCounts:
 
 @dataclass
 class ScoreState:
-    """The counts, the weight of each constraint, and which of the feasible rows get no score."""
+    """The counts, the weight of each constraint, and a mask of the feasible rows that get no score."""
 
     soft: list[DomainCounts]
     weights: list[float]
@@ -118,7 +118,7 @@ class ScoreState:
         Args:
             soft: counts of the constraints with ScheduleAnyway.
             rows: the feasible rows.
-            ignored: which of these lack a constraint's label.
+            ignored: the mask of those of them that lack a constraint's label.
         """
         feasible = rows[~ignored]
         return cls(soft, [topology_normalizing_weight(one.domains, feasible) for one in soft], ignored)
@@ -170,12 +170,12 @@ def between(scores: Scores, low: int, high: int) -> Scores:
 
 
 def nobody_counts(one: Domains, context: Context) -> bool:
-    """Whether the selector is empty: it counts nobody, though the pod itself matches it."""
+    """Return whether the selector is empty: it counts no pod, although the pod itself matches it."""
     return one.constraint.selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody")
 
 
 def count_of(one: Domains, pod: Pod) -> tuple[Hashable, Callable[[PodInfo], int]]:
-    """Which pods of the pod's namespace are counted. Source: countPodsMatchSelector."""
+    """Return the key of a constraint's count, and whether it counts a pod. Source: countPodsMatchSelector."""
     namespace, selector = pod.metadata.namespace, one.constraint.selector
 
     def matches(other: PodInfo) -> int:

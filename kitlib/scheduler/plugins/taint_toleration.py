@@ -1,5 +1,4 @@
-"""TaintToleration: NoSchedule and NoExecute taints keep pods away that do not tolerate them; PreferNoSchedule costs
-score.
+"""TaintToleration: untolerated NoSchedule and NoExecute taints reject a node, PreferNoSchedule lowers its score.
 
 Source: plugins/tainttoleration.
 """
@@ -22,7 +21,7 @@ from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 
 class TaintToleration(Plugin):
-    """Judges each distinct list of taints once, for all nodes that have it."""
+    """The plugin that judges each distinct list of taints once, for all nodes that have it."""
 
     name = "TaintToleration"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -62,14 +61,17 @@ class TaintToleration(Plugin):
 
 
 def _unwelcome(taints: tuple[Taint, ...], tolerations: list[Toleration], release: Release) -> int:
-    """How many PreferNoSchedule taints are not tolerated. Source: countIntolerableTaintsPreferNoSchedule."""
+    """Return the number of untolerated PreferNoSchedule taints. Source: countIntolerableTaintsPreferNoSchedule."""
     return sum(
         taint.effect == "PreferNoSchedule" and not tolerates_all(tolerations, taint, release) for taint in taints
     )
 
 
 def _taint_gone(release: Release, pod: Pod, old: Any, new: Any) -> bool:
-    """Source: tainttoleration isSchedulableAfterNodeChange."""
+    """Return whether the pod tolerates the node's taints, and the node is new or had others before.
+
+    Source: tainttoleration isSchedulableAfterNodeChange.
+    """
 
     def repelled(node: Node) -> bool:
         return untolerated_taint(node.spec.taints, pod.spec.tolerations, repels_scheduling, release) is not None

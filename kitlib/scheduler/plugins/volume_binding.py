@@ -1,9 +1,9 @@
-"""VolumeBinding: the pod's claims are bound to volumes that the node can use, or could be bound or provisioned there.
+"""VolumeBinding: the node can use the volumes of the pod's claims, or volumes for them exist or can be provisioned.
 
-Claims of a class with `volumeBindingMode: WaitForFirstConsumer` are bound when the pod is placed: an unbound volume
-that fits and is usable on the node is taken, otherwise one would be provisioned, if the class allows the node's
-topology and (for drivers that publish it) enough capacity is left there. Reserve assumes what Filter found, so that
-the next pod does not get the same volume; PreBind writes it and waits until the volume controller has bound the claims.
+Claims of a class with `volumeBindingMode: WaitForFirstConsumer` are bound when the pod is placed: to an unbound volume
+that fits and is usable on the node, or to a new volume if the class allows the node's topology and (for drivers that
+publish it) enough capacity is left there. Reserve assumes the result of Filter, so that the next pod does not get the
+same volume; PreBind writes it and waits until the volume controller has bound the claims.
 
 Source: plugins/volumebinding (volume_binding.go, binder.go); KEP-1472.
 """
@@ -54,17 +54,17 @@ from kitlib.scheduler.framework.volumes import (
 )
 
 DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
-"""Source: SetDefaults_VolumeBindingArgs."""
+"""The default of the argument `shape`. Source: SetDefaults_VolumeBindingArgs."""
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 NODE_CONFLICT = "node conflict"
-"""Stands for the release's wording."""
+"""A placeholder for the release's message."""
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
 BIND_TIMEOUT_SECONDS = 600
-"""Default of the argument `bindTimeoutSeconds`."""
+"""The default of the argument `bindTimeoutSeconds`."""
 
 
 @dataclass
@@ -86,13 +86,14 @@ class PodVolumes:
 
 @dataclass
 class PodVolumeClaims:
-    """A pod's claims, sorted out, and what was found for them.
+    """A pod's claims by their state, and the volumes found for them.
 
     Attributes:
-        bound, to_bind: claims with a volume, and those that get one where the pod is placed.
-        by_node: node that passed Filter -> what the claims in `to_bind` get there.
-        assumed: the assumptions about the cluster's volumes and claims.
-        timeout_text: the release's words for a wait that was too long.
+        assumed: the cluster's assumed volumes and claims.
+        bound: the claims with a volume.
+        to_bind: the claims that get a volume when the pod is placed.
+        by_node: node that passed Filter -> the volumes for `to_bind` there.
+        timeout_text: the release's message about a wait that was too long.
     """
 
     assumed: AssumeCache
@@ -107,7 +108,7 @@ NOTHING, UNUSED = PodVolumes(), AssumeCache(Volumes())
 
 
 class VolumeBinding(Plugin):
-    """Finds out on which nodes all claims can be served."""
+    """The plugin that finds the nodes on which all of a pod's claims can be served, and binds the claims."""
 
     name = "VolumeBinding"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -144,12 +145,13 @@ class VolumeBinding(Plugin):
             if problem or claim is None:
                 return self._rejected(problem)
             found.append(claim)
+        # the claims as assumed: one that another pod shares may have a selected node that the API does not show yet
         for claim in map(volumes.assumed.claim, found):
             if is_fully_bound(claim):
                 claims.bound.append(claim)
             elif not claim.spec.volume_name and waits_for_consumer(claim, volumes):
                 claims.to_bind.append(claim)
-            else:  # one that the user has bound beforehand waits for the volume controller too
+            else:  # a claim with a user's `volumeName` waits for the volume controller too
                 return self._rejected(UNBOUND_IMMEDIATE)
         return PreFilterResult(claims)
 
@@ -163,7 +165,7 @@ class VolumeBinding(Plugin):
             try:
                 node = context.snapshot.nodes[row]
                 answer = find_pod_volumes(state, node, context.volumes)
-            except ClassError as error:
+            except ClassError as error:  # an error ends the cycle, so the other rows do not matter
                 found.reject_row(place, Code.Error, (str(error),))
                 break
             if not answer.reasons:
@@ -223,14 +225,14 @@ class VolumeBinding(Plugin):
         try:
             for volume, claim in answer.bindings:
                 made = bind_volume_to_claim(volume, claim)
-                if made is not volume:
+                if made is not volume:  # else the volume names the claim already
                     write(made)
             for claim in answer.provisions:
                 write(_selected(claim, node))
         except KitError as error:
             return Status(Code.Error, (str(error),), self.name)
-        # The first look is a second later, even if the volume controller is faster: PollUntilContextTimeout does not
-        # look at once.
+        # The first check is a second later, even if the volume controller is faster: PollUntilContextTimeout is called
+        # with immediate=false.
         return Status(Code.Wait, ("waiting for the volume controller to bind the pod's claims",), self.name)
 
     def pre_bind_again(self, info: PodInfo, node: Node, waited_ms: int) -> Status:
@@ -249,7 +251,7 @@ class VolumeBinding(Plugin):
 
 
 def _answer(info: PodInfo, node: Node) -> tuple[PodVolumes, AssumeCache]:
-    """Return the result of Filter for the node; nothing if all of the pod's claims are bound already."""
+    """Return Filter's result for the node and the assumed objects; empty ones if no claim needs a volume."""
     state = info.states.get(VolumeBinding.name) if info.states is not None else None
     if not isinstance(state, PodVolumeClaims):
         return NOTHING, UNUSED
@@ -264,9 +266,9 @@ def _selected(claim: PersistentVolumeClaim, node: Node) -> PersistentVolumeClaim
 
 
 def check_bindings(answer: PodVolumes, node: Node, volumes: VolumesInAPI) -> bool | str:
-    """Return whether all claims are bound; a text = they never will be, and the pod has to be tried anew.
+    """Return whether all claims are bound; a text = they never will be, and the pod must be scheduled again.
 
-    It checks the API's objects, not the assumed ones, which are only the scheduler's intentions.
+    It checks the API's objects, not the assumed ones, which show the scheduler's intention only.
 
     Source: checkBindings.
     """
@@ -286,6 +288,7 @@ def check_bindings(answer: PodVolumes, node: Node, volumes: VolumesInAPI) -> boo
         standing = volumes.claim(claim.namespace, claim.name)
         if standing is None:
             return f'failed to check provisioning pvc: could not find v1.PersistentVolumeClaim "{claim.key}"'
+        # the provisioner removes the annotation if it cannot provision a volume for this node
         if standing.metadata.annotations.get(SELECTED_NODE) != node.name:
             return f'provisioning failed for PVC "{claim.name}"'
         if standing.spec.volume_name:
@@ -301,11 +304,11 @@ def check_bindings(answer: PodVolumes, node: Node, volumes: VolumesInAPI) -> boo
 
 
 class ClassError(KitError):
-    """A claim's class is missing while a volume is to be provisioned: the cycle ends."""
+    """A missing class of a claim whose volume is to be provisioned, which ends the cycle."""
 
 
 def _problem(one: ClaimUse, claim: PersistentVolumeClaim | None, pod: Pod) -> str:
-    """Why a pod's claim cannot be used at all; "" = it can. Source: podHasPVCs."""
+    """Return why a pod's claim cannot be used on any node; "" = it can. Source: podHasPVCs."""
     if claim is None:
         if one.ephemeral:
             return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{one.name}"'
@@ -319,7 +322,7 @@ def _problem(one: ClaimUse, claim: PersistentVolumeClaim | None, pod: Pod) -> st
 
 
 def find_pod_volumes(claims: PodVolumeClaims, node: Node, volumes: Volumes) -> PodVolumes:
-    """Return the volumes of the claims on a node, or why they cannot be served there. Source: FindPodVolumes.
+    """Return the volumes for the claims on a node, or the reasons why there are none. Source: FindPodVolumes.
 
     Raises:
         ClassError: a claim that needs a new volume has no class, or one that does not exist.
@@ -341,14 +344,16 @@ def find_pod_volumes(claims: PodVolumeClaims, node: Node, volumes: Volumes) -> P
 
 
 def _find_unbound(claims: list[PersistentVolumeClaim], node: Node, volumes: Volumes, found: PodVolumes) -> str:
-    """Fill in the volumes of unbound claims on the node; return why they get none."""
+    """Add the volumes for unbound claims on the node to `found`; return why there are none, "" = there are."""
     find: list[PersistentVolumeClaim] = []
     for claim in claims:
         selected = claim.metadata.annotations.get(SELECTED_NODE)
+        # a provisioner may be at work for the selected node already. Source: FindPodVolumes
         if selected is not None and selected != node.name:
             return BIND_CONFLICT
         (find if selected is None else found.provisions).append(claim)
     taken: set[str] = set()
+    # the smallest claim first: it takes the smallest volume that fits, which leaves larger ones to larger claims
     for claim in sorted(find, key=_size):
         volume = find_matching_volume(claim, volumes.latest_volumes(class_name(claim)), node, taken)
         if volume is not None:
@@ -371,7 +376,7 @@ def _size(claim: PersistentVolumeClaim) -> int:
 
 
 def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) -> CSIStorageCapacity | str | None:
-    """Return the capacity for a new volume, None where the driver publishes none; or why there is none.
+    """Return the capacity for a new volume, None if the driver publishes none, or a reason why it is not possible.
 
     Source: checkVolumeProvisions, hasEnoughCapacity.
     """

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: disks that only one node or pod may use, and claims of access mode ReadWriteOncePod.
+"""VolumeRestrictions: disks that only one pod of a node may use, and claims of access mode ReadWriteOncePod.
 
 Source: plugins/volumerestrictions.
 """
@@ -23,7 +23,7 @@ ONCE_POD = "ReadWriteOncePod"
 
 
 class VolumeRestrictions(Plugin):
-    """Compares the pod's disks with those of the pods on each node."""
+    """The plugin that compares the pod's disks and claims with those of the pods on each node."""
 
     name = "VolumeRestrictions"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -72,14 +72,17 @@ class VolumeRestrictions(Plugin):
                 others = [other.pod for other in context.snapshot.pods[row].values()]
                 if any(_conflict(disk, other) for disk in disks for other in others):
                     found.reject_row(place, Code.Unschedulable, (DISK_CONFLICT,))
-        if in_use:  # on whichever node the other pod runs
+        if in_use:  # the other pod may run on any node: all of them are rejected
             every = np.ones(len(rows), np.bool_)
             found.reject(every, Code.Unschedulable, context.release.text("read_write_once_pod"))
         return found
 
 
 def _conflicting_references(namespace: str, claim: str, context: Context) -> int:
-    """1 where a pod uses the claim, less the pods that preemption removes on trial. Source: conflictingPVCRefCount."""
+    """Return 1 if a pod uses the claim, less the pods that preemption removes on trial.
+
+    Source: conflictingPVCRefCount.
+    """
     removed = sum(_uses(other, namespace, claim) for other in context.removed)
     if not removed or not context.release.enabled("KitVolumeRestrictionsTracksPods"):
         return int(is_pvc_used_by_pods(namespace, claim, context))
@@ -93,7 +96,7 @@ def _uses(other: PodInfo, namespace: str, claim: str) -> int:
 
 
 def is_pvc_used_by_pods(namespace: str, claim: str, context: Context) -> bool:
-    """Whether a pod on any node uses the claim. Source: StorageInfos().IsPVCUsedByPods."""
+    """Return whether a pod on any node uses the claim. Source: StorageInfos().IsPVCUsedByPods."""
     key = ("claim", namespace, claim)
     return bool(context.snapshot.counted(key, lambda other: _uses(other, namespace, claim)).any())
 
@@ -103,7 +106,7 @@ def _is_exclusive(volume: Volume) -> bool:
 
 
 def _conflict(volume: Volume, pod: Pod) -> bool:
-    """Whether a pod uses the same disk in a way that excludes others. Source: isVolumeConflict."""
+    """Return whether a pod uses the same disk and not both only read it. Source: isVolumeConflict."""
     return any(_same(volume, other) for other in pod.spec.volumes)
 
 

@@ -1,7 +1,7 @@
-"""Points of a node by the storage that a pod's claims would use there; with the gate StorageCapacityScoring.
+"""The score of a node by the storage that a pod's claims would use there (feature gate StorageCapacityScoring).
 
-A shape maps the used percentage to points; by default an unused node has 100 points and a full one 0, so nodes with
-the most free storage win.
+A shape maps the used percentage to points. By default 0 % give 100 points and 100 % give 0, so the node with the
+largest share of free storage wins.
 
 Source: plugins/volumebinding scorer.go, VolumeBinding.Score, apis/config/v1 SetDefaults_VolumeBindingArgs; KEP-4049.
 """
@@ -32,7 +32,7 @@ def storage_used(
     Args:
         bindings: volumes that exist, with the claims that would be bound to them.
         provisions: claims that need a new volume.
-        capacities: claim name -> what its driver has published for the node; claims without any do not count.
+        capacities: claim name -> the capacity that its driver publishes for the node; others do not count.
     """
     asked: dict[str, int] = {}
     there: dict[str, int] = {}
@@ -55,7 +55,7 @@ def storage_score(used: Sequence[int], shape: Sequence[tuple[int, int]]) -> int:
     """Return the mean of the classes' points, rounded; 0 without any class. Source: buildScorerFunction.
 
     Args:
-        used: percent, by class.
+        used: the used storage of each class in percent.
         shape: (percent used, points) in ascending order.
     """
     if not used:

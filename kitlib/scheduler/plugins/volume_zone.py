@@ -1,4 +1,4 @@
-"""VolumeZone: a bound volume that is labelled with a zone or region can only be used on nodes there.
+"""VolumeZone: a bound volume with the label of a zone or region can be used only on nodes of that zone or region.
 
 Source: plugins/volumezone.
 """
@@ -40,7 +40,7 @@ _SEPARATOR = "__"
 
 
 class VolumeZone(Plugin):
-    """Compares zone labels of volumes with those of nodes; a label may list several, `a__b`."""
+    """The plugin that compares volumes' zone labels, which may list several zones (`a__b`), with those of nodes."""
 
     name = "VolumeZone"
     reads = Reads.ALL_BUT_AMOUNTS
@@ -63,7 +63,7 @@ class VolumeZone(Plugin):
         return PreFilterResult(wanted or SKIP)
 
     def _zones(self, pod: Pod, context: Context) -> list[tuple[str, frozenset[str]]] | Status:
-        """The zones and regions of the pod's volumes by label, or what is wrong with them. Source: getPVbyPod."""
+        """Return (label, values) of each volume's zone and region, or the problem with a claim. Source: getPVbyPod."""
 
         def wrong(reason: str) -> Status:
             return Status(Code.UnschedulableAndUnresolvable, (reason,), self.name)
@@ -111,6 +111,6 @@ class VolumeZone(Plugin):
 
 
 def _split(label: str) -> frozenset[str]:
-    """The zones that a label lists; none where one of them is empty. Source: LabelZonesToSet."""
+    """Return the zones that a label lists; none if one of them is empty. Source: LabelZonesToSet."""
     zones = [zone.strip() for zone in label.split(_SEPARATOR)]
     return frozenset(zones) if all(zones) else frozenset()

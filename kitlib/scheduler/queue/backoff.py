@@ -1,7 +1,7 @@
-"""How long a pod waits after a failed attempt: 1 s, 2 s, 4 s, 8 s, then 10 s, counted per pod.
+"""The back-off of a pod after a failed attempt: 1 s, 2 s, 4 s, 8 s, then 10 s, counted per pod.
 
-Since backoffQ may be emptied early (SchedulerPopFromBackoffQ) all expiry times are cut down to whole seconds: pods of
-the same second stand in the order of activeQ, and the second as a whole is flushed once it has passed.
+Since pods may be popped from backoffQ early (SchedulerPopFromBackoffQ), all expiry times are truncated to whole
+seconds: pods of the same second have the order of activeQ, and they are flushed together once the second has passed.
 
 Source: pkg/scheduler/backend/queue backoffQueue.calculateBackoffDuration, alignToWindow, isPodBackingoff; KEP-5142.
 """
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 INITIAL_BACKOFF_MS = 1_000
 MAX_BACKOFF_MS = 10_000
 ORDERING_WINDOW_MS = 1_000
-"""Width of the windows within which backoffQ is ordered by priority; also the interval of its flush."""
+"""The width of the windows in which backoffQ is ordered by priority, and the interval of its flush."""
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """The rule of waiting.
+    """The rule for back-offs.
 
     Attributes:
-        initial_ms: wait after the first failure.
-        max_ms: longest wait; 0 switches waiting off.
-        aligned: expiry times are cut to whole ordering windows (SchedulerPopFromBackoffQ).
+        initial_ms: the back-off after the first failure, in milliseconds.
+        max_ms: the longest back-off, in milliseconds; 0 = no back-off.
+        aligned: whether expiry times are truncated to whole ordering windows (SchedulerPopFromBackoffQ).
     """
 
     initial_ms: int = INITIAL_BACKOFF_MS
@@ -31,9 +31,9 @@ class Backoff:
     aligned: bool = True
 
     def calculate_backoff_duration(self, count: int) -> int:
-        """Wait after `count` failures: `initial * 2^(count-1)`, at most `max`; 0 before the first failure.
+        """Return the back-off after `count` failures in milliseconds: `initial * 2^(count-1)`, at most `max`.
 
-        The longest wait is taken as soon as doubling would pass it.
+        It is 0 before the first failure, and `max` as soon as doubling would exceed that.
         Source: backoffQueue.calculateBackoffDuration.
         """
         if count == 0:
@@ -46,26 +46,27 @@ class Backoff:
         return duration
 
     def align_ms(self, time_ms: int) -> int:
-        """The start of the window that a time belongs to; the time itself where windows are not used."""
+        """Return the start of the window of a time, or the time itself if windows are not used."""
         return time_ms - time_ms % ORDERING_WINDOW_MS if self.aligned else time_ms
 
     def expires_ms(self, count: int, since_ms: int) -> int | None:
-        """When the wait that began at `since_ms` after `count` failures ends; None where there is no wait."""
+        """Return the end of the back-off that began at `since_ms` after `count` failures; None = there is none."""
         if self.max_ms == 0 or count == 0:
             return None
         return self.align_ms(since_ms + self.calculate_backoff_duration(count))
 
     def is_waiting(self, expires_ms: int | None, now_ms: int) -> bool:
-        """Whether a pod that may be tried again from `expires_ms` on must still wait.
+        """Return whether a pod whose back-off ends at `expires_ms` must wait now.
 
-        With windows a pod waits until its whole window has passed; without them until the time is reached.
+        With windows a pod waits until its whole window has passed, without them until the time is reached.
         """
         if expires_ms is None:
             return False
+        # `>=`: in the window of its expiry a pod still backs off, so that windows are flushed as a whole
         return expires_ms >= self.align_ms(now_ms) if self.aligned else expires_ms > now_ms
 
     def flush_due_ms(self, expires_ms: int | None, now_ms: int) -> int:
-        """The first whole second, not before now, at which the flush finds this pod's wait over."""
+        """Return the first whole second, not before now, at which the flush finds the pod's back-off over."""
         if not self.is_waiting(expires_ms, now_ms):
             return _next_second(now_ms)
         assert expires_ms is not None

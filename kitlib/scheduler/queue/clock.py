@@ -1,7 +1,7 @@
-"""The clock of the scheduler: whole milliseconds that move only when they are moved.
+"""The clock of the scheduler: whole milliseconds that its owner advances.
 
-Back-off, the flush of pods that waited too long and every time stamp of the queue are read from this clock, so a
-scenario of ten minutes runs in no time and gives the same answer on every run, in a browser as well as on a server.
+Back-offs, the flush of the unschedulable pool and all time stamps of the queue use this clock, so a scenario of ten
+minutes takes no real time and has the same result on every run, in a browser and on a server.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Protocol
 
 
 class QueueClock(Protocol):
-    """What the queue needs of a clock; a node's or a cluster's clock fits as well."""
+    """A clock for the queue; the clock of a node or a cluster fits too."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the clock's origin; the origin is a whole second."""
+        """Return the milliseconds since the clock's origin, which is a whole second."""
         ...

@@ -1,4 +1,4 @@
-"""A heap whose items have a name, so that one can be changed or taken out from the middle.
+"""A heap whose items have a key, so that any item can be changed or removed.
 
 Source: pkg/scheduler/backend/heap.
 """
@@ -13,12 +13,12 @@ from kitlib.scheduler.queue.queued_pod_info import QueuedPod
 
 
 class PodHeap:
-    """Pods in order of a sort key; equal keys come out in the order in which they went in.
+    """Pods in the order of a sort key; pods with equal keys have the order in which they were added.
 
-    Removed entries stay in the heap until they surface, and the heap is rebuilt when most of it is such waste.
+    Removed entries stay in the heap until they reach its top; the heap is rebuilt when most entries are removed ones.
 
     Args:
-        sort_key: QueuedPod -> something comparable; smallest first.
+        sort_key: the function from a pod to a comparable key; the smallest comes first.
     """
 
     def __init__(self, sort_key: Callable[[QueuedPod], Any]) -> None:
@@ -34,11 +34,11 @@ class PodHeap:
         return key in self._live
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        """All pods, in the order in which they would be popped."""
+        """Iterate over all pods in the order in which they would be popped."""
         return iter([info for _, info in sorted(self._live.values(), key=lambda e: (self._sort_key(e[1]), e[0]))])
 
     def values(self) -> Iterator[QueuedPod]:
-        """All pods, in no particular order."""
+        """Iterate over all pods in no particular order."""
         return (info for _, info in self._live.values())
 
     def get(self, key: str) -> QueuedPod | None:
@@ -46,8 +46,9 @@ class PodHeap:
         return entry[1] if entry else None
 
     def put(self, info: QueuedPod) -> None:
-        """Add a pod, or give it a new place after a change."""
+        """Add a pod, or move it to its new position after a change."""
         self._counter += 1
+        # an older entry of the pod in the heap has another number, by which `peek` recognizes it as removed
         self._live[info.key] = (self._counter, info)
         heapq.heappush(self._heap, (self._sort_key(info), self._counter, info.key))
         if len(self._heap) > 64 and len(self._heap) > 4 * len(self._live):

@@ -1,7 +1,7 @@
-"""What happened in the cluster while a pod was being scheduled.
+"""The events in the cluster while pods are being scheduled.
 
-A pod that fails after an event which would have brought it back must not miss that event. So every event is noted
-while any pod is in flight, and dropped when no pod in flight is older than it.
+A pod that fails must not miss an event during its attempt that would have moved it out of the pool. So every event is
+recorded while any pod is in flight, and dropped when no pod in flight is older than the event.
 
 Source: pkg/scheduler/backend/queue activeQueue.inFlightEvents, addEventIfAnyInFlight, clusterEventsForPod,
 unlockedDone.
@@ -26,7 +26,7 @@ class SeenEvent:
 
 
 class InFlight:
-    """Pods that were popped and are not done, and the events since the oldest of them was popped."""
+    """The pods that were popped and are not done, and the events since the oldest of them was popped."""
 
     def __init__(self) -> None:
         self._pods: dict[str, tuple[int, QueuedPod]] = {}
@@ -50,7 +50,7 @@ class InFlight:
         self._pods[info.uid] = (self._counter, info)
 
     def note(self, event: ClusterEvent, old: Any = None, new: Any = None) -> bool:
-        """Remember an event if any pod is in flight; whether it was remembered."""
+        """Record an event if any pod is in flight; return whether it was recorded."""
         if not self._pods:
             return False
         self._counter += 1
@@ -58,7 +58,7 @@ class InFlight:
         return True
 
     def events_since(self, uid: str) -> list[SeenEvent] | None:
-        """Events after the pod was popped; None where it is not in flight."""
+        """Return the events since the pod was popped; None = it is not in flight."""
         entry = self._pods.get(uid)
         return None if entry is None else [event for number, event in self._events if number > entry[0]]
 
@@ -66,5 +66,6 @@ class InFlight:
         """End a pod's attempt and drop the events that no other attempt still needs."""
         if self._pods.pop(uid, None) is None:
             return
+        # pods and events share one counter, which orders them like upstream's inFlightEvents list
         oldest = min((number for number, _ in self._pods.values()), default=self._counter + 1)
         self._events = [entry for entry in self._events if entry[0] > oldest]

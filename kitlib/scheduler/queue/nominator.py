@@ -1,6 +1,6 @@
-"""Which pods count on which node: a pod that preempted others waits for its nominated node to become free.
+"""The nominated pods by node: a pod that preempted others waits until its nominated node has room.
 
-Filtering other pods of lower or equal priority counts a nominated pod as if it ran there already.
+When pods of lower or equal priority are filtered, a nominated pod counts as if it already ran on its node.
 
 Source: pkg/scheduler/backend/queue nominator.go.
 """
@@ -14,10 +14,10 @@ from kitlib.scheduler.queue.queued_pod_info import pod_uid
 
 
 class Nominator:
-    """Nominated pods by node. It may be ahead of `status.nominatedNodeName`, which is written later.
+    """The nominated pods by node, which may be ahead of `status.nominatedNodeName`: that is written later.
 
     Args:
-        is_alive: tells whether a pod still exists and is not bound; None believes everybody.
+        is_alive: the function that returns whether a pod exists and is not bound; None = every pod is.
     """
 
     def __init__(self, is_alive: Callable[[Pod], bool] | None = None) -> None:
@@ -29,7 +29,7 @@ class Nominator:
         """Nominate a pod.
 
         Args:
-            pod: the pod; an earlier nomination of it is forgotten.
+            pod: the pod; an earlier nomination of it is removed.
             node_name: the node, an empty text to clear, or None for the pod's own `status.nominatedNodeName`.
         """
         self.delete(pod)
@@ -40,7 +40,9 @@ class Nominator:
         self._by_node.setdefault(node, {})[pod_uid(pod)] = pod
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Follow a pod's update. A nomination kept only here survives an update that does not speak of nominations."""
+        """Follow a pod's update; a nomination that only this object knows survives updates of other fields."""
+        # The update may have been sent before the nomination was written to the status. If the status had one, an empty
+        # status now means that it was cleared.
         keep = None
         if not old.status.nominated_node_name and not new.status.nominated_node_name:
             keep = self._node_of.get(pod_uid(old))
@@ -58,14 +60,14 @@ class Nominator:
             del self._by_node[node]
 
     def node_of(self, pod: Pod) -> str:
-        """The node that a pod is nominated to; empty where none."""
+        """Return the node that a pod is nominated to; "" = none."""
         return self._node_of.get(pod_uid(pod), "")
 
     def pods_on(self, node_name: str) -> list[Pod]:
         return list(self._by_node.get(node_name, {}).values())
 
     def by_node(self) -> dict[str, list[Pod]]:
-        """All nominations: node name -> pods, in the order of nomination."""
+        """Return node name -> nominated pods, in the order of nomination."""
         return {node: list(pods.values()) for node, pods in self._by_node.items()}
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What the scheduling queue remembers about one waiting pod.
+"""The scheduling queue's data about one pod.
 
 Source: pkg/scheduler/framework types.go QueuedPodInfo.
 """
@@ -12,12 +12,12 @@ from kitlib.scheduler.framework.events import ClusterEvent
 
 
 def pod_key(pod: Pod) -> str:
-    """`namespace/name`; a pod without a namespace stands in `default`."""
+    """Return `namespace/name`; the default namespace is `default`."""
     return f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}"
 
 
 def pod_uid(pod: Pod) -> str:
-    """The pod's uid; its key where nobody gave it one."""
+    """Return the pod's UID, or its key if it has none."""
     return pod.metadata.uid or pod_key(pod)
 
 
@@ -27,19 +27,19 @@ class QueuedPod:
 
     Attributes:
         pod: the manifest as last seen.
-        timestamp_ms: when it last entered the queue (added, or failed an attempt).
-        attempts: scheduling attempts begun.
-        unschedulable_count: attempts that a plugin refused.
-        consecutive_errors: attempts in a row that ended in an error rather than a refusal.
-        initial_attempt_ms: when it first became ready for an attempt.
-        unschedulable_plugins: plugins that refused it last, or gate it now.
-        pending_plugins: plugins that asked to wait (Permit), whose event skips back-off.
-        gating_plugin: the PreEnqueue plugin that keeps it out; empty where none does.
-        gating_events: events that this plugin registered.
-        backoff_expires_ms: when it may be tried again; None where that was not computed or there is no wait.
-        sits_out: it is not taken from backoffQ early.
-        message: why it waits, for people.
-        order: rank of entering the queue, which separates pods of the same instant.
+        timestamp_ms: the time at which it last entered the queue (was added, or failed an attempt).
+        attempts: the number of scheduling attempts.
+        unschedulable_count: the number of attempts that a plugin refused.
+        consecutive_errors: the number of last attempts that ended in an error.
+        initial_attempt_ms: the time of the first attempt; None = there was none.
+        unschedulable_plugins: the plugins that refused it last, or gate it now.
+        pending_plugins: the plugins that asked to wait, whose events skip the back-off.
+        gating_plugin: the PreEnqueue plugin that gates it; "" = none.
+        gating_events: the events that this plugin registered.
+        backoff_expires_ms: the end of its back-off; None = not computed, or there is no back-off.
+        sits_out: whether it stays in backoffQ until its back-off is over.
+        message: the reason why it waits.
+        order: the rank of entering the queue, which orders pods of the same instant.
     """
 
     pod: Pod
@@ -71,7 +71,7 @@ class QueuedPod:
 
     @property
     def rejectors(self) -> set[str]:
-        """All plugins whose events may bring the pod back."""
+        """All plugins whose events may move the pod out of the pool."""
         return self.unschedulable_plugins | self.pending_plugins
 
     @property
@@ -80,7 +80,7 @@ class QueuedPod:
 
 
 def priority_sort_key(info: QueuedPod) -> tuple[int, int, int]:
-    """Higher priority first, then who entered the queue earlier.
+    """Return the key of activeQ: higher priority first, then the earlier entry into the queue.
 
     Source: plugins/queuesort PrioritySort.Less.
     """

@@ -1,9 +1,9 @@
-"""The scheduling queue: pods ready to be tried, pods that back off, pods that nothing has happened for, gated pods.
+"""The scheduling queue: activeQ, backoffQ, and the pool of unschedulable and gated pods.
 
-A pod that was refused waits in the pool of unschedulable pods until an event happens that one of the plugins that
-refused it registered for and does not dismiss (its queueing hint); then it goes to backoffQ, or straight to activeQ
-where its back-off is over. When activeQ is empty, the next pod is taken from backoffQ early. After five minutes in
-the pool a pod is tried again in any case. All times are read from a clock that the caller moves.
+A refused pod waits in the pool until an event that one of the refusing plugins has registered, and that the plugin's
+queueing hint does not dismiss. Then it goes to backoffQ, or to activeQ if its back-off is over. If activeQ is empty,
+the next pod is popped from backoffQ early. After five minutes in the pool a pod is tried again without an event. All
+times are read from a clock that the caller advances.
 
 Source: pkg/scheduler/backend/queue (scheduling_queue.go, active_queue.go, backoff_queue.go); KEP-4247, KEP-5142.
 """
@@ -30,24 +30,24 @@ from kitlib.scheduler.queue.nominator import Nominator
 from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_key, priority_sort_key
 
 MAX_IN_POOL_MS = 5 * 60 * 1000
-"""How long a pod stays unschedulable before it is tried without an event.
+"""The time that a pod stays in the pool before it is tried without an event.
 
 Source: DefaultPodMaxInUnschedulablePodsDuration.
 """
 
 SHORT_IN_POOL_MS = 60 * 1000
-"""The same in 1.23. Source: unschedulableQTimeInterval; kubernetes/kubernetes#108761."""
+"""The value of MAX_IN_POOL_MS in 1.23. Source: unschedulableQTimeInterval; kubernetes/kubernetes#108761."""
 
 
 def max_in_pool_ms(release: Release) -> int:
-    """How long a pod stays unschedulable in a release before it is tried without an event, in milliseconds."""
+    """Return the time that a pod stays in the pool before it is tried without an event, in milliseconds."""
     return MAX_IN_POOL_MS if release.enabled("KitPoolKeepsFiveMinutes") else SHORT_IN_POOL_MS
 
 
 Registrations = Mapping[str, Iterable[Registered]]
-"""Plugin -> the events that it is interested in, each with its hint; no hint means always."""
+"""Plugin -> the events that it registers, each with its hint; None = the event always counts."""
 RegistrationsOf = Callable[[Pod], Registrations]
-"""Pod -> the registrations of the profile that is responsible for it."""
+"""A function from a pod to the registrations of its profile."""
 
 
 class Strategy(Enum):
@@ -62,13 +62,13 @@ class SchedulingQueue:
     """The queue of one scheduler.
 
     Args:
-        clock: read for every time.
-        registrations: which plugin waits for which events; for several profiles: pod -> those of its profile.
-        pre_enqueue: pod -> status; other than success keeps it out (gates).
-        backoff: the rule of waiting.
-        pop_from_backoff: take pods from backoffQ when activeQ is empty (SchedulerPopFromBackoffQ).
-        max_in_pool_ms: see `MAX_IN_POOL_MS`.
-        nominator: shared with the scheduling cycle; None = one of its own.
+        clock: the clock for all times.
+        registrations: the plugins' registered events, or a function from a pod to those of its profile.
+        pre_enqueue: the function from a pod to a status; any status other than Success gates the pod.
+        backoff: the rule for back-offs; None = the default one.
+        pop_from_backoff: whether pods are popped from backoffQ if activeQ is empty (SchedulerPopFromBackoffQ).
+        max_in_pool_ms: the time that a pod stays in the pool before it is tried without an event, in milliseconds.
+        nominator: the nominator, shared with the scheduling cycle; None = a new one.
     """
 
     def __init__(
@@ -99,23 +99,23 @@ class SchedulingQueue:
         self._entered = 0
 
     def active(self) -> list[QueuedPod]:
-        """activeQ, the next pod first."""
+        """Return the pods in activeQ, the next one first."""
         return list(self._active)
 
     def backing_off(self) -> list[QueuedPod]:
-        """backoffQ, the next pod first; those after an error last."""
+        """Return the pods in backoffQ, the next one first; pods after an error come last."""
         return [*self._waiting, *self._waiting_after_error]
 
     def unschedulable(self) -> list[QueuedPod]:
-        """The pool of unschedulable pods, gated ones among them."""
+        """Return the pods in the pool, including gated ones."""
         return list(self._pool.values())
 
     def gated(self) -> list[QueuedPod]:
-        """Pods that a PreEnqueue plugin keeps out."""
+        """Return the pods that a PreEnqueue plugin gates."""
         return [info for info in self._pool.values() if info.is_gated]
 
     def pending_pods(self) -> dict[str, list[str]]:
-        """Where pods wait: `activeQ`, `backoffQ`, `unschedulable`, `gated` -> pod names, the next one first.
+        """Return `activeQ`, `backoffQ`, `unschedulable`, `gated` -> names of the pods there, the next one first.
 
         Source: PriorityQueue.PendingPods.
         """
@@ -133,7 +133,7 @@ class SchedulingQueue:
         return self._find(pod_key(pod)) is not None
 
     def add(self, pod: Pod) -> QueuedPod:
-        """A new pod."""
+        """Add a new pod to activeQ, or to the pool if it is gated."""
         self._entered += 1
         info = QueuedPod(pod, self._clock.now_ms(), order=self._entered)
         self._to_active(info)
@@ -141,7 +141,7 @@ class SchedulingQueue:
         return info
 
     def update(self, pod: Pod, events: Iterable[ClusterEvent], old: Pod | None = None) -> None:
-        """A waiting pod was changed; where the change is one that its plugins wait for, it moves.
+        """Update a waiting pod, and move it if one of the events may make it schedulable.
 
         Source: PriorityQueue.Update.
         """
@@ -156,6 +156,7 @@ class SchedulingQueue:
                 return
         info = self._pool.get(key)
         if info is None:
+            # in flight: if the attempt fails, the update may be the event that makes the pod schedulable
             for event in events:
                 self.in_flight.note(event, old, pod)
             return
@@ -172,7 +173,7 @@ class SchedulingQueue:
                 return
 
     def delete(self, pod: Pod) -> None:
-        """A waiting pod is gone."""
+        """Remove a pod and its nomination."""
         key = pod_key(pod)
         self.nominator.delete(pod)
         for heap in (self._active, self._waiting, self._waiting_after_error):
@@ -180,7 +181,7 @@ class SchedulingQueue:
         self._pool.pop(key, None)
 
     def pop(self) -> QueuedPod | None:
-        """The next pod to try; None where there is none. Its attempt is over with `done`."""
+        """Pop the next pod and begin its attempt, which ends with `done`; None = no pod may be tried now."""
         info = self.next()
         if info is None:
             return None
@@ -196,8 +197,9 @@ class SchedulingQueue:
         return info
 
     def next(self) -> QueuedPod | None:
-        """The pod that `pop` would give; None where none may be tried now."""
+        """Return the pod that `pop` would return; None = no pod may be tried now."""
         info = self._active.peek()
+        # pods after an error are never popped early. Source: backoffQueue.podErrorBackoffQ; KEP-5142
         if info is None and self._pop_from_backoff:
             info = self._waiting.peek()
             if info is not None and info.sits_out:
@@ -205,13 +207,13 @@ class SchedulingQueue:
         return info
 
     def done(self, info: QueuedPod) -> None:
-        """The pod's attempt is over."""
+        """End the pod's attempt."""
         self.in_flight.done(info.uid)
 
     def add_unschedulable(self, info: QueuedPod, message: str = "") -> None:
-        """An attempt has failed: `info.unschedulable_plugins` or `pending_plugins` say who refused; nobody = an error.
+        """Return a pod to the queue after a failed attempt, which was an error if no plugin refused the pod.
 
-        Events that happened during the attempt count. Source: AddUnschedulableIfNotPresent.
+        Events during the attempt count. Source: AddUnschedulableIfNotPresent.
         """
         if self._find(info.key) is not None:
             return
@@ -220,6 +222,7 @@ class SchedulingQueue:
             info.consecutive_errors = 0
         else:
             info.consecutive_errors += 1
+        # the back-off is computed again from the new counts and time stamp
         self._entered += 1
         info.timestamp_ms, info.order, info.message = self._clock.now_ms(), self._entered, message
         info.backoff_expires_ms = None
@@ -227,9 +230,9 @@ class SchedulingQueue:
         self.nominator.add(info.pod)
 
     def _since_popped(self, info: QueuedPod) -> Strategy:
-        """What the events during the attempt mean. Source: determineSchedulingHintForInFlightPod."""
+        """Return where the events during the attempt move the pod. Source: determineSchedulingHintForInFlightPod."""
         events = self.in_flight.events_since(info.uid)
-        if events is None or not info.rejectors:
+        if events is None or not info.rejectors:  # after an error no event would move the pod out of the pool
             return Strategy.AFTER_BACKOFF
         found = Strategy.SKIP
         for seen in events:
@@ -241,13 +244,16 @@ class SchedulingQueue:
         return found
 
     def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None, *, besides: str = "") -> list[QueuedPod]:
-        """Something has happened: pods that it may help leave the pool.
+        """Move the pods that an event may help out of the pool. Source: MoveAllToActiveOrBackoffQueue.
 
         Args:
-            besides: key of a pod that stays where it is, because the event is of its own making.
+            event: the event.
+            old: the object before; None = it was created.
+            new: the object after; None = it was deleted.
+            besides: the key of a pod that stays in the pool, because its own failure causes the event.
 
         Returns:
-            The pods that moved. Source: MoveAllToActiveOrBackoffQueue.
+            The pods that moved.
         """
         moved = self._move([info for info in self._pool.values() if info.key != besides], event, old, new)
         self.in_flight.note(event, old, new)
@@ -269,10 +275,10 @@ class SchedulingQueue:
         return moved
 
     def flush_backoff(self, at_ms: int | None = None) -> list[QueuedPod]:
-        """Pods whose back-off is over go to activeQ; the real scheduler looks every second.
+        """Move pods whose back-off is over to activeQ and return them; kube-scheduler does this every second.
 
         Args:
-            at_ms: when it looked last, where that was before now.
+            at_ms: the time of the flush, if it was before now; None = now.
         """
         now, moved = self._clock.now_ms() if at_ms is None else at_ms, []
         for heap in (self._waiting, self._waiting_after_error):
@@ -283,10 +289,10 @@ class SchedulingQueue:
         return moved
 
     def flush_unschedulable(self, at_ms: int | None = None) -> list[QueuedPod]:
-        """Pods that have been in the pool for five minutes are tried again; the real scheduler looks every 30 s.
+        """Move pods that have been in the pool for too long out of it; kube-scheduler does this every 30 seconds.
 
         Args:
-            at_ms: when it looked last, where that was before now.
+            at_ms: the time of the flush, if it was before now; None = now.
         """
         now = self._clock.now_ms() if at_ms is None else at_ms
         late = [info for info in self._pool.values() if now - info.timestamp_ms > self.max_in_pool_ms]
@@ -297,7 +303,8 @@ class SchedulingQueue:
         return moved
 
     def _worth(self, info: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """Whether an event may help a pod. Source: isPodWorthRequeuing."""
+        """Return where an event moves a pod. Source: isPodWorthRequeuing."""
+        # without rejecting plugins there are no hints to ask
         if not info.rejectors or event.is_wildcard:
             return Strategy.AFTER_BACKOFF
         found, registered = Strategy.SKIP, self._registrations_of(info.pod)
@@ -311,7 +318,7 @@ class SchedulingQueue:
         return found
 
     def _requeue(self, info: QueuedPod, strategy: Strategy) -> None:
-        """Source: requeuePodWithQueueingStrategy."""
+        """Put a pod into the pool, backoffQ or activeQ. Source: requeuePodWithQueueingStrategy."""
         if strategy is Strategy.SKIP:
             self._pool[info.key] = info
         elif strategy is Strategy.AFTER_BACKOFF and self.backoff.is_waiting(self._expires(info), self._clock.now_ms()):
@@ -326,7 +333,10 @@ class SchedulingQueue:
             self._active.put(info)
 
     def _gate(self, info: QueuedPod) -> bool:
-        """Ask PreEnqueue; a refused pod stays in the pool as gated. Source: moveToActiveQ, runPreEnqueuePlugins."""
+        """Ask PreEnqueue; put a refused pod into the pool as gated, and return whether it was refused.
+
+        Source: moveToActiveQ, runPreEnqueuePlugins.
+        """
         status = self._pre_enqueue(info.pod) if self._pre_enqueue is not None else None
         if status is None or status.ok:
             info.gating_plugin, info.gating_events = "", ()
@@ -339,8 +349,9 @@ class SchedulingQueue:
         return True
 
     def _expires(self, info: QueuedPod) -> int | None:
-        """When the pod's back-off ends; computed once an attempt."""
+        """Return the end of the pod's back-off, which is computed once per attempt; None = there is none."""
         if info.backoff_expires_ms is None:
+            # errors have a back-off of their own, which starts again after the next refusal. Source: getBackoffTime
             count = info.consecutive_errors or info.unschedulable_count
             info.backoff_expires_ms = self.backoff.expires_ms(count, info.timestamp_ms)
         return info.backoff_expires_ms

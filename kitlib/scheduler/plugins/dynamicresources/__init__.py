@@ -1,4 +1,4 @@
-"""DynamicResources: which devices a pod's claims get on which node.
+"""DynamicResources: the devices for a pod's claims on each node.
 
 Imported by the profile alone. Face: `plugin.DynamicResources`.
 """

@@ -1,8 +1,8 @@
-"""The structured allocator: which devices the claims of a pod get on a node, found by trying in order.
+"""The structured allocator: it finds devices for the claims of a pod on a node by a depth-first search.
 
-Claims are served one after the other, in each its requests, in each as many devices as it asks for; every choice is
-checked at once, and taken back where what follows cannot be served. The first solution is the answer: alternatives
-(`firstAvailable`) in their order, pools and slices by name, devices in the slice's order.
+It serves the claims in order, the requests of each claim in order, and for each request the devices in order. Each
+choice is checked at once and undone if a later request cannot be served. The first solution is the answer:
+alternatives (`firstAvailable`) in their order, pools and slices by name, devices in the slice's order.
 
 Source: k8s.io/dynamic-resource-allocation/structured (allocator.go, internal/incubating/allocator_incubating.go).
 """
@@ -32,18 +32,18 @@ from kitlib.scheduler.plugins.dynamicresources.results import configurations, no
 from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode, Pick, Search, Wanted
 
 MOST_STEPS = 100_000
-"""Devices that are tried for one node before the search is given up; kube-scheduler gives it ten seconds."""
+"""The number of devices tried on one node before the search is given up; kube-scheduler has a limit of ten seconds."""
 
 
 class Allocator:
-    """Serves claims that have no devices yet.
+    """The allocator for a pod's claims that have no devices yet.
 
     Args:
-        claims: of one pod, in its order.
-        inventory: what drivers publish.
+        claims: the claims of one pod, in the pod's order.
+        inventory: the devices that drivers publish.
         classes: name -> class.
-        allocated: what other claims have.
-        release: whose features hold.
+        allocated: the devices of other claims.
+        release: the release whose feature gates apply.
     """
 
     def __init__(
@@ -62,10 +62,11 @@ class Allocator:
         self._left: dict[str, dict[tuple[str, str], int]] = {}
 
     def allocate(self, node: Node) -> list[AllocationResult] | None:
-        """The devices of every claim if the pod runs on the node; None = they cannot all be served there.
+        """Return the devices for every claim if the pod runs on the node; None = not all can be served there.
 
         Raises:
-            AllocationError, FailedOnNode: see there.
+            AllocationError: a claim, a class or a device has an error, which ends the cycle.
+            FailedOnNode: the search on this node failed; other nodes are tried.
         """
         requests = self.requests()
         search = self._look_around(node)
@@ -80,7 +81,7 @@ class Allocator:
         return None
 
     def requests(self) -> list[list[Wanted]]:
-        """Every request of every claim with its alternatives. Source: validateDeviceRequest."""
+        """Return the alternatives of every request of every claim. Source: validateDeviceRequest."""
         if self._requests is None:
             self._requests = [
                 self._alternatives(number, claim, place)
@@ -131,7 +132,7 @@ class Allocator:
         return Search(pools, usable)
 
     def _all_devices(self, wanted: Wanted, search: Search) -> list[Offer]:
-        """What "all" means on this node; nothing may be missing then."""
+        """Return the devices for a request of all devices, for which every pool must be complete and valid."""
         claim = self.claims[wanted.claim]
         for pool, _ in search.pools:
             problem = "being updated" if pool.incomplete else "invalid" if pool.invalid else ""
@@ -143,7 +144,7 @@ class Allocator:
         return [offer for offer in search.offers if self.selects(wanted, offer) and self._has_capacity(wanted, offer)]
 
     def _has_capacity(self, wanted: Wanted, offer: Offer) -> bool:
-        """Whether a device has what a request for all devices consumes. Source: CmpRequestOverCapacity."""
+        """Return whether a device has what a request for all devices consumes. Source: CmpRequestOverCapacity."""
         if not self._enabled("DRAConsumableCapacity"):
             return True
         consumes = consumed_by(wanted.asked.capacity, offer, fractions=self._fractions)
@@ -161,7 +162,7 @@ class Allocator:
             )
 
     def _serve(self, search: Search, place: int) -> bool:
-        """Serve the requests from `place` on."""
+        """Serve the requests from index `place` on; return whether all of them are served."""
         requests = self.requests()
         if place == len(requests):
             return True
@@ -172,7 +173,7 @@ class Allocator:
         )
 
     def _take(self, search: Search, place: int, wanted: Wanted, missing: int, start: int) -> bool:
-        """Find the devices that a request still misses, from the offer number `start` on, then serve the others."""
+        """Find `missing` devices for a request among the offers from index `start` on, then serve the next requests."""
         if not missing:
             return self._serve(search, place + 1)
         if missing + sum(pick.wanted.claim == wanted.claim for pick in search.picks) > MAX_RESULTS:
@@ -188,7 +189,7 @@ class Allocator:
             pick = self.pick(search, wanted, offers[number])
             if pick is not None:
                 search.picks.append(pick)
-                # of a shared device a request never gets two parts. Source: allocateOne, nextLocation
+                # `number + 1`: a request gets at most one share of a shared device. Source: allocateOne, nextLocation
                 if self._take(search, place, wanted, missing - 1, number + 1):
                     return True
                 self._give_back(search, pick)
@@ -197,7 +198,7 @@ class Allocator:
         return False
 
     def _ask_selectors(self, search: Search, wanted: Wanted, offers: Sequence[Offer]) -> None:
-        """Ask the selectors about devices that cannot suffice any more: an error in one of them still counts.
+        """Evaluate the selectors for devices that are too few to serve the request, since an error in one still counts.
 
         Raises:
             AllocationError: a selector fails.
@@ -208,7 +209,10 @@ class Allocator:
                     self.selects(wanted, offer)
 
     def pick(self, search: Search, wanted: Wanted, offer: Offer) -> Pick | None:
-        """The device for the request, beside what is chosen already; None = it does not do. Source: allocateDevice."""
+        """Return the device as a choice for the request; None = it cannot be added to the choices made so far.
+
+        Source: allocateDevice.
+        """
         picks = search.picks
         if self._in_use(picks, wanted, offer) or not self.selects(wanted, offer):
             return None
@@ -224,7 +228,7 @@ class Allocator:
         return pick if self._keeps_constraints(picks, pick) else None
 
     def _repelled(self, wanted: Wanted, offer: Offer) -> bool:
-        """Whether a taint of the device keeps the request away. Source: taintPreventsAllocation."""
+        """Return whether a taint of the device prevents the allocation. Source: taintPreventsAllocation."""
         taints = offer.device.taints if self._enabled("DRADeviceTaints") else ()
         return any(
             repels(taint) and not any(tolerates(one, taint) for one in wanted.asked.tolerations) for taint in taints
@@ -234,7 +238,11 @@ class Allocator:
         return bool(offer.device.allow_multiple_allocations) and self._enabled("DRAConsumableCapacity")
 
     def _in_use(self, picks: Sequence[Pick], wanted: Wanted, offer: Offer) -> bool:
-        """Source: deviceInUse, allocatingDeviceForClaim."""
+        """Return whether the device is used in a way that excludes the request.
+
+        Admin access ignores other claims, but a claim gets a device only once. Source: deviceInUse,
+        allocatingDeviceForClaim.
+        """
         shared = self._is_shared(offer)
         if wanted.admin:
             return not shared and any(pick.offer is offer and pick.wanted.claim == wanted.claim for pick in picks)
@@ -250,10 +258,12 @@ class Allocator:
         return fits_beside(consumes, used.shares[offer.id], offer)
 
     def _take_counters(self, search: Search, offer: Offer) -> bool:
-        """Consume the counters that the device shares with others, if they suffice. Source: checkAvailableCounters.
+        """Consume the counters that the device shares with others; return whether they suffice.
 
-        What was consumed stays consumed where a taint or a constraint refuses the device afterwards, and where a part
-        of a shared device is given back: kube-scheduler 1.36 forgets it only at the end of the search on the node.
+        Counters stay consumed if a taint or a constraint rejects the device afterwards, and if a share of a device is
+        given back: kube-scheduler 1.36 releases them only at the end of the search on the node.
+
+        Source: checkAvailableCounters.
         """
         if not offer.device.consumes_counters or (self._is_shared(offer) and self._capacity_in_use(search, offer)):
             return True
@@ -274,17 +284,17 @@ class Allocator:
                 taken[key] = taken.get(key, 0) + sign * counter.value.nano
 
     def _capacity_in_use(self, search: Search, offer: Offer) -> bool:
-        """Whether a part of a shared device is given away. Source: deviceCapacityInUse."""
+        """Return whether a share of the device is allocated or chosen. Source: deviceCapacityInUse."""
         return offer.id in self.allocated.shares or any(pick.offer is offer for pick in search.picks)
 
     def _give_back(self, search: Search, pick: Pick) -> None:
-        """Take back the last choice. Source: allocateDevice's rollback."""
+        """Undo the last choice. Source: allocateDevice's rollback."""
         search.picks.pop()
         if not self._is_shared(pick.offer) and self._enabled("DRAPartitionableDevices"):
             self._count(search.counters.setdefault(pick.offer.id.pool, {}), pick.offer, -1)
 
     def _counters(self, offer: Offer) -> dict[tuple[str, str], int]:
-        """What the allocated devices of a pool have left of its counters; kept by the pool's name."""
+        """Return a pool's counters, less those of its allocated devices, in billionths; cached by the pool's name."""
         name = offer.id.pool
         if name not in self._left:
             pool = next(one for one in self.inventory.pools if (one.driver, one.name) == offer.id[:2])
@@ -301,7 +311,10 @@ class Allocator:
         return self._left[name]
 
     def _keeps_constraints(self, picks: Sequence[Pick], pick: Pick) -> bool:
-        """Source: matchAttributeConstraint.add, distinctAttributeConstraint.add."""
+        """Return whether the claim's constraints allow the choice.
+
+        Source: matchAttributeConstraint.add, distinctAttributeConstraint.add.
+        """
         wanted, claim = pick.wanted, self.claims[pick.wanted.claim]
         for constraint in claim.spec.devices.constraints:
             if not _covers(constraint, wanted):
@@ -325,7 +338,7 @@ class Allocator:
         return True
 
     def selects(self, wanted: Wanted, offer: Offer) -> bool:
-        """Whether class and request mean the device; asked once for each device. Source: isSelectable."""
+        """Return whether class and request select the device; cached by device. Source: isSelectable."""
         key = (id(wanted), offer.id)
         found = self._selected.get(key)
         if found is None:
@@ -373,6 +386,7 @@ def _match(whose: str, selectors: Sequence[DeviceSelector], offer: Offer) -> boo
 
 def _device_result(claim: ResourceClaim, place: int, pick: Pick) -> DeviceRequestAllocationResult:
     shared = pick.consumes is not None
+    # kube-scheduler's share IDs are random; these are the same on every run
     share = uuid.uuid5(uuid.NAMESPACE_OID, f"{claim.metadata.uid or claim.key}/{place}/{pick.offer.id}")
     return DeviceRequestAllocationResult(
         request=pick.wanted.name,

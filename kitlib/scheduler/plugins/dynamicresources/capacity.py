@@ -1,4 +1,4 @@
-"""How much of a device that several claims may share one request consumes.
+"""The capacity that one request consumes of a device that several claims may share.
 
 Source: structured/internal (consumable_capacity.go: cmpRequestOverCapacity, calculateConsumedQuantity, violatesPolicy;
 of 1.37 roundUpRange, useMilli); KEP-5075.
@@ -14,15 +14,15 @@ from kitlib.scheduler.plugins.dynamicresources.pools import Offer
 
 
 def consumed_by(wanted: CapacityRequirements | None, offer: Offer, *, fractions: bool) -> dict[str, Quantity] | None:
-    """What a request takes of each capacity of a device, by the slice's names; None = it asks for more than it has.
+    """Return the amount that a request consumes of each capacity, by the slice's names; None = the device has less.
 
-    Nothing asked for means the policy's default, or else all of it; an amount is rounded up to one that the policy
-    allows.
+    Without a requested amount the policy's default counts, or else the whole capacity; a requested amount is rounded
+    up to one that the policy allows.
 
     Args:
         wanted: the request's capacities.
         offer: the device.
-        fractions: whether steps of a range may be thousandths (DRAFractionalCapacityRange); else they are whole.
+        fractions: whether a range may have steps of thousandths (DRAFractionalCapacityRange); otherwise of whole units.
     """
     capacity = offer.capacity
     asked: dict[str, Quantity] = {}
@@ -60,7 +60,7 @@ def _rounded(asked: Quantity | None, has: DeviceCapacity, fractions: bool) -> Qu
 
 
 def _in_thousandths(limits: CapacityRequestPolicyRange, fractions: bool) -> bool:
-    """Whether a range is counted in thousandths. Source: useMilli."""
+    """Return whether a range is counted in thousandths. Source: useMilli."""
     given = [one for one in (limits.min, limits.max, limits.step) if one is not None]
     return fractions and all(one.is_milli for one in given)
 
@@ -78,5 +78,5 @@ def _allowed(amount: Quantity, has: DeviceCapacity, fractions: bool) -> bool:
 
 
 def fits_beside(taken: Mapping[str, Quantity], used: Mapping[str, int], offer: Offer) -> bool:
-    """Whether a device has so much left beside what is used of it (billionths)."""
+    """Return whether a device has these amounts left besides the used ones, which are in billionths."""
     return all(taken[name].nano + used.get(name, 0) <= has.value.nano for name, has in offer.capacity.items())

@@ -1,4 +1,4 @@
-"""What of a cluster's devices is there, and what of them is given away.
+"""The devices of a cluster, and the ones that are allocated.
 
 Source: plugins/dynamicresources dra_manager.go (ListAllAllocatedDevices, GatherAllocatedState).
 """
@@ -10,12 +10,12 @@ from kitlib.scheduler.plugins.dynamicresources.pools import Allocated, DeviceID,
 
 
 def inventory(claims: DRAManager) -> Inventory:
-    """The slices, sorted into pools."""
+    """Return the slices, grouped into pools."""
     return claims.of_slices("inventory", Inventory)
 
 
 def allocated(claims: DRAManager) -> Allocated:
-    """What of the devices is given away, allocations under way included. Admin access takes nothing."""
+    """Return the allocated devices and shares, allocations in progress included; admin access uses up nothing."""
     found = Allocated()
     for claim in claims.claims.values():
         allocation = claims.pending.get(claim.metadata.uid, claim).status.allocation

@@ -1,8 +1,8 @@
-"""Extended resources that devices stand behind: a class names the resource, and the scheduler makes a claim for it.
+"""Extended resources that claims serve: a class names the resource, and the scheduler creates a claim for it.
 
-A pod asks for `example.com/gpu: 1` as ever. Where a node's device plugin offers the resource, NodeResourcesFit looks
-after it. Where the node offers none and a DeviceClass names it, the pod gets a claim of its own with a request for
-each container: made by the scheduler, owned by the pod, named in `status.extendedResourceClaimStatus`.
+A pod requests `example.com/gpu: 1` as before. If a node's device plugin offers the resource, NodeResourcesFit counts
+it. If the node offers none and a DeviceClass names the resource, the scheduler creates a claim with a request for each
+container; the pod owns the claim, and `status.extendedResourceClaimStatus` names it.
 
 Source: plugins/dynamicresources (extendeddynamicresources.go), extended/cache.go; component-helpers
 IsDRAExtendedResourceName; KEP-5004.
@@ -20,15 +20,15 @@ from kitlib.api.release import Release
 from kitlib.scheduler.framework.dra_manager import backed_resources, device_class_of
 
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
-"""On a claim that the scheduler made. Source: resourceapi.ExtendedResourceClaimAnnotation."""
+"""The annotation of a claim that the scheduler created. Source: resourceapi.ExtendedResourceClaimAnnotation."""
 IN_MEMORY = "<extended-resources>"
-"""Name of a claim that is not in the API yet. Source: specialClaimInMemName."""
+"""The name of a claim that is not in the API yet. Source: specialClaimInMemName."""
 
 Mappings = list[ContainerExtendedResourceRequest]
 
 
 def wanted_resources(pod: Pod, classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
-    """The resources of a pod that may come from claims."""
+    """Return the resources of a pod that claims may serve."""
     if not classes:
         return []
     asked = pod_requests(pod, release=release)
@@ -36,7 +36,7 @@ def wanted_resources(pod: Pod, classes: Mapping[str, DeviceClass], release: Rele
 
 
 def standing_claim(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
-    """The claim that an earlier cycle made for the pod. Source: findExtendedResourceClaim."""
+    """Return the claim that an earlier cycle created for the pod, or None. Source: findExtendedResourceClaim."""
     for claim in claims:
         if claim.metadata.annotations.get(ANNOTATION) == "true":
             for ref in claim.metadata.owner_references:
@@ -46,7 +46,7 @@ def standing_claim(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim |
 
 
 def new_claim(pod: Pod) -> ResourceClaim:
-    """The claim for all of a pod's extended resources, without requests yet. Source: preFilterExtendedResources."""
+    """Return a claim for all extended resources of a pod, without requests. Source: preFilterExtendedResources."""
     owner = OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.metadata.uid, controller=True)
     meta = ObjectMeta(
         name=IN_MEMORY,
@@ -62,9 +62,9 @@ def new_claim(pod: Pod) -> ResourceClaim:
 def requests_of(
     pod: Pod, resources: Collection[str], classes: Mapping[str, DeviceClass]
 ) -> tuple[list[DeviceRequest], Mappings]:
-    """The claim's requests, and which of them each container takes.
+    """Return the claim's requests, and the requests that each container uses.
 
-    Init containers that end use the devices of those that come after them; what they need beyond is asked for once.
+    Init containers that end use the devices of later containers; of the additional requests only the largest is made.
 
     Source: createRequestsAndMappings.
     """
@@ -98,7 +98,7 @@ def _of_passing(
     behind: str,
     lasting: Sequence[DeviceRequest | None],
 ) -> tuple[DeviceRequest | None, set[str], Mappings]:
-    """The largest request of init containers that end, the names of all of theirs, and what each takes."""
+    """Return the largest request of init containers that end, the names of all their requests, and the mappings."""
     most: DeviceRequest | None = None
     names: set[str] = set()
     mappings: Mappings = []
@@ -116,7 +116,10 @@ def _of_passing(
 def _request(
     index: int, container: Container, resource: str, behind: str, reusable: Sequence[DeviceRequest]
 ) -> tuple[DeviceRequest | None, Mappings]:
-    """Source: createResourceRequestAndMappings."""
+    """Return one container's request, None if the reusable ones suffice, and the container's mappings.
+
+    Source: createResourceRequestAndMappings.
+    """
     amount = container.resources.requests.get(resource)
     wanted = amount.value() if amount is not None else 0
     if not wanted:

@@ -1,8 +1,8 @@
-"""DynamicResources: the pod's claims can be used, and those without devices get some, on the node that is chosen.
+"""DynamicResources: a pod runs on a node on which its claims can be used, and claims without devices get some there.
 
-PreEnqueue waits for claims that are not there; Filter keeps a pod to the nodes that reach its allocated devices, and
-asks the allocator about all others; Reserve notes the devices, PreBind writes them into the claims. A claim with
-devices in the wrong place that nobody uses loses them in PostFilter.
+PreEnqueue waits for claims that do not exist. Filter accepts nodes that reach the devices of allocated claims, and on
+which the allocator finds devices for the other claims. Reserve records these devices, PreBind writes them into the
+claims. PostFilter deallocates a claim that no other pod uses and whose devices are out of reach.
 
 Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007; extended resources: `extended.py`.
 """
@@ -49,7 +49,7 @@ _NOTHING = PreFilterResult(SKIP)
 
 
 class DynamicResources(Plugin):
-    """Finds devices for a pod's claims."""
+    """The plugin that finds devices for a pod's claims."""
 
     name = NAME
     reads = Reads.ALL_BUT_AMOUNTS
@@ -67,7 +67,7 @@ class DynamicResources(Plugin):
     def concerns(self, pod: Pod) -> bool:
         if pod.spec.resource_claims:
             return True
-        # asked about every pod several times: a plain loop
+        # called several times for every pod, so a plain loop without generators
         for containers in (pod.spec.containers, pod.spec.init_containers):
             for container in containers:
                 for name in container.resources.requests:
@@ -76,7 +76,7 @@ class DynamicResources(Plugin):
         return False
 
     def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
-        """The pod's claims must be there."""
+        """Return whether the pod's claims exist."""
         if not pod.spec.resource_claims or not context.release.enabled("DynamicResourceAllocation"):
             return SUCCESS
         try:
@@ -108,6 +108,7 @@ class DynamicResources(Plugin):
             state.extended = standing_claim(info.pod, book.claims.values()) or new_claim(info.pod)
         waiting = [claim for claim in claims if claim.status.allocation is None]
         for claim in waiting:
+            # another pod that shares the claim is between Reserve and PreBind. Source: inFlightAllocations
             if claim.metadata.uid in book.pending:
                 return _rejected(f"resource claim {claim.key} is in the process of being allocated")
             for name, asked in asked_for(claim):
@@ -133,7 +134,7 @@ class DynamicResources(Plugin):
             status = serve_on(state, info.pod, context.snapshot.nodes[row])
             if not status.ok:
                 verdicts.reject_row(place, status.code, status.reasons)
-                if status.code is Code.Error:
+                if status.code is Code.Error:  # ends the cycle, so the other rows do not matter
                     break
         return verdicts
 
@@ -143,7 +144,7 @@ class DynamicResources(Plugin):
         return state if scored and context.release.enabled("KitPrioritizedListScores") else SKIP
 
     def score(self, state: ClaimState, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        """Nodes with more of the alternatives that claims name first. Source: computeScore."""
+        """Return more points for nodes with alternatives that a claim names earlier. Source: computeScore."""
         from kitlib.scheduler.plugins.dynamicresources.state import allocator_on
 
         points = np.zeros(len(rows), np.int64)
@@ -162,7 +163,7 @@ class DynamicResources(Plugin):
         return default_normalize(scores)
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
-        """Take the devices from a claim that nobody else uses and in whose place the pod cannot run."""
+        """Choose a claim to deallocate: one that no other pod uses and whose devices some nodes do not reach."""
         from kitlib.scheduler.plugins.dynamicresources.extended import IN_MEMORY
         from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
 
@@ -188,7 +189,7 @@ class DynamicResources(Plugin):
             context.claims.save(deallocated(effect))
 
     def reserve(self, info: PodInfo, node: Node) -> Status:
-        """Note the devices, so that nobody else gets them."""
+        """Record the devices as pending, so that no other pod gets them."""
         state = _state(info)
         if state is None:
             return SUCCESS
@@ -207,7 +208,7 @@ class DynamicResources(Plugin):
         return SUCCESS
 
     def unreserve(self, info: PodInfo, node: Node) -> None:
-        """Give the devices back; a reservation that is written already is taken back, its devices stay."""
+        """Release pending devices, and remove reservations that are written; a written allocation stays."""
         state = _state(info)
         if state is None:
             return
@@ -228,7 +229,7 @@ class DynamicResources(Plugin):
                 state.book.save(made)
 
     def pre_bind(self, info: PodInfo, node: Node) -> Status:
-        """Write devices and reservation. Source: bindClaim."""
+        """Write the allocation and the reservation into the claims. Source: bindClaim."""
         state = _state(info)
         if state is None:
             return SUCCESS
@@ -237,6 +238,7 @@ class DynamicResources(Plugin):
             variant, pending = state.selected[node.name], state.book.pending.pop(state.extended.metadata.uid, None)
             status = PodExtendedResourceClaimStatus(request_mappings=variant.mappings)
             created = state.book.make(variant.claim, status)
+            # the claim in the API has a UID of its own, under which `_bind` looks for the pending allocation
             if pending is not None:
                 state.book.pending[created.metadata.uid] = pending
             claims.append(created)
@@ -274,9 +276,9 @@ class DynamicResources(Plugin):
 
 
 def unmet_conditions(claim: ResourceClaim | None) -> str:
-    """What a claim's devices still wait for before the pod may be bound; "" = nothing.
+    """Return the condition that a claim's devices must report before the pod may be bound; "" = none is missing.
 
-    kube-scheduler waits for them in PreBind; here the pod is tried again when the claim changes.
+    kube-scheduler waits for the conditions in PreBind; here the pod is tried again when the claim changes.
 
     Source: dynamicresources.go isPodReadyForBinding; KEP-5007.
     """

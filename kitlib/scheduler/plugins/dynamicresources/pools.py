@@ -1,7 +1,7 @@
-"""The devices that drivers publish, by pool, and which of them a node can reach.
+"""The devices that drivers publish, by pool, and the ones that a node can reach.
 
-A pool is known by its newest generation; it is incomplete while slices of that generation are missing, and invalid
-where they contradict each other. From such a pool nothing is allocated.
+Only the newest generation of a pool counts. The pool is incomplete while slices of that generation are missing, and
+invalid if they contradict each other. No device of such a pool is allocated.
 
 Source: structured/internal (pools_incubating.go: GatherPools, NodeMatches, checkSlicesInPool, poolIsInvalid).
 """
@@ -21,7 +21,7 @@ from kitlib.api.selectors import matches_node_selector
 
 
 class DeviceID(NamedTuple):
-    """A device in the whole cluster."""
+    """The identity of a device in the cluster."""
 
     driver: str
     pool: str
@@ -33,24 +33,24 @@ class DeviceID(NamedTuple):
 
 @dataclass
 class Allocated:
-    """What is given away already.
+    """The devices and shares that are allocated.
 
     Attributes:
-        whole: devices that one claim has for itself.
-        shares: device -> capacity -> billionths that claims consume.
+        whole: the devices that one claim has for itself.
+        shares: device -> capacity -> amount that claims consume, in billionths.
     """
 
     whole: set[DeviceID] = field(default_factory=set)
     shares: dict[DeviceID, dict[str, int]] = field(default_factory=dict)
 
     def consume(self, device: DeviceID, capacity: Mapping[str, Quantity]) -> None:
-        """One more claim has a part of a device."""
+        """Add one claim's share of a device."""
         used = self.shares.setdefault(device, {})
         for name, amount in capacity.items():
             used[name] = used.get(name, 0) + amount.nano
 
     def has(self, device: DeviceID) -> bool:
-        """Whether any claim has something of the device."""
+        """Return whether any claim has the device or a share of it."""
         return device in self.whole or device in self.shares
 
 
@@ -64,19 +64,19 @@ class Offer:
 
     @cached_property
     def capacity(self) -> dict[str, DeviceCapacity]:
-        """Capacities by the names that the slice gives them; of two spellings of one name that with its domain."""
+        """The capacities by the slice's names; of two spellings of one name, the one with the domain counts."""
         prefix = f"{self.id.driver}/"
         listed = self.device.capacity
         return {name: amount for name, amount in listed.items() if f"{prefix}{name}" not in listed}
 
     def capacity_name(self, name: str) -> str:
-        """The slice's spelling of a capacity's name; "" = the device has none such."""
+        """Return the slice's spelling of a capacity's name; "" = the device has no such capacity."""
         prefix = f"{self.id.driver}/"
         spelled = (name, name.removeprefix(prefix) if name.startswith(prefix) else f"{prefix}{name}")
         return next((one for one in spelled if one in self.capacity), "")
 
     def attribute(self, name: str) -> tuple[str, int | bool | str] | None:
-        """Type and value of an attribute by its full name; None = the device has it not. Source: lookupAttribute."""
+        """Return type and value of an attribute by its full name; None = it is missing. Source: lookupAttribute."""
         found = self.device.attributes.get(name)
         domain, _, short = name.partition("/")
         if found is None and domain == self.id.driver:
@@ -90,7 +90,7 @@ class Offer:
         return None
 
     def on(self, node: Node) -> bool:
-        """Whether this very device is reachable, where its slice leaves that to each device."""
+        """Return whether the node reaches the device, if its slice selects nodes for each device; else True."""
         one = self.device
         return not self.slice.spec.per_device_node_selection or reaches(
             node, one.node_name, one.all_nodes, one.node_selector
@@ -98,7 +98,7 @@ class Offer:
 
 
 def reaches(node: Node, name: str | None, everywhere: bool | None, selector: NodeSelector | None) -> bool:
-    """Whether a node is meant by one of the three ways of naming nodes. Source: NodeMatches."""
+    """Return whether one of the three ways to select nodes selects a node. Source: NodeMatches."""
     if name:
         return node.name == name
     if everywhere:
@@ -108,12 +108,13 @@ def reaches(node: Node, name: str | None, everywhere: bool | None, selector: Nod
 
 @dataclass(eq=False)
 class Pool:
-    """A pool in its newest generation.
+    """The newest generation of a pool.
 
     Attributes:
-        driver, name: which.
-        slices: all of the newest generation, by name.
-        count: how many there should be.
+        driver: the driver's name.
+        name: the pool's name.
+        slices: the slices of the newest generation, sorted by name.
+        count: the number of slices that the pool should have.
     """
 
     driver: str
@@ -126,12 +127,12 @@ class Pool:
 
     @property
     def incomplete(self) -> bool:
-        """Whether its driver is still publishing it."""
+        """Whether the driver has not published all slices yet."""
         return len(self.slices) != self.count
 
     @cached_property
     def invalid(self) -> str:
-        """What contradicts itself; "" = nothing. Source: poolIsInvalid, validateDeviceCounterConsumption."""
+        """The contradiction in the pool; "" = none. Source: poolIsInvalid, validateDeviceCounterConsumption."""
         names: set[str] = set()
         for one in self.slices:
             for device in one.spec.devices:
@@ -150,7 +151,7 @@ class Pool:
 
     @cached_property
     def counters(self) -> dict[str, dict[str, int]]:
-        """Counter set -> counter -> billionths that its devices share."""
+        """Counter set -> counter -> amount that its devices share, in billionths."""
         return {
             shared.name: {name: counter.value.nano for name, counter in shared.counters.items()}
             for one in self.slices
@@ -170,7 +171,7 @@ class Inventory:
     """All pools of a cluster, sorted by driver and name.
 
     Args:
-        slices: in any order.
+        slices: the resource slices, in any order.
     """
 
     def __init__(self, slices: Iterable[ResourceSlice]) -> None:
@@ -190,10 +191,11 @@ class Inventory:
                 place.append((pool, one, offers))
 
     def near(self, node: Node, per_device: bool = True) -> list[tuple[Pool, list[Offer]]]:
-        """The pools with devices that the node can reach, and those devices.
+        """Return the pools with devices that the node can reach, and those devices.
 
         Args:
-            per_device: whether slices count that leave the choice of nodes to each device (DRAPartitionableDevices).
+            node: the node.
+            per_device: whether slices count that select nodes for each device (DRAPartitionableDevices).
         """
         found: dict[Pool, list[Offer]] = {}
         for pool, one, offers in self._near(node):

@@ -1,4 +1,4 @@
-"""Which events may help a pod that waits for its claims.
+"""The events that may help a pod that waits for its claims.
 
 Source: plugins/dynamicresources EventsToRegister, isSchedulableAfterClaimChange, isSchedulableAfterPodChange.
 """
@@ -28,7 +28,7 @@ _CHANGED = ActionType.ADD | ActionType.UPDATE
 
 
 def device_events(claims: DRAManager) -> Sequence[Registered]:
-    """What may help a pod that waits for its claims. Source: DynamicResources.EventsToRegister."""
+    """Return the events that may help a pod that waits for its claims. Source: DynamicResources.EventsToRegister."""
     return [
         (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE), None),
         (ClusterEvent(RESOURCE_CLAIM, _CHANGED), partial(claim_changed, claims)),
@@ -39,7 +39,7 @@ def device_events(claims: DRAManager) -> Sequence[Registered]:
 
 
 def claim_changed(claims: DRAManager, pod: Pod, old: Any, new: Any) -> bool:
-    """Devices have become free, or a claim of the pod's has come or got another status.
+    """Return whether devices have become free, or a claim of the pod is new or has another status.
 
     Source: isSchedulableAfterClaimChange.
     """
@@ -53,7 +53,7 @@ def claim_changed(claims: DRAManager, pod: Pod, old: Any, new: Any) -> bool:
 
 
 def _claims_made(claims: DRAManager, pod: Pod, old: Any, new: Any) -> bool:
-    """The pod's own claims are all there now. Source: isSchedulableAfterPodChange."""
+    """Return whether the change is the pod's own and all of its claims exist. Source: isSchedulableAfterPodChange."""
     if not is_itself(pod, old, new):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What of an allocation is written beside the devices: configuration from classes and claims, and the nodes that do.
+"""The parts of an allocation other than the devices: configuration of classes and claims, and the node selector.
 
 Source: structured/internal (Allocator.Allocate: "Populate configs"; createNodeSelector).
 """
@@ -15,11 +15,11 @@ from kitlib.scheduler.plugins.dynamicresources.pools import Offer
 def configurations(
     claim: ResourceClaim, chosen: Mapping[str, tuple[str, DeviceClass]]
 ) -> list[DeviceAllocationConfiguration]:
-    """Each class's configuration once with the requests of the class, then the claim's own.
+    """Return each class's configuration once, with the requests of the class, then the claim's own configuration.
 
     Args:
         claim: the claim.
-        chosen: request -> name of what serves it (`name`, `name/subrequest`) and its class.
+        chosen: request -> name of the chosen alternative (`name` or `name/subrequest`) and its class.
     """
     found: list[DeviceAllocationConfiguration] = []
     names = [request.name for request in claim.spec.devices.requests]
@@ -46,11 +46,11 @@ def configurations(
 
 
 def node_selector_of(offers: Iterable[Offer], node: str) -> NodeSelector | None:
-    """The nodes that reach all of these devices; None = every node.
+    """Return a selector of the nodes that reach all of these devices; None = every node.
 
     Args:
         offers: the devices.
-        node: for which they are allocated; some bind to it.
+        node: the name of the node for which they are allocated; devices with `bindsToNode` are usable only there.
     """
     term = NodeSelectorTerm()
     for offer in offers:

@@ -1,4 +1,4 @@
-"""What the structured allocator works on: a wanted request, a picked device, the search on one node.
+"""The types of the structured allocator: a wanted request, a chosen device, the search on one node.
 
 Source: k8s.io/dynamic-resource-allocation/structured (internal/incubating/allocator_incubating.go).
 """
@@ -16,11 +16,11 @@ from kitlib.scheduler.plugins.dynamicresources.pools import Offer, Pool
 
 
 class AllocationError(KitError):
-    """Something is wrong with a claim, a class or a device: the pod cannot be scheduled at all."""
+    """An error in a claim, a class or a device, because of which the pod cannot be scheduled on any node."""
 
 
 class FailedOnNode(KitError):
-    """Nothing can be said about this node; others may do. Source: ErrFailedAllocationOnNode."""
+    """A failure of the search on one node; other nodes are tried. Source: ErrFailedAllocationOnNode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,11 @@ class Wanted:
     """A request, or one of its alternatives.
 
     Attributes:
-        claim: number of the claim.
-        request: its name.
-        sub: the alternative's name; "" = there are none.
-        asked: what it asks for.
-        of_class: the class of its devices.
+        claim: the index of the claim.
+        request: the name of the request.
+        sub: the name of the alternative; "" = the request has none.
+        asked: the specification of the devices.
+        of_class: the class of the devices.
     """
 
     claim: int
@@ -43,23 +43,23 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """As results and constraints name it."""
+        """The name in results and constraints: `request` or `request/alternative`."""
         return f"{self.request}/{self.sub}" if self.sub else self.request
 
     @property
     def admin(self) -> bool:
-        """Whether it wants devices that others use, too."""
+        """Whether it asks for admin access, also to devices that other claims use."""
         return isinstance(self.asked, ExactDeviceRequest) and bool(self.asked.admin_access)
 
     @property
     def everything(self) -> bool:
-        """Whether it wants all devices that it means."""
+        """Whether it asks for all devices that it selects."""
         return self.asked.allocation_mode == ALL
 
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """A device for a request, and what of a shared device it consumes."""
+    """A device chosen for a request, and the capacity that the request consumes if the device is shared."""
 
     wanted: Wanted
     offer: Offer
@@ -71,12 +71,12 @@ class Search:
     """The search on one node.
 
     Attributes:
-        pools: that the node reaches.
-        offers: the devices of those that are usable.
-        everything: request -> its devices.
-        picks: chosen so far.
-        counters: pool -> (counter set, counter) -> billionths that the search has consumed.
-        steps: devices tried.
+        pools: the pools that the node reaches, with the devices.
+        offers: the devices of the pools that are complete and valid.
+        everything: request for all devices -> the devices that it selects.
+        picks: the choices made so far.
+        counters: pool -> (counter set, counter) -> amount that the search has consumed, in billionths.
+        steps: the number of devices tried.
     """
 
     pools: list[tuple[Pool, list[Offer]]]

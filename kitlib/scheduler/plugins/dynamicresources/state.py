@@ -1,4 +1,4 @@
-"""What a cycle knows about a pod's claims, and whether a node can serve them.
+"""The state of a cycle about a pod's claims, and the check whether a node can serve them.
 
 Source: plugins/dynamicresources (stateData, Filter); filterExtendedResources.
 """
@@ -34,19 +34,19 @@ class Variant(NamedTuple):
 
 @dataclass
 class ClaimState:
-    """What a cycle knows about the pod's claims.
+    """The state of a cycle about the pod's claims.
 
     Attributes:
-        book: where claims are looked up and written.
-        claims: the pod's, in its order.
-        allocator: for those without devices; None = all have some.
+        book: the manager through which claims are looked up and written.
+        claims: the pod's claims, in its order.
+        allocator: the allocator for claims without devices; None = all have devices.
+        elsewhere: the claims whose devices some node does not reach.
+        found: node -> the allocations that the claims without devices would get there.
         extended: the pod's claim for extended resources; None = it needs none.
-        wanted: its extended resources that classes stand behind.
-        variants: which of them a node leaves to claims -> the claim for them, what containers take of it, and the
-            allocator for all claims.
-        selected: node -> the variant that holds there.
-        elsewhere: claims whose devices some node does not reach, or the pod may not use there.
-        found: node -> what the claims without devices would get there.
+        wanted: the pod's extended resources that classes serve.
+        variants: resources that a node does not offer itself -> the claim for them, its mappings, and an allocator.
+        selected: node -> its variant.
+        make: the function that makes an allocator for claims; None = no claim needs devices.
     """
 
     book: DRAManager
@@ -62,13 +62,14 @@ class ClaimState:
 
 
 def allocator_on(state: ClaimState, node: str) -> Allocator | None:
-    """Who serves the pod's claims on a node; None = all of them have devices."""
+    """Return the allocator for the pod's claims on a node; None = all of them have devices."""
     return state.selected[node].allocator if node in state.selected else state.allocator
 
 
 def _choose(state: ClaimState, pod: Pod, node: Node) -> Status:
-    """Which extended resources the node leaves to claims. Source: filterExtendedResources."""
+    """Choose the variant of the extended resources that the node does not offer. Source: filterExtendedResources."""
     assert state.extended is not None and state.make is not None
+    # A claim with requests is left over from an earlier cycle, perhaps for another node: PostFilter deletes it.
     if state.extended.spec.devices.requests:
         return Status(Code.Unschedulable, ("cannot schedule extended resource claim",), NAME)
     offered = node.status.allocatable
@@ -85,7 +86,7 @@ def _choose(state: ClaimState, pod: Pod, node: Node) -> Status:
 
 
 def serve_on(state: ClaimState, pod: Pod, node: Node) -> Status:
-    """Whether the pod's claims can be used on a node; what they would get there is kept. Source: Filter."""
+    """Return whether the pod's claims can be used on a node, and store what they would get there. Source: Filter."""
     if state.extended is not None:
         status = _choose(state, pod, node)
         if not status.ok:
@@ -111,6 +112,6 @@ def serve_on(state: ClaimState, pod: Pod, node: Node) -> Status:
 
 
 def _reached(claim: ResourceClaim, node: Node) -> bool:
-    """Whether a node reaches the claim's devices, where it has some."""
+    """Return whether a node reaches the claim's devices; True if it has none."""
     selector = claim.status.allocation.node_selector if claim.status.allocation is not None else None
     return selector is None or matches_node_selector(selector, node)
