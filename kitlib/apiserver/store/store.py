@@ -309,11 +309,7 @@ class Store:
         return Watch(self, wanted, namespace, self.version if since is None else since, before_poll)
 
     def subscribe(self, listener: Callable[[WatchEvent], None]) -> Callable[[], None]:
-        """Call `listener` at every change; it must not change the object.
-
-        Returns:
-            A function that removes the listener.
-        """
+        """Call `listener` at every change; return a function that removes it. It must not change the object."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
