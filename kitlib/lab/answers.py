@@ -37,7 +37,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from kitlib.api.errors import KitError
+from kitlib.api.errors import KitError, NotFound
 from kitlib.api.serialize import load_data, to_dict
 from kitlib.lab.fields import put
 
@@ -168,7 +168,18 @@ def _change(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
         cluster.delete(kind, name)
         if step.get("pause"):
             cluster.advance(step["pause"])
+        _wait_until_gone(cluster, name)
     cluster.apply(made)
+
+
+def _wait_until_gone(cluster: Any, pod: str) -> None:
+    """Wait as `kubectl replace --force` does: a pod that ignores SIGTERM stays for its whole grace period."""
+    for _ in range(60):  # seconds; twice a pod's default grace period
+        try:
+            cluster.get("Pod", pod)
+        except NotFound:
+            return
+        cluster.advance(1)
 
 
 def _write(cluster: Any, step: dict[str, Any]) -> None:

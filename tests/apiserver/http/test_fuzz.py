@@ -144,7 +144,9 @@ def test_whatever_is_asked_no_answer_is_a_defect(seed: int) -> None:
             code, answer = call(method, url, body, **headers)
             codes[code] = codes.get(code, 0) + 1
             shown = f"request {number} of seed {seed}: {method} {url} {headers} {body!r} -> {answer}"
-            assert code < 500 or code in (501, 504), shown
+            # upstream answers 500 too where what is applied is not of the kind: ManagedFieldsManager.Apply
+            typed = code == 500 and answer["message"].startswith("failed to create typed patch object")
+            assert code < 500 or code in (501, 504) or typed, shown
             if code >= 400:
                 assert answer["kind"] == "Status" and answer["message"], shown
         few = REQUESTS // 75
