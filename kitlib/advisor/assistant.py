@@ -36,7 +36,7 @@ from kitlib.kubelet.qos.qos_class import get_pod_qos
 Answer = dict[str, Any]
 MANIFEST = "manifest"
 ROW_LIMIT = 50
-"""Rows of a list in an answer; an answer says how many there are."""
+"""Maximum number of rows of a list in an answer, which has the total number too."""
 
 
 class Assistant:
@@ -209,4 +209,4 @@ def _first(rows: Any) -> Any:
 
 
 TOOLS = ("overview", "explain", "what_if", "report", "node", "how_many", "read_message", "changes_of_release")
-"""The methods that are offered as tools."""
+"""Names of the methods that are tools."""

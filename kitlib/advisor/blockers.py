@@ -26,7 +26,7 @@ from kitlib.scheduler.scheduler import Scheduler
 
 Column = NDArray[np.int64]
 SHOWN = 3
-"""Objects and nodes of one kind that are named."""
+"""Maximum number of objects and nodes listed for each kind of obstacle."""
 VOLUME_PLUGINS = frozenset({"VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"})
 ANY_ADDRESS = "0.0.0.0"
 
@@ -80,7 +80,7 @@ def blocking_pods(scheduler: Scheduler, decision: Decision, pod: Pod) -> list[tu
 
 
 Blocking = Iterator[tuple[int, Pod, str]]
-"""Row of the node, the pod there, and what it holds."""
+"""Row of the node, the blocking pod, and the conflict."""
 
 
 def _listed(stage: str, found: Blocking, owner: str, names: list[str]) -> Iterator[StageResult]:

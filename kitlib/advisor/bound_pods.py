@@ -33,7 +33,7 @@ REFUSED = frozenset(
         "UnexpectedPredicateFailureType",
     }
 )
-"""Values of `status.reason` of pods that a kubelet has refused; those of resources begin with `OutOf`."""
+"""Values of `status.reason` of pods that a kubelet rejected; those of resources begin with `OutOf`."""
 
 
 def bound_stages(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[StageResult]:

@@ -9,7 +9,7 @@ from kitlib.advisor.findings import PLATFORM, TEAM, YOU
 from kitlib.api.core import Node, Pod
 
 OWNERS = (YOU, TEAM, PLATFORM)
-"""The parties that may make a change, the nearest first."""
+"""The parties that can make a change, the nearest first."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
 
 COPIED = (LimitRange, PriorityClass, StorageClass)
-"""Types whose objects are in the dry run, beside the pod's Namespace and RuntimeClasses."""
+"""Types of the objects in the dry run, besides the pod's Namespace and RuntimeClasses."""
 POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "RuntimeClass")
 
 

@@ -49,7 +49,7 @@ COMMAND = (
     "kubectl get nodes,pods,ns,svc,rc,rs,sts,deploy,ds,jobs,cj,hpa,quota,limits,pdb,pc,pvc,pv,sc,"
     "csinodes,csidrivers,csistoragecapacities,volumeattachments -A -o json"
 )
-"""The command that prints all objects that answers take into account; all documents and messages of the kit use it."""
+"""The command that prints all objects that answers use; the kit's documents and messages use it too."""
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Dump:
 
         Raises:
             ManifestError: the text is not that output.
-            KitError: it has no node.
+            KitError: the output has no node.
         """
         return cls._of([obj for source in sources for obj in load(printed(source))], release, profile)
 

@@ -38,7 +38,7 @@ from kitlib.scheduler.profile import DEFAULT_SCHEDULER
 from kitlib.scheduler.scheduler import Scheduler
 
 FITS, HOLDS, RUNS, ENDED, UNCERTAIN = "fits", "held", "runs", "ended", "uncertain"
-"""Verdicts: a node is found; a stage holds it; it has its node; it has ended; the answer depends on a gap."""
+"""Verdicts: a node is found; a stage blocks; it has its node; it has ended; the answer depends on a gap."""
 EXIT_CODES = {FITS: 0, RUNS: 0, ENDED: 0, HOLDS: 1, UNCERTAIN: 3}
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 

@@ -28,9 +28,9 @@ STAGES = (
 )
 """The stages between an object and its running pods, in their order."""
 HELD, PASSED, NOTE = "held", "passed", "note"
-"""States of a stage: it stops the pod; it does not; a fact that explains and decides nothing."""
+"""States of a stage: it blocks the pod; it does not; an explanation without an effect."""
 YOU, TEAM, PLATFORM = "you", "your team", "the platform"
-"""Owners of a change: who writes the pod; who writes other objects of its namespace; who runs the cluster."""
+"""Owners of a change: the pod's author; the authors of other objects in its namespace; the cluster's operator."""
 
 
 @dataclass(frozen=True)

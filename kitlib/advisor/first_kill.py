@@ -22,7 +22,7 @@ NODE = {
     "memory": "1280Mi",
     "kubelet": ["--eviction-hard=", "--system-reserved=memory=256Mi"],
 }
-"""1 GiB is left for pods; the kubelet's own remedy, eviction, is off, so that the kernel decides alone."""
+"""1 GiB is available for pods; eviction by the kubelet is off, so that only the kernel kills."""
 GROWS_AFTER = 4
 WAIT = 20
 MIB = 2**20

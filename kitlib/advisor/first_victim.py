@@ -24,7 +24,7 @@ PODS: Sequence[Mapping[str, Any]] = (
     {"name": "batch", "uses": 190, "requests": 160},
     {"name": "log", "uses": 60},
 )
-"""Pods of the start page: MiB that each uses, then uses, requests, and is limited to."""
+"""Pods of the start page: MiB of initial use, later use, request and limit."""
 QUIET_S, AT_MOST_S = 5, 60
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kitlib.advisor.dump import Dump
 
 FLUSH_SECONDS = 30
-"""The scheduler looks every 30 seconds for pods that have waited too long. Source: flushUnschedulablePodsLeftover."""
+"""Interval in which the scheduler retries pods that waited too long. Source: flushUnschedulablePodsLeftover."""
 SCHEDULED, GATED = "PodScheduled", "SchedulingGated"
 
 

@@ -21,7 +21,7 @@ from kitlib.node.kubernetes.client import api_client
 from kitlib.scheduler.profile import Profile
 
 NEEDED = (("", "v1", "nodes", "Node"), ("", "v1", "pods", "Pod"))
-"""Without these nothing can be said: group, version, plural, kind."""
+"""Required kinds: group, version, plural, kind."""
 HELPFUL = (
     ("", "v1", "namespaces", "Namespace"),
     ("", "v1", "services", "Service"),
@@ -59,15 +59,15 @@ OPTIONAL = (
     ("karpenter.sh", "v1", "nodeclaims", "NodeClaim"),
     ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
 )
-"""Kinds that many clusters do not have; one that does not exist is left out without a word."""
+"""Kinds that many clusters do not have; a missing one is not reported."""
 DEVICES = (
     ("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"),
     ("resource.k8s.io", "v1", "deviceclasses", "DeviceClass"),
     ("resource.k8s.io", "v1", "resourceslices", "ResourceSlice"),
 )
-"""Asked for where a pod claims devices; releases before 1.34 do not have them."""
+"""Kinds that are read if a pod claims devices; releases before 1.34 do not have them."""
 PAGE = 500
-"""Objects a request; a large cluster is read in pages, as kubectl does."""
+"""Number of objects per request; a large cluster is read in pages, as by kubectl."""
 TIMEOUT = 30
 
 

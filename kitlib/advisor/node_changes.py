@@ -14,11 +14,11 @@ from kitlib.api.storage import StorageClass
 from kitlib.scheduler.framework.volumes import claim_names
 
 MOST_LABELLED = 20
-"""Nodes that are tried with other labels."""
+"""Maximum number of nodes that are tried with other labels."""
 CORDON = "node.kubernetes.io/unschedulable"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 OWN_LABELS = ("node-role.kubernetes.io", "node-restriction.kubernetes.io")
-"""Domains below kubernetes.io of labels that people set."""
+"""Domains below kubernetes.io of labels that users set."""
 WRITTEN_LABELS = (
     "kubernetes.io",
     "k8s.io",

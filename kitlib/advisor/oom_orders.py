@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SHOWN = 6
-"""Names of an order that are written out."""
+"""Maximum number of names listed for an order."""
 
 
 @dataclass(frozen=True)

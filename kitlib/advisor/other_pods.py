@@ -18,7 +18,7 @@ from kitlib.scheduler.scheduler import Scheduler
 
 MIRROR = "kubernetes.io/config.mirror"
 MOST_MOVED = 20
-"""Pods of one node that are tried as the one that leaves."""
+"""Maximum number of pods per node that are tried as the one to move."""
 
 
 def other_pod_changes(dump: Dump, pod: Pod, scheduler: Scheduler, decision: Decision) -> Iterator[Change]:

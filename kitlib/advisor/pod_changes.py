@@ -33,7 +33,7 @@ PASSING = (
     "ToBeDeletedByClusterAutoscaler",
     "DeletionCandidateOfClusterAutoscaler",
 )
-"""Beginnings of taints that a controller sets and takes away; tolerating them does not help."""
+"""Prefixes of taints that a controller sets and removes; tolerating them does not help."""
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 SYSTEM_NAMESPACE = "kube-system"
 

@@ -38,7 +38,7 @@ MODELLED = {
     "topologySpreadConstraints": "PodTopologySpread",
     "volumes": "VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits",
 }
-"""Field of PodSpec -> what takes it into account."""
+"""Field of PodSpec -> the part of the kit that models it."""
 WITHOUT_EFFECT = {
     "automountServiceAccountToken": "a file in the container",
     "dnsConfig": "a file in the container",
@@ -60,14 +60,14 @@ WITHOUT_EFFECT = {
     "subdomain": "the container's name",
     "terminationGracePeriodSeconds": "the end of the pod",
 }
-"""Field of PodSpec -> the reason for which it does not decide whether the pod waits."""
+"""Field of PodSpec -> the reason why it does not affect whether the pod waits."""
 NAMED = {
     "hostUsers": "the node's kernel and runtime must support user namespaces",
     "schedulingGroup": "the group is scheduled as a whole, and its quorum is not computed",
     "securityContext": "the kubelet's checks of AppArmor, seccomp profiles and SELinux labels are not modelled",
     "workloadRef": "the group is scheduled as a whole, and its quorum is not computed",
 }
-"""Field of PodSpec -> what an answer would need to know; named where the field says something."""
+"""Field of PodSpec -> the missing knowledge; reported if the field is set."""
 _CHECKED_BY_KUBELET = ("appArmorProfile", "seccompProfile", "seLinuxOptions", "windowsOptions")
 
 

@@ -41,9 +41,9 @@ SIGNALS = {
     "inodes": ("nodefs.inodesFree",),
     "pids": ("pid.available",),
 }
-"""Word of a question -> the signals, the first of which with a threshold counts."""
+"""Word of a question -> its signals; the first one with a threshold counts."""
 SHOWN = 12
-"""Processes of the kernel's order that are written out."""
+"""Maximum number of processes listed for the kernel's order."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kitlib.api.serialize import Source, read_source
 
 AS_JSON = "add -o json to the kubectl command; a single event's text goes to kitlib explain --message TEXT"
 HEAD = 4096
-"""Characters in which warnings, a table's header or a description are recognized."""
+"""Number of characters in which warnings, a table's header or a description are recognized."""
 _NOISE = re.compile(r"(?:Warning|Error from server|[Ee]rror|[WEI]\d{4})\b.*")
 _TABLE = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z][A-Z()\- ]+")
 _DESCRIBED = re.compile(r"Name: {2,}\S")

@@ -31,11 +31,11 @@ from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 WEIGHTS = (HIGH, MEDIUM, LOW)
-"""Of findings, the heaviest first."""
+"""Weights of findings in descending order."""
 FIRST_NODES = 20
-"""Nodes of which the order under memory pressure is shown."""
+"""Maximum number of nodes whose order under memory pressure is shown."""
 MOST_GROUPS = 200
-"""Groups of pods that wait which are explained, the largest first."""
+"""Maximum number of groups of waiting pods that are explained, the largest first."""
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 NEARLY = 0.9
-"""Part of a quota or node from which on it counts as nearly used up."""
+"""Fraction of a quota or node above which it counts as nearly exhausted."""
 SHOWN = 5
-"""Objects of a finding that its sentence names."""
+"""Maximum number of objects in the sentence of a finding."""
 SYSTEM = "kube-system"
 
 

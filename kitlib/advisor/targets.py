@@ -23,7 +23,7 @@ KINDS = {
     "Workload": ("workload", "workloads", "wl"),
     "HorizontalPodAutoscaler": ("horizontalpodautoscaler", "horizontalpodautoscalers", "hpa"),
 }
-"""Kind -> the names by which kubectl knows it."""
+"""Kind -> its names in kubectl."""
 PLURALS = {kind: names[1] for kind, names in KINDS.items()}
 
 

@@ -37,11 +37,11 @@ from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.study.drain import drain
 
 SETTLE = 30.0
-"""Virtual seconds that pass after a question."""
+"""Virtual seconds after each question."""
 UNTIL_EVICTED = 420.0
-"""Virtual seconds after a machine's end: 50 until it is unreachable, 300 of the default toleration, and a rest."""
+"""Virtual seconds after a machine's end: 50 until it is unreachable, 300 of the default toleration, and a margin."""
 DRAIN_SECONDS = 120.0
-"""Virtual seconds for which a drain asks for evictions that budgets refuse."""
+"""Virtual seconds for which a drain retries evictions that budgets reject."""
 
 
 @collector_paused()
@@ -58,7 +58,7 @@ def what_if(
 
     Args:
         dump: the cluster.
-        questions: see `QUESTIONS`.
+        questions: the questions, in the notations of `QUESTIONS`.
         force: whether drains evict pods without a controller, as `kubectl drain --force`.
         delete_emptydir_data: whether drains evict pods with emptyDir volumes.
         settings: settings of the kubelets, for pressure; None = the defaults.
@@ -409,7 +409,7 @@ QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
         "pressure NODE memory|memory=AMOUNT|disk|inodes|pids [POD=AMOUNT that it uses], pressure POD memory=AMOUNT",
     ),
 }
-"""Verb -> how it is carried out, the least and the most words after it, and how it is written."""
+"""Verb -> its method, the minimum and maximum number of arguments, and its usage."""
 
 
 def _parsed(question: str) -> tuple[Callable[..., None], list[str]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 Row = Mapping[str, Any]
-"""One entry of plain data: field name to value."""
+"""An entry of plain data: field name -> value."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 EQUAL_OR_NOT = ((0, "rgba(128,128,128,0.12)"), (0.5, FAINT), (1, PALETTE[0]))
-"""Tints of 0 = absent, 1 = equal, 2 = different; to differ is no state of a pod, so that it has no hue but a sign."""
+"""Tints of 0 = absent, 1 = equal, 2 = different, without a hue, since a difference is not a pod's state."""
 
 
 def matrix(

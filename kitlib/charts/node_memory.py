@@ -9,7 +9,7 @@ from kitlib.charts.scene import BarScale, Box, Line, PointColumn, Token
 from kitlib.views.units import size
 
 PAGE = 4096
-"""Bytes; the kernel counts points in pages."""
+"""Size of a page in bytes; the kernel counts points in pages."""
 
 
 def memory_box(

@@ -13,7 +13,7 @@ from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import BLUE, GREY, PALETTE, VERMILLION
 
 PAGE = 4096
-"""Bytes; badness is counted in pages, and shown in Mi as memory is."""
+"""Size of a page in bytes; badness is counted in pages and shown in MiB."""
 
 
 def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> Chart:

@@ -15,17 +15,17 @@ from kitlib.charts.svg import LETTER, Drawing, binary_ticks, decimal_ticks, fitt
 from kitlib.views.units import size
 
 TOP, HEIGHT, AXIS, PANEL = 84, 190, 40, 330
-"""Pixels above the boxes, of the boxes' scale, left of it for the ticks, and from panel to panel below each other."""
+"""Pixels above the boxes, of the scale, left of it for the ticks, and between panels that are stacked."""
 PANELS = (("cpu", "CPU"), ("memory", "Memory"))
 OUTLINES = {"Guaranteed": (3.5, ""), "Burstable": (1.5, ""), "BestEffort": (1.5, "5 4")}
-"""QoS class -> pixels and dashes of the boxes' outline: a class costs no colour."""
+"""QoS class -> width and dashes of the boxes' outline in pixels, so that no colour is needed."""
 WORDS = {
     "Guaranteed": "thick outline: each box meets its lid",
     "Burstable": "thin outline: not all boxes meet lids",
     "BestEffort": "broken outline: no boxes, no lids",
 }
 _LEAST = {"cpu": 1000, "memory": 256 * 2**20}
-"""The scale's end where nothing is asked for, in milli-CPU and bytes."""
+"""Minimum end of a scale, in milli-CPU and bytes."""
 
 
 def scale_end(resource: str, containers: Sequence[Row]) -> int:

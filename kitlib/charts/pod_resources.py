@@ -69,7 +69,7 @@ def pod_resources_chart(
 
 
 _INDENT = "\u2003"
-"""What stands before a cgroup's name for each level above it."""
+"""Prefix of a cgroup's name for each level above it."""
 
 
 def _share_of_node(pod: Row, node: Mapping[str, int]) -> str:

@@ -18,7 +18,7 @@ CRITERIA = (
     ("sum_of_priorities", "sum of priorities"),
     ("count", "number of victims"),
 )
-"""In the order in which candidates are compared; the least is taken, the next one decides among equals."""
+"""Criteria in order of comparison; the minimum wins, the next criterion decides among equals."""
 
 
 def preemption_chart(candidates: Sequence[Row], nominated: str) -> Chart:

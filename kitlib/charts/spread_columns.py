@@ -12,13 +12,13 @@ from kitlib.charts.base import Row
 from kitlib.charts.svg import LETTER, Drawing, fitted
 
 FLOOR, HEAD, TALL = 40, 32, 26
-"""Pixels below the floor for names, above the highest row, and of one pod where there is room."""
+"""Pixels below the base line for names, above the highest row, and of a pod if there is enough room."""
 GUTTER, WIDE = 190.0, 560
-"""Pixels left of the columns for the line's name, in a picture that is at least so wide."""
+"""Pixels left of the columns for the line's name, and the minimum width of a picture that has them."""
 MOST_TALL = 300
-"""Pixels of all rows; with many pods each is lower."""
+"""Maximum height of all rows in pixels; many pods have lower rows."""
 MANY = 24
-"""Columns from which on bricks and names are left out and a column is one block."""
+"""Number of columns above which bricks and names are omitted and a column is one block."""
 
 
 def lowest(domains: Sequence[Row]) -> int:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 860, 190, 24, 44, 58
 _LETTERS = 30
-"""Of a label beside the picture."""
+"""Maximum number of letters of a label beside the picture."""
 _SHAPES = {"/": "up", "\\": "down", "x": "cross", ".": "dots", "+": "plus"}
-"""plotly's patterns, by which bars can be told apart without their colours -> the pattern of ours."""
+"""plotly's pattern, which distinguishes bars without colour -> the kit's pattern."""
 
 
 def to_svg(figure: go.Figure) -> str:

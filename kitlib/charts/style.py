@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 BLUE, ORANGE, GREEN, VERMILLION, GREY = (LIGHT[name] for name in ("blue", "orange", "green", "red", "grey"))
-"""In use; slowed or near a bound; has just come; dies or leaves; the node's own."""
+"""In use; slowed or near a bound; new; dying or leaving; the node's own."""
 INK, FAINT = LIGHT["ink"], LIGHT["line"]
-"""Lines, limits and signs; what is free, absent or refused: no hue."""
+"""Lines, limits and signs; free, absent or rejected parts: no hue."""
 PALETTE = tuple(LIGHT[f"series-{number + 1}"] for number in range(SERIES))
 PATTERNS = ("", "/", "x", ".", "\\", "+")
-"""By which series are told apart beside their tint."""
+"""Patterns that distinguish series in addition to their tint."""
 
 TEXT = "#767676"  # of plotly's own figures only: about 4.5 on white and 4.2 on JupyterLab's near-black
 GRID = "rgba(128,128,128,0.25)"
 PATTERN = "rgba(255,255,255,0.7)"
-"""Of the strokes that lie over a bar's colour."""
+"""Colour of the strokes over a bar's colour."""
 TRANSPARENT = "rgba(0,0,0,0)"
 
 

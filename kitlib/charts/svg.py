@@ -15,7 +15,7 @@ from kitlib.views.tokens import LIMIT, SMALL, css, paint
 
 GROUND = paint("ground")
 _OWN = "§"
-"""In ids, until a picture is complete."""
+"""Placeholder in IDs until a picture is complete."""
 _RISING = "M-1.5 9.5L9.5 -1.5M-1.5 1.5L1.5 -1.5M6.5 9.5L9.5 6.5"
 _STROKES = {
     "up": "M0 8L8 0",
@@ -26,11 +26,11 @@ _STROKES = {
     "stopped": _RISING,
     "leaves": "M-1.5 -1.5L9.5 9.5M6.5 -1.5L9.5 1.5M-1.5 6.5L1.5 9.5",
 }
-"""Patterns by shape; a picture's own are `over` (used above the request), `stopped` and `leaves`."""
+"""Shape -> strokes; the kit's own shapes are `over` (used above the request), `stopped` and `leaves`."""
 TINT = 42
-"""Percent of a hue in an area: ink is legible on it."""
+"""Opacity of a hue in an area in percent, on which ink is legible."""
 LETTER = 6.2
-"""Average width in pixels of a letter of 12 pixels: for estimates of room, never for positions inside a text."""
+"""Average width of a letter of 12 pixels: for estimates of room, never for positions inside a text."""
 
 
 class Drawing:

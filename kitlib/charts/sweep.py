@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _SCALE = ((0, FAINT), (1, BLUE))
-"""From faint to blue; a still picture mixes them with the ground so that ink is legible on all of it."""
+"""From faint to blue; a static picture mixes them with the ground, so that ink is legible on every colour."""
 MAX_PANELS = 12
 Cells = dict[tuple[Any, Any], tuple[float | None, int]]
-"""(x, y) -> mean (None = only errors), rows with an error."""
+"""(x, y) -> mean (None = only errors), number of rows with an error."""
 
 
 def heat_map(rows: Sequence[Row], x: str, y: str, value: str, *, unit: str = "") -> Chart:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WIDTH, NAME, BAR, GAP, HEAD = 760, 170, 14, 22, 74
 NODE_LIMIT = 24
-"""Nodes that are drawn, those with the largest change first."""
+"""Maximum number of nodes, those with the largest change first."""
 
 
 def nodes_before_and_after(found: WhatIf, hide: Callable[[str], str] = str) -> str:

@@ -91,7 +91,7 @@ def number(least: float, *, above: bool = False) -> Callable[[str], float]:
 
 port = whole(1, 65535)
 port_or_any = whole(0, 65535)
-"""0 = a free one."""
+"""Converts a port number; 0 = a free port."""
 
 
 def file_named(*endings: str) -> Callable[[str], Path]:

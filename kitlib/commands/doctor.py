@@ -29,7 +29,7 @@ EXTRAS = {
     "a live cluster": ("live", ("kubernetes",)),
 }
 POD_WITHIN = 30.0
-"""Seconds that a pod has for its start: it takes 0.2 on an idle machine."""
+"""Timeout of a pod's start in seconds; it takes 0.2 on an idle machine."""
 CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24}
 
 

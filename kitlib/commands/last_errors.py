@@ -14,7 +14,7 @@ from pathlib import Path
 
 KEPT = 3
 MAX_TEXT = 6000
-"""Characters of one entry; of a longer traceback the end says more."""
+"""Maximum number of characters of an entry; of a longer traceback the end is kept."""
 _MARK = "\n=== "
 
 

@@ -1,7 +1,7 @@
 """Lessons and labs: notebooks, tasks that check themselves, predictions, progress, the instructor's report.
 
-`Lesson` opens a notebook, `Lab` a lab; `Checks`, `Facts` and `Wrong` are what a lab's check file is written with.
-`pod` and its neighbours write manifests in one line, `table` shows rows.
+`Lesson` opens a notebook, `Lab` a lab; a lab's check file uses `Checks`, `Facts` and `Wrong`. `pod` and similar
+functions return manifests, `table` shows rows.
 
 Imported by workshop and commands.
 Face: `Lesson`, `Lab`, `Checks`.

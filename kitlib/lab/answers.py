@@ -1,12 +1,12 @@
-"""Answers to a lab as data: what a learner does, step by step, for the tables of right and wrong answers.
+"""Answers to a lab as data: the learner's steps, for the tables of right and wrong answers.
 
     reference:                                   # the steps of the lab's own solution
     - change: Pod web
       set: {containers.log.resources: {limits: {cpu: 50m, memory: 32Mi}}}
     - wait: 5
-    right:                                       # what passes too: sentence -> steps
+    right:                                       # alternative answers that pass: sentence -> steps
       resources of the pod as a whole: [...]
-    wrong:                                       # what fails, with words of the message that it gets
+    wrong:                                       # answers that fail, with words of the failure's message
     - tries: only one of the containers is limited
       says: has no limits
       steps: [...]
@@ -15,18 +15,18 @@
 
 A step is one of:
 
-    change: KIND NAME            its manifest of the start, with `set: {field: value}`; a pod is deleted first, unless
-                                 `again: true` says that it is not there; `update: true` edits the object as it is
+    change: KIND NAME            the setup's manifest with `set: {field: value}`; a pod is deleted first, unless
+                                 `again: true` (it does not exist); `update: true` edits the current object instead
     apply: [manifest, …]
     delete: KIND NAME
-    patch: KIND NAME             with `with`
-    resize: POD                  with `containers`
+    patch: KIND NAME             the patch is `with`
+    resize: POD                  the new resources are `containers`
     write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`
     evict: POD
-    drain: NODE                  as `kubectl drain` does, for so many seconds at most: `for`
+    drain: NODE                  like `kubectl drain`, for at most `for` seconds
     wait: SECONDS
 
-With `refused: true` the cluster may refuse it.
+With `refused: true` the cluster may reject the step.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ PACKAGES = (
     *("api", "cel", "kubelet", "scheduler", "apiserver", "controllers", "study", "node", "cluster"),
     *("advisor", "views", "lab", "widgets"),
 )
-"""What users import; a name with a leading underscore has no page."""
+"""The public packages; a name with a leading underscore has no page."""
 
 
 def build_api_pages(folder: Path) -> int:

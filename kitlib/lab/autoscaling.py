@@ -13,7 +13,7 @@ from kitlib.lab.manifests import pod
 from kitlib.study.vertical import cpu_recommendation
 
 SAMPLES = 60
-"""Measurements between two rounds."""
+"""Number of measurements between two rounds."""
 
 
 def both_autoscalers(

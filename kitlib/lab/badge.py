@@ -10,7 +10,7 @@ from urllib.parse import quote
 from kitlib.api.errors import KitError
 
 HOSTS = {"github.com": "gh", "gitlab.com": "gl"}
-"""Host -> the word that mybinder.org has for it. Source: BinderHub's repoproviders."""
+"""Host -> its name in mybinder.org's addresses. Source: BinderHub's repoproviders."""
 _REMOTE = re.compile(r"(?:\w+://)?(?:[^@/]+@)?(?P<host>[^/:]+)(?::\d+/|[:/])(?P<path>.+?)(?:\.git)?/?$")
 
 

@@ -106,7 +106,7 @@ PLATFORMS = {
     "macos-arm64": _mac("arm64"),
     "macos-x86_64": _mac("x86_64"),
 }
-"""The platforms by the name that `kitlib bundle --platform` takes."""
+"""Name for `kitlib bundle --platform` -> platform."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _targets(pythons: Sequence[str], platforms: Sequence[str]) -> list[tuple[str
     """Return the pairs of Python version and platform; the platform "" is this machine's, whatever it is.
 
     Raises:
-        KitError: naming the value.
+        KitError: a version or platform is invalid; the message names it.
     """
     for version in pythons:
         if not re.fullmatch(r"3\.(1[1-9]|[2-9]\d)", version):
@@ -253,7 +253,7 @@ def save_image(folder: Path) -> tuple[Path | None, str]:
     """Save the node image of this machine's engine into `folder`.
 
     Returns:
-        The file and the engine, or None and why there is none.
+        The file and the engine, or None and the reason.
     """
     from kitlib.cluster import engine_answers
     from kitlib.node.real import engine, image

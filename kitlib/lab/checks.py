@@ -22,15 +22,15 @@ from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
 from kitlib.lab.history import History, Moment, as_time
 
 UNLIMITED = 2**63 - 1
-"""Bytes: no limit."""
+"""Value of a memory limit in bytes that means no limit."""
 CheckFunction = Callable[[Any], None]
 ObservedFunction = Callable[[Any], Any]
 NeverFunction = Callable[[Moment], str]
-"""What is wrong at a moment; "" = nothing."""
+"""Returns the violation at a moment; "" = none."""
 
 
 class Wrong(Exception):
-    """The state is not what the task asks for.
+    """Raised if the state does not satisfy the task.
 
     Args:
         found: the observed state.
@@ -130,7 +130,7 @@ class Facts:
         history: the changes since the learner began; None = not recorded (real nodes: their replay is).
 
     Attributes:
-        variant: see above.
+        variant: values of the learner's variant.
         evidence: the objects and files that were read.
         remarks: remarks to the learner although the task passed.
     """

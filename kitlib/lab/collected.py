@@ -1,4 +1,4 @@
-"""Progress files that a hub collected: a copy of each account's file, and a signed list of what was copied.
+"""Progress files that a hub collected: a copy of each account's file, and a signed list of the copies.
 
 A learner can change their own file at any time, including the account in it. A collected copy is reliable: the account
 is the owner of the folder, and the hub signs account, digest and time (`collected.json`, Ed25519) with a key that
@@ -66,7 +66,7 @@ class _Signed(msgspec.Struct, forbid_unknown_fields=True):
 def collect(
     learners: Path, target: Path, key: Path, *, names: Mapping[str, str] | None = None, good_faith: bool = False
 ) -> Collection:
-    """Copy every learner's progress file to `target`/ACCOUNT.jsonl, and sign what was copied.
+    """Copy every learner's progress file to `target`/ACCOUNT.jsonl, and sign the list of copies.
 
     Args:
         learners: the folder with ACCOUNT/progress.jsonl.

@@ -3,7 +3,7 @@
 labs/NN-name/
   lab.toml        title, difficulty, minutes, brief, cluster, tasks with their hints, rules, predictions
   variant.py      `variant(choose)`: names, numbers and victims by seed, which replace `$name` in the other files
-  setup.yaml      what is on the cluster when the learner starts; setup-docker.yaml instead, where nodes are real
+  setup.yaml      the objects on the cluster when the learner starts; setup-docker.yaml replaces it on real nodes
   check.py        `checks = Checks()` and its functions
   lab.ipynb       the notebook
   solution/       answers.yaml: the reference, right and wrong answers; not copied into a learner's folder
@@ -200,7 +200,7 @@ class LabFolder:
         """Load check.py.
 
         Raises:
-            KitError: it cannot be loaded, or a task or prediction has no function.
+            KitError: the file cannot be loaded, or a task or prediction has no function.
         """
         file = self.path / "check.py"
         module = _load(file, f"kitlib_lab_{_identifier(self.name)}")

@@ -1,4 +1,4 @@
-"""Exercises of a notebook: the learner's answer is judged, and a hint says what went wrong.
+"""Exercises of a notebook: the learner's answer is judged, and a hint explains the mistake.
 
 An exercise's `judge` gets the learner's answer and the open cluster. It returns "" for a right answer, else the hint
 for the mistake. Expected values are computed by the same pure functions that kubelet and scheduler use.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Judge = Callable[[Any, Any], str]
 TRIES = 2
-"""Wrong answers after which a solution is shown."""
+"""Number of wrong answers after which a solution is shown."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kitlib.lab.checks import Facts, Wrong
 
 
 def as_applied(pod: Pod) -> dict[str, Any]:
-    """Return a pod's manifest without what the cluster added to it."""
+    """Return a pod's manifest without the fields that the cluster added."""
     plain = to_dict(pod)
     kept = {
         key: plain["metadata"][key]
@@ -50,7 +50,7 @@ class Experiment(Facts):
         self._cluster.apply(list(manifests))
 
     def delete(self, kind: str, name: str) -> None:
-        """Delete an object at once."""
+        """Delete an object without a grace period."""
         with suppress(NotFound):
             self._cluster.delete(kind, name, grace=0 if kind == "Pod" else None)
 

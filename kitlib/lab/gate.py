@@ -155,7 +155,7 @@ def _hold(formatter: Any, gate: OutputGate) -> None:
     # IPython asks this formatter first and, if it returns True, computes no other representation; so nothing of the
     # object reaches the notebook's file.
     class Gated(IPythonDisplayFormatter):
-        """Displays what the gate holds in its own way, before any other form of the object is made."""
+        """Displays a placeholder for a held-back object, before IPython computes any other representation."""
 
         kitlib_gate = gate
 

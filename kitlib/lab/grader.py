@@ -28,7 +28,7 @@ from kitlib.lab.rules import RuleResult, judge
 
 MAX_JOURNAL = 20_000
 STOPPED = "the check stopped with"
-"""How the result of a check begins that raised something else than `Wrong`."""
+"""Beginning of the result of a check that raised an exception other than `Wrong`."""
 
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):

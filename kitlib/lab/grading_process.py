@@ -32,7 +32,7 @@ from kitlib.study.line_process import close, exchange
 
 _SECONDS = 120
 _SLOW = 3.0
-"""Seconds: a check alone takes one."""
+"""Seconds after which the learner is told to wait; a single check takes one."""
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grading_server import main; main()"
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -132,7 +132,7 @@ class _Server:
         pid: the server's process id.
 
     Raises:
-        KitError: it cannot be started.
+        KitError: the server cannot be started.
     """
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class _Server:
 
 _LOCK = threading.Lock()
 _servers: list[_Server] = []
-"""At most one, of this process; the server of the process that this one was forked from is left alone."""
+"""The server of this process, if any; a server inherited from a parent process is not used."""
 
 
 def _asked(request: bytes) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import grade_journal
 
 _BYTES = 4 << 30
-"""Address space: 40 times what the largest lab's replay uses, most of it reserved by numpy and never touched."""
+"""Limit of the address space: 40 times that of the largest lab's replay, mostly reserved by numpy and not used."""
 _IDLE = 20.0
-"""Seconds after which a server that is not asked ends: its memory is the room's."""
+"""Seconds without a request after which the server ends, since the room shares the memory."""
 
 
 def main() -> None:

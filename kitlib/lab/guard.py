@@ -44,11 +44,11 @@ from kitlib.lab.history import History, Key, ObjectChange, key_of
 from kitlib.node.common.workload import ANNOTATION, WorkloadError, declared_workload
 
 Opens = dict[str, tuple[str, ...]]
-"""`KIND NAME` -> paths, and `new`, `actions`."""
+"""`KIND NAME` -> opened paths; `new` -> kinds, `actions` -> actions of the journal."""
 TITLE = "Only what the task asks for changes"
 WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
 INERT = ("ConfigMap", "Secret", "Event", "Namespace", "ServiceAccount")
-"""Kinds of which a new object has no effect on pods and nodes by itself."""
+"""Kinds whose new objects have no effect on pods and nodes by themselves."""
 _ON_OBJECTS = ("apply", "create", "patch", "resize", "delete", "evict")
 _BY_CONTROLLERS = (
     "node.kubernetes.io/",
@@ -58,7 +58,7 @@ _BY_CONTROLLERS = (
 )
 _BY_OTHERS = ("kubectl.kubernetes.io/", "kubernetes.io/change-cause", "kubernetes.io/limit-ranger")
 _EFFECTIVE = ("kubernetes.io/", "k8s.io/", "kitlib.dev/")
-"""Domains of annotations that change what Kubernetes or the kit does."""
+"""Domains of annotations that affect Kubernetes or the kit."""
 _FROM_CLASS = ("priority", "preemptionPolicy")
 """Fields of a pod that admission computes from its priorityClassName."""
 

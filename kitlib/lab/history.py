@@ -17,7 +17,7 @@ from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.apiserver.store.store import WatchEvent
 
 Key = tuple[str, str, str]
-"""Kind, namespace ("" for objects without one), name."""
+"""Kind, namespace ("" for cluster-scoped objects), name."""
 
 
 class ObjectChange(NamedTuple):

@@ -20,9 +20,9 @@ from typing import Any
 from kitlib.api.errors import KitError
 
 VARIABLE = "KITLIB_KUBECONFIG"
-"""Names the kubeconfig that a lesson writes; set by `kitlib lab`."""
+"""Environment variable with the path of the lesson's kubeconfig; set by `kitlib lab`."""
 FILE = ".kitlib-kubeconfig"
-"""Its name in the course folder."""
+"""Name of the kubeconfig in the course folder."""
 HOW_TO_GET_IT = """kubectl is not installed. How to get it:
     Debian 13         sudo apt install kubectl
     Debian 12         its kubernetes-client is kubectl 1.20, too old; https://pkgs.k8s.io has the newest

@@ -66,7 +66,7 @@ APPS = {
     ),
 }
 JUPYTER = Path(__file__).with_name("jupyter")
-"""Settings and the extension of JupyterLab and Notebook 7, in the folders that Jupyter looks for."""
+"""Settings and the extension of JupyterLab and Notebook 7, in the folders that Jupyter searches."""
 _RECORD = ".kitlib-course.json"
 _FORMAT = 1
 _LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "solution"}

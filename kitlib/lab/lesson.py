@@ -3,7 +3,7 @@
     lesson = Lesson("01")
     cluster = lesson.cluster()
 
-Questions and exercises stand in `kitlib.lab.lessons`; the notebook names them by their keys.
+Questions and exercises are in `kitlib.lab.lessons`; the notebook refers to them by their keys.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ class Lesson:
 
         Args:
             key: key of the question, or of all questions that the result answers.
-            run: called at once.
+            run: the function that is run, once and immediately.
             observed: maps the result to the observation; for several questions, by key. None = the result itself.
             show: maps the result to an object that contains the answer (table, chart, widget, text), or a list; called
                 at once.

@@ -18,7 +18,7 @@ from kitlib.lab.launch import course_source
 from kitlib.lab.submissions import Submitted
 
 EVENTS = 12
-"""The newest events that are shown."""
+"""Number of newest events that are shown."""
 
 
 @dataclass(frozen=True)

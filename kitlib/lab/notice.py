@@ -19,7 +19,7 @@ class Notice:
 
 
 _shown: tuple[int, str] | None = None
-"""The run of a cell that showed a notice last, and the kind of the notice."""
+"""The last run of a cell that showed a notice, and the kind of the notice."""
 
 
 def notice(text: str, kind: str = "") -> None:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Kind = Literal["prediction", "check", "hint", "open", "help"]
 ACCOUNT = "JUPYTERHUB_USER"
-"""The environment variable that names the account; the hub sets it."""
+"""Environment variable with the account's name; the hub sets it."""
 Name = Annotated[str, msgspec.Meta(max_length=200)]
 FORMAT = 1
-"""Of the lines that are written."""
+"""Format of the lines that are written."""
 Points = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 

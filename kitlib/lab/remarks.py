@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SHOWN = 5
-"""Names in one remark; further ones are counted."""
+"""Maximum number of names in one remark; further ones are counted."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from kitlib.lab.prediction import Prediction, Reveal, question_box
 from kitlib.lab.progress import Progress
 
 LAB = "repetition"
-"""Under this name answers are kept."""
+"""Name under which the answers are kept."""
 
 
 def topics_before(notebook: int, progress: Progress, count: int = 3) -> list[Topic]:

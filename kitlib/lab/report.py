@@ -34,7 +34,7 @@ from kitlib.lab.score import hint_cost
 from kitlib.study.sweeps import SweepProgress, SweepRow, sweep
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the full-width forms too."""
+"""Characters that begin a formula in a spreadsheet (OWASP, "CSV Injection"), including the full-width forms."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ The view is read from the progress files on shared storage like `kitlib lab-repo
 trusted. A learner is stuck if hints do not help: rows are sorted by the number of hints taken for an unsolved task.
 Unchanged files are not read again.
 
-Times are those of the machine that stores the files. A learner's clock may be wrong: the newest entry was made when the
-file was last written, and the other entries as long before it as they say.
+Times are those of the machine that stores the files, since a learner's clock may be wrong. The newest entry gets the
+time of the file's last change, and the other entries keep their distance from it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kitlib.lab.room import RoomDecisions
 from kitlib.lab.submissions import Submitted
 
 TRIES = 5
-"""Checks of a task without success from which a learner counts as stuck, with or without hints."""
+"""Number of failed checks of a task after which a learner counts as stuck, with or without hints."""
 QUIET = 15 * 60
 """Seconds without an entry after which a learner counts as quiet."""
 HELP, STUCK, HINTED, QUIETLY, WORKS = "help", "stuck", "hints", "quiet", "works"
 READS, DONE, ABSENT = "reads", "done", "absent"
 ORDER = (HELP, STUCK, HINTED, QUIETLY, WORKS, READS, DONE, ABSENT)
-"""States, those first to whom an instructor should go."""
+"""States by descending urgency for an instructor."""
 
 
 @dataclass(frozen=True)

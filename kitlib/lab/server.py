@@ -16,7 +16,7 @@ CONNECTIONS = "kernel_websocket_connection_class"
 FOR_LITE_ONLY = "@jupyterlite/"
 ENCRYPTION = "transport_encryption"
 START_OPTION = "kitlibStart"
-"""Page option: the extension runs the notebook of this name when it is opened."""
+"""Page option with the name of a notebook that the extension runs when it is opened."""
 
 
 def _load_jupyter_server_extension(serverapp: Any) -> None:

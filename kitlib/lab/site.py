@@ -35,9 +35,9 @@ WHEELS = (
     *("comm", "ipywidgets", "jupyterlab_widgets", "anywidget", "psygnal", "plotly", "narwhals"),
     *("rich", "markdown-it-py", "mdurl", "pygments"),
 )
-"""Pure Python packages that Pyodide's distribution does not have; they are put into the site."""
+"""Pure Python packages that Pyodide's distribution lacks; they are added to the site."""
 PYTHON = "3.14"
-"""Of the Pyodide that JupyterLite's kernel is made for."""
+"""Python version of the Pyodide that JupyterLite's kernel uses."""
 KERNEL = {"kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}}
 
 

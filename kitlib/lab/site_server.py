@@ -17,9 +17,9 @@ from kitlib.api.errors import KitError
 COMPRESSED = frozenset(
     (".css", ".html", ".ipynb", ".js", ".json", ".map", ".md", ".mjs", ".svg", ".toml", ".ts", ".txt", ".wasm", ".yaml")
 )
-"""Endings of files that gain by it; wheels, archives and pictures are compressed already."""
+"""Endings of compressible files; wheels, archives and pictures are compressed already."""
 TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".whl": "application/zip"}
-"""Browsers compile WebAssembly while it arrives, and run modules, only with these types."""
+"""Content types without which browsers neither compile WebAssembly while loading nor run modules."""
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):

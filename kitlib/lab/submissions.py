@@ -29,11 +29,11 @@ from kitlib.lab.launch import course_source
 from kitlib.lab.progress import FORMAT, Kind, Name, Points
 
 MAX_FILE = 64 << 20
-"""Bytes of a progress file: a course of 15 labs with a hundred checks each stays below 20 MB."""
+"""Maximum size of a progress file in bytes: a course of 15 labs with a hundred checks each stays below 20 MB."""
 MAX_LINE = 8 << 20
 MAX_ENTRIES = 50_000
 MAX_PROBLEMS = 50
-"""Problems named of one file; the others are counted."""
+"""Maximum number of problems listed per file; further ones are counted."""
 _SHOWN = 80
 
 

@@ -17,9 +17,9 @@ def short(text: object) -> str:
 
 REFUSED = "refused"
 _AMOUNT = re.compile(r"[-−]?[0-9][0-9,]*(\.[0-9]+)?(m|Ki|Mi|Gi|Ti|%| ms| s)?")
-"""A number as a table shows it, with a unit of Kubernetes or of time."""
+"""A number in a table, optionally with a unit of Kubernetes or of time."""
 _BREAK = "word-break:normal;overflow-wrap:break-word"
-"""No cell is broken inside a word that fits on a line of its own."""
+"""Style that does not break a word which fits on one line."""
 
 
 class Table:

@@ -1,8 +1,8 @@
 """Variants of a lab: other names, numbers and victims by seed, so that two neighbours do not share an answer.
 
 A lab's `variant.py` has one function, `variant(choose)`, which returns the values by name: `choose("web", "shop")`
-picks one of its options. Seed 0 picks the first option everywhere. The values stand for `$name` in lab.toml, the
-setup and the answers, and checks read them from `facts.variant`.
+picks one of its options. Seed 0 picks the first option everywhere. The values replace `$name` in lab.toml, the setup
+and the answers, and checks read them from `facts.variant`.
 
 The seed is KITLIB_LAB_SEED, which an instructor can set, else a number that is drawn once for each learner and kept
 beside the progress file.

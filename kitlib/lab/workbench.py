@@ -11,7 +11,7 @@ from kitlib.lab.progress import ACCOUNT
 from kitlib.views.error_box import error_html
 
 WAITS = (10, 60, 300)
-"""Seconds that a button lets pass."""
+"""Seconds by which the buttons advance the clock."""
 
 
 def workbench(lab: Any) -> Any:

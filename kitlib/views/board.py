@@ -14,7 +14,7 @@ from kitlib.study.stepper import CycleStep
 from kitlib.views.decision import MOST_NODES, shown_nodes
 
 Cell = tuple[str, str, str]
-"""(what stands in the cell, the words behind it, its kind: ok, no, hard, score, best or none)"""
+"""(mark, text, kind) of a cell; kind is ok, no, hard, score, best or none."""
 
 
 HELP = (

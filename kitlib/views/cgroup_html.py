@@ -17,9 +17,9 @@ from kitlib.views.tokens import css, paint
 from kitlib.views.units import size
 
 MAIN = ("cpu.weight", "cpu.shares", "cpu.max", "cpu.cfs_quota_us", "memory.max", "memory.limit_in_bytes")
-"""Files that are columns where they are there, in this order."""
+"""Files that become columns first, in this order, if they exist."""
 COLUMNS = 3
-"""At least so many columns, where there are files."""
+"""Minimum number of columns, if there are enough files."""
 UNLIMITED = ("max", "-1", str(2**63 - 4096))
 _WEIGHTS = ("cpu.weight", "cpu.shares")
 

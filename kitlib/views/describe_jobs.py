@@ -14,7 +14,7 @@ from kitlib.views.describe_containers import date
 from kitlib.views.describe_template import Object, Others, controlled_by, labelled, named, pod_template
 
 _MAX_INDEXES = 50
-"""Characters of a list of indexes. Source: capIndexesListOrNone."""
+"""Maximum number of characters of a list of indexes. Source: capIndexesListOrNone."""
 
 
 def describe_job(obj: Object, _others: Others) -> str:

@@ -15,7 +15,7 @@ from kitlib.views.describe_volumes import describe_volumes
 
 Object = Mapping[str, Any]
 Others = Callable[[str], Sequence[Object]]
-"""Kind -> the objects of this kind in the namespace, as the API holds them."""
+"""Kind -> the objects of this kind in the namespace, in their API form."""
 _WAITING = "Pending"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 Object = Mapping[str, Any]
 Field = tuple[str, str, Any]
-"""Title, key, and what is shown where the key is missing."""
+"""Title, key, and the text for a missing key."""
 
 SOURCES: dict[str, tuple[str, tuple[Field, ...]]] = {
     "hostPath": (
@@ -82,7 +82,7 @@ SOURCES: dict[str, tuple[str, tuple[Field, ...]]] = {
     ),
 }
 _MAX = 140
-"""Characters of an attribute. Source: maxAnnotationLen."""
+"""Maximum number of characters of an attribute. Source: maxAnnotationLen."""
 
 
 def describe_volumes(volumes: Sequence[Object]) -> str:

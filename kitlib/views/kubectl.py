@@ -44,7 +44,7 @@ KINDS: dict[str, Callable[[Object, Others], str]] = {
     "PodDisruptionBudget": describe_budget,
     "PriorityClass": describe_priority_class,
 }
-"""The kinds besides pods and nodes that can be described."""
+"""The supported kinds besides pods and nodes."""
 WITHOUT_EVENTS = ("ResourceQuota", "LimitRange")
 WINDOW = 15.0
 LEASES = "kube-node-lease"
@@ -89,7 +89,7 @@ def _other(cluster: Any, name: str, kind: str, namespace: str, now: datetime) ->
 
 
 def _lease(cluster: Any, node: str) -> dict[str, str] | None:
-    """Return the specification of the node's Lease as text; None = there is none."""
+    """Return the specification of the node's Lease as text; None if there is no Lease."""
     for lease in cluster.list("Lease", LEASES):
         if lease.name == node:
             renewed = lease.spec.renew_time

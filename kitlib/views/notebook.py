@@ -11,7 +11,7 @@ from kitlib.views import error_box, objects
 from kitlib.views.cgroup_tree import TreeView
 
 WIDEST = 160
-"""Characters of a frame's cell."""
+"""Maximum number of characters in a frame's cell."""
 _LOOKS: tuple[tuple[type, Any, Any], ...] = (
     (CgroupTree, lambda tree: TreeView(tree)._repr_html_(), lambda tree: str(TreeView(tree))),
     (KubeObject, objects.object_html, objects.object_text),

@@ -24,7 +24,7 @@ NODE_HEADS = ("node", "ready", "cpu", "memory", "pods", "taints")
 EVENT_HEADS = ("time", "type", "reason", "object", "times", "message")
 GAP = "-"
 MAX_ROWS = 60
-"""Rows of a list; the last one says how many more there are."""
+"""Maximum number of rows of a list; the last one has the number of omitted rows."""
 
 
 def pod_row(pod: Pod) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kitlib.advisor.report import WEIGHTS, ClusterReport
 from kitlib.views.tokens import BODY, DARK, LIGHT, SMALL, TITLE
 
 ROW_LIMIT = 60
-"""Rows of a table on the page; `--json` has all."""
+"""Maximum number of rows of a table on the page; `--json` has all."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MARKS = {"high": "red", "medium": "orange", "low": "grey"}
 Hide = Callable[[str], str]

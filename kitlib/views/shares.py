@@ -1,7 +1,7 @@
 """The distribution of CPU time on a busy machine by shares, level by level, from the root down to a container.
 
-    part of a level = own weight / sum of the weights of all that stand beside it
-    part of the machine = part of a level × what the cgroup above has
+    part of a level = weight of the cgroup / sum of the weights of its level
+    part of the machine = part of a level × part of the parent cgroup
 
 CPU time that a quota withholds is divided among the siblings, by weight again. For example, shares of 30720 beside
 three cgroups of 1024 are 30720 / (30720 + 3 × 1024) = 91 percent of the machine.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_WEIGHT = {1: conversions.SHARES_PER_CPU, 2: conversions.DEFAULT_WEIGHT}
-"""Weight of a cgroup that nobody has written, by cgroup version."""
+"""Kernel default of a cgroup's weight, by cgroup version."""
 
 
 class CgroupShare(NamedTuple):

@@ -3,7 +3,7 @@
 The page's style sheet (`css`), the figures' palette (`kitlib.charts.style`) and static pictures (`kitlib.charts.svg`)
 are generated from this file; no other file in charts, widgets and views has a colour value (a test searches for them).
 
-Shape says what was asked, fill says what is used, colour says what is happening, words say why:
+Shape means a request or a limit, fill means usage, colour means the current state, and text gives the reason:
 
 * blue: in use, running
 * orange: slowed, or near a bound; reversible
@@ -11,7 +11,7 @@ Shape says what was asked, fill says what is used, colour says what is happening
 * green: has just come, or will come: the decision
 * guess: the learner's own guess, and nothing else
 * grey: the node's own processes and reserved parts
-* series-1…: what has no meaning of its own (plugins, queues): tints of the ink, told apart by pattern and label
+* series-1…: series without a meaning of their own (plugins, queues): tints of the ink, with pattern and label
 
 Hues are Okabe and Ito's, which people with any of the common kinds of colour blindness can tell apart. Each has a tone
 for marks (contrast of at least 3:1 with the ground) and a tone for text (at least 4.5:1); tests/views/test_tokens.py
@@ -82,18 +82,18 @@ DARK_PAGES: Final = (
     'body[data-vscode-theme-kind="vscode-high-contrast"]',
     'html[theme="dark"] body',
 )
-"""Pages that are dark: JupyterLab, VS Code, Colab."""
+"""Selectors of dark pages: JupyterLab, VS Code, Colab."""
 KEPT_FORMS: Final = (
     ":is(.kitlib-bar,.kitlib-key,.kitlib-column i,.kitlib-board-token,.kitlib-board-box,.kitlib-legend i,"
     ".kitlib-cells td,.kit-tree .v i)"
 )
-"""Marks that fill and hatch tell apart: forced colours would take both away."""
+"""Marks that fill and hatch distinguish, which forced colours would remove."""
 SMALL, BODY, TITLE = 12, 14, 16
-"""Type in pixels; nothing is smaller than 11."""
+"""Font sizes in pixels; the minimum is 11."""
 LIMIT = 2
-"""Pixels of a limit's line: solid, in ink, with its name at the end; one way everywhere."""
+"""Width of a limit's line in pixels; every limit is a solid line in ink with its name at the end."""
 MOVE = 480
-"""Milliseconds of a movement; 0 where the reader asks for reduced motion."""
+"""Duration of an animation in milliseconds; 0 if the reader asks for reduced motion."""
 _SIZES = (
     "--kit-1:4px;--kit-2:8px;--kit-3:12px;--kit-4:16px;--kit-6:24px;--kit-radius:6px;\n"
     f"--kit-fill:42%;--kit-small:{SMALL}px;--kit-body:{BODY}px;--kit-title:{TITLE}px;--kit-limit:{LIMIT}px;\n"
@@ -141,4 +141,4 @@ def paint(colour: str, otherwise: str = "") -> str:
 
 
 NAMES: Final = {value: name for name, value in reversed(LIGHT.items())}
-"""Light value -> token: how a figure's colours become those of the page's theme."""
+"""Light value -> token, which maps a figure's colours to the page's theme."""

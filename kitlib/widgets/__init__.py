@@ -37,10 +37,10 @@ WIDGETS = {
     "SpreadExplorer": "spread_explorer",
     "Timeline": "timeline",
 }
-"""Widget -> the module of this room that it stands in."""
+"""Widget -> its module in this package."""
 
 _FETCHED = ("numpy", "pandas", "plotly")
-"""Packages that a page fetches beside the kit, from servers that may not answer."""
+"""Packages that a page loads in addition to the kit, from servers that may not respond."""
 
 __all__ = ["WIDGETS", *WIDGETS]
 

@@ -28,7 +28,7 @@ from kitlib.widgets._parts.nodes import Passing, node_of
 
 _CHOICES = {"memory": "Memory", "cpu": "CPU", "throttled": "Throttled CFS periods"}
 _WINDOWS = {"memory": 30, "cpu": 30, "throttled": 5}
-"""Seconds seen at first: of throttling so few that each period is a cell of its own."""
+"""Metric -> initially visible seconds; few for throttling, so that each period has a visible cell."""
 _GONE = MetricReading(None)
 _TITLES = {"memory": "Memory", "cpu": "CPU", "throttled": "What its quota does: one cell for each reading"}
 

@@ -39,9 +39,9 @@ _KINDS = {
     "requested by pods": "ok",
     "free": "free",
 }
-"""Part of a node -> what it looks like."""
+"""Part of a node -> its look."""
 MAX_PODS = 110
-"""The kubelet's default; it plays no part in CPU and memory."""
+"""The kubelet's default; it has no effect on CPU and memory."""
 
 
 class NodeBar(KitWidget):

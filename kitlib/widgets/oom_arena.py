@@ -34,11 +34,11 @@ from kitlib.widgets._parts.story import Story
 
 LABEL = "kitlib.dev/arena"
 AT_MOST, LOOK = 20.0, 0.5
-"""Seconds to wait on a real node until its kernel has killed or the pod has its memory, and between two looks."""
+"""Timeout in seconds on a real node for a kill or for the pod's memory, and the interval of checks."""
 TAKEN = 0.95
-"""Part of its memory from which on a pod has it: the rest may be shared pages that are charged elsewhere."""
+"""Fraction of its memory above which a pod has allocated it: the rest may be shared pages charged elsewhere."""
 _PLACES = {"requests": "resources.requests", "uses": "kitlib.dev/workload.app"}
-"""Field -> what an error about it names."""
+"""Field -> text that identifies it in an error."""
 
 
 class OomArena(KitWidget):

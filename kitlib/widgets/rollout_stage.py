@@ -27,7 +27,7 @@ from kitlib.widgets._parts.story import Story
 
 STEP_S, LONGEST_S = 0.5, 90.0
 _SERVES, _CRASHES = "trap 'sleep 2; exit' TERM; while true; do sleep 1; done", "sleep 1; exit 1"
-"""A shell runs its trap when the foreground command has ended, so that one must be short. Source: POSIX sh, trap."""
+"""A shell runs its trap only after the foreground command, which must be short. Source: POSIX sh, trap."""
 _NAME = "web"
 _AMOUNTS = ("0", "1", "2", "25%", "50%", "100%")
 _LEGEND = (

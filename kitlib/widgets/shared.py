@@ -30,9 +30,9 @@ MAX_STEPS = 400
 _PLAIN = re.compile(r"[\w .:=,<>%+-]*")
 _FILES = (".yaml", ".yml", ".json", ".toml")
 CLUSTER_ARGUMENTS = ("cluster", "source", "scenario", "shown", "node", "manifest")
-"""Arguments of widgets that may be a cluster; a link holds it apart and leaves them empty."""
+"""Arguments of widgets that may be a cluster; a link stores the cluster separately and leaves them empty."""
 _VALUES = ("value", "index", "position", "selected")
-"""Traits in which a page tells what the learner did."""
+"""Traits that a page sets on behalf of the learner."""
 Plain = None | bool | int | float | Annotated[str, Meta(max_length=16_384)]
 
 

@@ -53,7 +53,7 @@ LEGEND = (
     Mark("full", sign="▮"),
 )
 MANY = 60
-"""Nodes from which on boxes are small and count their pods."""
+"""Number of nodes above which boxes are small and show only the number of pods."""
 _LETTERS = {"x": "excluded", "t": "tainted", "f": "full"}
 _FIELDS = (
     "max_skew",

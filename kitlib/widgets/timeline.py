@@ -22,7 +22,7 @@ _WORDS = {
     "cgroup": "cgroup changes",
 }
 SHOWN = 40
-"""Lines of the table; `frame()` has all of them."""
+"""Maximum number of lines in the table; `frame()` has all of them."""
 
 
 class Timeline(KitWidget):

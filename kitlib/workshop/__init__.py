@@ -22,7 +22,7 @@ from kitlib.workshop import roster
 FILES = Path(__file__).parent / "files"
 EXECUTABLE = ("start-learner",)
 PYTHON = "3.11"
-"""Of the learners' image."""
+"""Python version of the learners' image."""
 
 
 RESERVE = 2

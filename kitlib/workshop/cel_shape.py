@@ -1,7 +1,7 @@
 """Compose CEL expressions that accept an object only if every key and value is expected.
 
 An admission policy that lists forbidden values admits every value that its author forgot, and every field of a later
-release. The shapes below list what is allowed instead: `Keys` compares the keys of a map with a fixed list, so an
+release. The shapes below list the allowed values instead: `Keys` compares the keys of a map with a fixed list, so an
 unknown field is rejected. In an admission policy `object` is a plain map independent of the schema, so `all` over its
 keys covers fields that the policy's author did not know.
 

@@ -19,7 +19,7 @@ from kitlib.lab.lessons import content
 from kitlib.workshop.votes import RoomQuestion, Votes
 
 LOOK_SECONDS = 20.0
-"""The time that the replay of a learner's journal may take."""
+"""Timeout of the replay of a learner's journal in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)

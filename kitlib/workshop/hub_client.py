@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 from kitlib.api.errors import KitError
 
 SERVER_SECONDS = 150
-"""The time within which a server must answer."""
+"""Timeout of a server's start in seconds."""
 AGAIN = (424, 503)
-"""Statuses of a server that is starting: JupyterHub's own, and the proxy's."""
+"""HTTP statuses of a server that is starting: JupyterHub's own, and the proxy's."""
 PRESS = 4.0
-"""Seconds after which a learner who was refused presses again."""
+"""Seconds until a learner whose request was refused repeats it."""
 
 
 def session() -> Any:

@@ -18,13 +18,13 @@ from kitlib.workshop import FILES, RESERVE, Limits, Written, roster, write_files
 from kitlib.workshop.nodes_namespace import NodesNamespace, check_image, check_namespace
 
 SERVER_MB, KERNEL_MB, HUB_MB = 120, 110, 1024
-"""Measured: a learner's server, a kernel after a table and a widget; the hub's own limit."""
+"""Measured MB of a learner's server, and of a kernel with a table and a widget; limit of the hub."""
 NODE_CPU, LEARNER_CPU = 0.1, 0.05
-"""CPUs that are set aside: `requests` of a node's pod, the guarantee of a learner."""
+"""Requested CPUs of a node's pod, and the guarantee of a learner."""
 SPAWNS = 64
-"""The chart's own concurrentSpawnLimit: a smaller one refuses learners who log in together, and starts them later."""
+"""concurrentSpawnLimit of the chart: a smaller one rejects learners who log in together, and starts them later."""
 MACHINE_GB, MACHINE_CPUS, USABLE = 32, 8, 0.85
-"""A machine of the sizing, and what of it pods may have."""
+"""Size of a machine, and the fraction of it for pods."""
 
 
 @dataclass(frozen=True)

@@ -97,9 +97,9 @@ def _by_kind_of_pod() -> Iterator[tuple[str, str]]:
 
 
 _WORDS = "^(systemd|--(cpus|memory|pids)=[0-9]{1,18})$"
-"""The arguments of a node's program, a pattern."""
+"""Pattern of the arguments of a node's program."""
 _ANY = Where("true")
-"""A value that the server sets, or that another rule describes."""
+"""A value that the server sets, or that another rule checks."""
 _CONTAINER = "spec.containers[0]"
 _METADATA = Keys(
     {

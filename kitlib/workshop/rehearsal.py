@@ -33,9 +33,9 @@ ARRIVE = 10.0
 """Seconds within which all learners log in."""
 HUB_SECONDS, BEFOREHAND_SECONDS, STEP_SECONDS = 60.0, 600.0, 600.0
 SLOW_SERVER, SLOW_WIDGET, SLOW_CHECK = 20.0, 60.0, 30.0
-"""Seconds: the last learner's page, first widget, and check beyond which a room waits."""
+"""Acceptable seconds for the last learner's page, first widget, and check."""
 LITTLE_MEMORY = 0.10
-"""The part of the machine's memory that should stay free."""
+"""Fraction of the machine's memory that should remain free."""
 LAB = "01-make-it-guaranteed"
 STEPS = {
     "kernel and lab": f"from kitlib.lab import Lab; lab = Lab({LAB!r})",

@@ -22,11 +22,11 @@ from kitlib.api.errors import KitError
 
 FILE = "roster.csv"
 TRAINER = "trainer"
-"""The administrator's account; no learner has it."""
+"""The administrator's account, which no learner can have."""
 MAX_PEOPLE, MAX_FILE, MAX_NAME = 10_000, 1 << 20, 200
 _ACCOUNT = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "æ": "ae", "Æ": "ae", "đ": "d", "Đ": "d"})
-"""Letters that Unicode does not take apart into a Latin letter and its mark."""
+"""Letters that Unicode does not decompose into a Latin letter and its mark."""
 
 
 @dataclass(frozen=True)

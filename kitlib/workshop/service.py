@@ -28,7 +28,7 @@ from kitlib.workshop.desk import Desk, Settings
 
 PAGES = Path(__file__).with_name("pages")
 AT_ONCE = 4
-"""Servers that start at once beforehand: the room is empty, and the machine stays usable."""
+"""Number of servers that start simultaneously before the workshop, so that the machine remains responsive."""
 READY_SECONDS = 180
 VOTER = "kitlib-voter"
 MAX_BODY = 4096

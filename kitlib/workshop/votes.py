@@ -23,7 +23,7 @@ from kitlib.api.errors import KitError
 
 ROUNDS = 2
 REFILL = 10.0
-"""Seconds after which an address may bring another new voter, once it has brought as many as the room has places."""
+"""Seconds after which an address may have one more new voter."""
 MAX_ADDRESSES = 10_000
 
 

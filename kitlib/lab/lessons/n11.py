@@ -11,7 +11,7 @@ PODS = ("idle", "report", "cache")
 STAYS = "it stays, Failed, with reason Evicted"
 MIB = 2**20
 ROOM = 768 - 60 - 420
-"""MiB of the node less its hard threshold and what cache requests."""
+"""MiB of the node minus its hard threshold and the request of cache."""
 
 QUESTIONS = [
     Question(

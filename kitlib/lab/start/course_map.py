@@ -15,12 +15,12 @@ from kitlib.lab.progress import Progress
 
 WORDS_PER_MINUTE = 180
 SECONDS_PER_CELL = 35
-"""A code cell is read, run, and its result is looked at."""
+"""Time to read and run a code cell, and to look at its result."""
 _ASKED = re.compile(r"\blesson\.ask\(")
 
 
 FIRST_PATH = ("notebook 01", "notebook 05", "lab 04", "notebook 17")
-"""Ninety minutes, with the start page before them: from one pod to a pod of the learner's own cluster."""
+"""Numbers of the ninety-minute path after the start page, from one pod to a pod of the learner's own cluster."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ GROUPS = (
     Group("Day two and devices", "notebooks 04, 11 and 14", _numbers((21, 24))),
 )
 TOGETHER = Group("All of it together", "the node and the scheduler", ())
-"""Labs that come after notebooks of several groups."""
+"""The group of labs that need notebooks of several groups."""
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from kitlib.lab.start.page import HOW, course_of, scene_of
 from kitlib.widgets._parts.page import script, style, text
 
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-"""Files that every start of Pyodide asks for."""
+"""Files that every start of Pyodide requests."""
 _MARK = "</body>"
 KERNEL_PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
-"""JupyterLite's plugin whose settings name the place of Pyodide."""
+"""JupyterLite's plugin whose settings contain the location of Pyodide."""
 
 
 def first_scene() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from kitlib.widgets._parts.start_page import StartPage
 
 LESSON = START.removesuffix(".ipynb")
 SCENES_LESSON = "05-who-dies-first"
-"""The notebook about what the first scene shows."""
+"""The notebook that explains the first scene."""
 HOW = {
     "docker": "Pods are processes of this machine's kernel, in a disposable container without network.",
     "kubernetes": "Pods are processes of the kernel of a Kubernetes cluster's machine, inside a pod that plays a node.",

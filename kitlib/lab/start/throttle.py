@@ -15,10 +15,10 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup
 NAME = "api"
 THREADS = 2
 FIRST = 500
-"""milli-CPU: the limit that the pod starts with."""
+"""Initial CPU limit of the pod in milli-CPU."""
 PERIOD_MS = 100
 SECONDS = 1.0
-"""How long it is measured."""
+"""Duration of a measurement in seconds."""
 
 
 @dataclass(frozen=True)

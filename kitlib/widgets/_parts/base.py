@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["ChartPicture", "Field", "KitWidget", "Ticker", "labelled"]
 
 _turn = threading.RLock()
-"""One control at a time: the page's messages may arrive in a thread of their own, beside a running cell."""
+"""Serializes controls: messages of the page may be processed in a subshell's thread while a cell runs."""
 _made_by: dict[str, tuple[str, weakref.WeakSet[KitWidget]]] = {}
-"""Cell -> (which run of it, the widgets that it made)."""
+"""Cell -> (its last run, the widgets of that run)."""
 
 
 class KitWidget(ipw.VBox):

@@ -52,7 +52,7 @@ LADDERS = {
     "cpu": (_UNSET, *_CPU),
     "memory": (_UNSET, *_MEMORY),
 }
-"""The stops of the sliders; any other amount can be typed."""
+"""Stops of the sliders; other amounts can be typed."""
 
 
 class AmountField(Field):

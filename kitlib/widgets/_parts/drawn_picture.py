@@ -18,7 +18,7 @@ from kitlib.charts.base import Chart
 from kitlib.widgets._parts.page import script, text
 
 NARROWEST, WIDEST = 280, 1000
-"""Pixels of a picture's width."""
+"""Minimum and maximum width of a picture in pixels."""
 
 
 class DrawnPicture(anywidget.AnyWidget):

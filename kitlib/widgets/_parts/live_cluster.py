@@ -18,7 +18,7 @@ from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.widgets._parts.base import KitWidget
 
 AT_MOST = 30.0
-"""Seconds that the button waits for a pod: a real node starts one in less than a second unless its machine is busy."""
+"""Timeout of the button in seconds: a real node starts a pod in less than one, unless its machine is busy."""
 _LOOK = 0.25
 
 

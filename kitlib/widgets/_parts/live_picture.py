@@ -20,13 +20,13 @@ import traitlets
 from kitlib.widgets._parts.page import script
 
 KEPT = 6000
-"""Samples that are kept: ten minutes at ten a second."""
+"""Maximum number of samples: ten minutes at ten per second."""
 LANE = 84
-"""Pixels of one series."""
+"""Height of a series in pixels."""
 NOW = 0.85
-"""Part of the width at which the newest sample stands; the future behind it is blank."""
+"""Position of the newest sample as a fraction of the width; the rest is blank."""
 Parts = Sequence[tuple[float, float] | None]
-"""For each series the parts of the time since the sample before that ran and that stood still; 0 to 1."""
+"""For each series, the running and throttled fraction of the time since the previous sample, 0 to 1."""
 
 
 class LivePicture(anywidget.AnyWidget):

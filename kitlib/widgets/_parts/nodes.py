@@ -46,7 +46,7 @@ class Passing:
         return self._cluster is not None
 
     def on(self, seconds: float) -> None:
-        """Advance the clock, unless it runs by itself."""
+        """Advance a virtual clock; a real one runs by itself."""
         if self._cluster is not None:
             self._cluster.advance(seconds)
 

@@ -20,9 +20,9 @@ from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.views.units import size
 
 LEAST_MEMORY = 4 * 2**20
-"""Bytes; hardly any program starts with less."""
+"""Memory in bytes below which hardly any program starts."""
 LEAST_QUOTA = 10
-"""Milli-CPU; a quota is 1 ms of a period of 100 ms or more (cm.MinQuotaPeriod)."""
+"""Minimum effective limit in milli-CPU: 1 ms of a period of 100 ms (cm.MinQuotaPeriod)."""
 
 
 def pod_advice(pod: Pod, node: NodeConfig) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from kitlib.charts.scene import Mark, Scene
 from kitlib.widgets._parts.board_picture import BoardPicture
 
 KEPT = 60
-"""Moments that are kept; the oldest go first."""
+"""Maximum number of moments; the oldest are dropped first."""
 
 
 class Story:

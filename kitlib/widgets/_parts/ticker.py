@@ -46,7 +46,7 @@ class Ticker:
         """Start; no effect if it is running.
 
         Raises:
-            KitError: outside a notebook, where there is no event loop.
+            KitError: there is no event loop (outside a notebook).
         """
         if self._wanted:
             return

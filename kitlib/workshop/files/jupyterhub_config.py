@@ -29,7 +29,7 @@ LEARNERS_FOLDER = Path(os.environ.get("KITLIB_HUB_FOLDER", "/srv/kitlib/learners
 ROOM_FOLDER = Path(os.environ.get("KITLIB_HUB_ROOM", LEARNERS_FOLDER.with_name("room")))
 """The folder of the trainer's settings, room.json: `kitlib room LEARNERS_FOLDER` writes it, learners only read it."""
 ROSTER = Path(__file__).with_name("roster.csv")
-"""Accounts and names: `kitlib workshop recipe --roster FILE` writes it; without it any name may come in."""
+"""Accounts and names: `kitlib workshop recipe --roster FILE` writes it; without it any name can log in."""
 IMAGE = os.environ.get("KITLIB_HUB_IMAGE", "kitlib-learner")
 PORT = int(os.environ.get("KITLIB_HUB_PORT", "8000"))
 HUB_PORT = int(os.environ.get("KITLIB_HUB_API_PORT", "8081"))
@@ -37,7 +37,7 @@ NETWORK = os.environ.get("KITLIB_HUB_NETWORK", "bridge")
 HOME = "/home/learner"
 ROOM_IN_CONTAINER = "/srv/kitlib/room"
 USER_ID = 1000
-"""Of the user `learner` in the image."""
+"""ID of the user `learner` in the image."""
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821
 spawner = os.environ.get("KITLIB_HUB_SPAWNER", "docker")
