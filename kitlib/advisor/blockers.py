@@ -243,6 +243,7 @@ def _skew(scheduler: Scheduler, info: PodInfo) -> Iterator[StageResult]:
         for other in snapshot.every_pod():
             if other.pod.namespace == info.pod.namespace and matcher.matches(other.pod.metadata.labels):
                 code = int(codes[other.row])
+                # podtopologyspread does not count terminating pods (countPodsMatchSelector, issue 87621).
                 if code >= 0 and other.pod.metadata.deletion_timestamp is None:
                     counts[values[code]] += 1
         listed = sorted(counts.items(), key=lambda item: (item[1], item[0]))

@@ -95,10 +95,12 @@ def explain_pod(dump: Dump, pod: Pod, *, find_remedies: bool = True, scheduler: 
         results = list(bound_stages(dump, pod, scheduler))
         stage = first_held(results)
         verdict = HOLDS if stage else ENDED if pod.status.phase == "Succeeded" else RUNS
+        # The pod has its node, so no gap in the scheduling rules can change the verdict any longer.
         placed = [gap for gap in gaps if not gap.field.startswith("spec.schedulingGroup")]
         return Explanation(pod, pod, verdict, stage, tuple(results), tuple(replace(g, decides=False) for g in placed))
     results = [*_queues(dump, pod), *_gates(pod), *_groups(dump, pod)]
     before = first_held(results)
+    # Without its gates, so that the answer covers the stages behind them too.
     decision = scheduler.explain(_ungated(pod))
     results += _scheduling(dump, pod, scheduler, decision, before)
     stage = first_held(results)
@@ -131,6 +133,7 @@ def _verdict(stage: str, before: str, foreign: str, decision: Decision, gaps: li
     if not stage:
         return UNCERTAIN if said.contradicts or any(gap.decides for gap in gaps) else FITS
     rejecting = set(rejected_by(decision))
+    # Namespace selectors cannot be evaluated without the Namespaces, so a rejection by them may be wrong.
     wrongly = any(gap.kind == "Namespace" and "InterPodAffinity" in rejecting for gap in gaps)
     return UNCERTAIN if wrongly else HOLDS
 

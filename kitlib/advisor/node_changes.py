@@ -86,6 +86,7 @@ def _cordons(dump: Dump) -> Iterator[Change]:
 def _open(node: Node) -> Node:
     made = deepcopy(node)
     made.spec.unschedulable = False
+    # The node lifecycle controller derives this taint from spec.unschedulable and removes it with the field.
     made.spec.taints = [taint for taint in made.spec.taints if taint.key != CORDON]
     return made
 
@@ -97,6 +98,7 @@ def _more_nodes(dump: Dump, pod: Pod) -> Iterator[Change]:
     """
     seen: set[str] = set()
     for node in sorted(dump.nodes, key=_size):
+        # The hostname is a topology key: a copy of it would put both nodes into one domain.
         labels = {k: v for k, v in node.metadata.labels.items() if k != "kubernetes.io/hostname"}
         taints = [t for t in node.spec.taints if t.key != CORDON]
         kind = repr((sorted(labels.items()), taints, sorted((n, q.nano) for n, q in node.status.allocatable.items())))
@@ -164,6 +166,7 @@ def _nodes_at_volumes(dump: Dump, pod: Pod) -> Iterator[Change]:
             continue
         for term in affinity.required.node_selector_terms:
             where = {one.key: one.values[0] for one in term.match_expressions if one.operator == "In" and one.values}
+            # A local volume belongs to one machine, so a new node cannot use it.
             if not where or "kubernetes.io/hostname" in where:
                 continue
             for like in sorted(dump.nodes, key=_size)[:MOST_LABELLED]:

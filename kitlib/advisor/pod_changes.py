@@ -124,6 +124,7 @@ def _constraints(dump: Dump, pod: Pod) -> Iterator[Change]:
 
 
 def _soften(constraint: TopologySpreadConstraint) -> None:
+    # minDomains is valid with DoNotSchedule only (validateMinDomains).
     constraint.when_unsatisfiable, constraint.min_domains = "ScheduleAnyway", None
 
 
@@ -190,6 +191,8 @@ def _requests(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
                 standing = largest.resources.requests[name]
                 made = _floor(name, max(0, standing.nano - cut), standing.format)
                 largest.resources.requests[name] = made
+                # Other resources cannot be overcommitted: validation requires equal requests and limits
+                # (IsOvercommitAllowed).
                 if name in largest.resources.limits and (name not in ("cpu", "memory", "ephemeral-storage")):
                     largest.resources.limits[name] = made
 

@@ -132,6 +132,7 @@ def pods_of(dump: Dump, obj: KubeObject) -> list[Pod]:
         above = next((owner for owner in one.metadata.owner_references if owner.controller), None)
         if above is None or one.namespace != obj.namespace:
             continue
+        # The UID excludes pods of an earlier object with the same name.
         if (above.kind, above.name) == (obj.kind, obj.name) and above.uid in ("", obj.metadata.uid):
             found += [one] if isinstance(one, Pod) else pods_of(dump, one)
     return found
@@ -195,6 +196,7 @@ def _creation(dump: Dump, obj: KubeObject, pods: list[Pod]) -> Results:
     if failing is None:
         return
     if result.state == HELD:
+        # The computed rejection has the current numbers; the controller's message may be older.
         yield replace(failing, state=NOTE)
     elif len([pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]) < wanted(dump, obj):
         yield failing
