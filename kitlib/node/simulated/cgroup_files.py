@@ -1,4 +1,4 @@
-"""The cgroup file system as rules across files see it."""
+"""The interface of the cgroup file system for rules that compare several files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A running container as a command in it sees it: what `kubectl exec` and exec probes run on.
+"""A running container as the machine of a command in it, for `kubectl exec` and exec probes.
 
-Files are those that the container's own command has made so far, those that exec has written, and what the node shows:
-the cgroup files, /proc, mounted volumes. Time passes for the command alone. It uses no CPU or memory of the node: what
-needs some is refused with a sentence.
+Its files are those that the container's own command has created so far, those that exec has written, and those that the
+node shows: cgroup files, /proc, mounted volumes. Time passes only for the command, which uses no CPU or memory of the
+node: a command that needs some is rejected with a message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kitlib.node.common.workload import FOREVER, IDLE_MEMORY
 from kitlib.node.simulated.shell.machine import Data, ProgramError, TimeUp
 
 MAX_WRITTEN = 2**20
-"""Bytes of a file that a command in a container may write: larger ones would take memory or disk."""
+"""Maximum bytes of a file that a command in a container writes: larger ones would need memory or disk."""
 MAX_ROUNDS = 10_000
 REFUSED = "a simulated container runs this only as its own command, or as its annotation declares"
 _NEVER = "it would never end"
@@ -25,25 +25,25 @@ class View(Protocol):
     """The files and values of a node that a container sees."""
 
     def text(self, path: str) -> str | None:
-        """Return a file's content; None where it is not known."""
+        """Return a file's content; None = unknown."""
         ...
 
     def names(self, path: str) -> list[str] | None:
-        """Return the names in a directory; None where it is not known."""
+        """Return the names in a directory; None = unknown."""
         ...
 
     def has(self, path: str) -> bool:
-        """Return whether a path is there of which nothing else is known."""
+        """Return whether a path exists of which nothing else is known."""
         ...
 
 
 class ContainerMachine:
-    """Implements `shell.machine.Machine`.
+    """The machine of commands in a running container. Implements `shell.machine.Machine`.
 
     Args:
         view: the files and values of the node in the container.
-        made: files of the container's own command; None = removed, or not there yet.
-        written: files that commands in it have written; those here are added.
+        made: files of the container's own command; None = the file does not exist.
+        written: files that commands in it have written; this machine adds its own.
         deadline: the maximum duration of the command in seconds.
 
     Attributes:
@@ -63,7 +63,7 @@ class ContainerMachine:
         self._rounds = 0
 
     def begin(self) -> None:
-        """Begin a new command: nothing is written yet."""
+        """Reset the output before a new command."""
         self.out, self.err, self._rounds = Data(), Data(), 0
 
     def enter(self, program: str) -> None:
@@ -90,7 +90,7 @@ class ContainerMachine:
         raise ProgramError("No such file or directory")
 
     def exists(self, path: str) -> bool:
-        """Return whether a path is there."""
+        """Return whether a path exists."""
         if path.startswith("/dev/"):
             return path in (*_ENDLESS, "/dev/null", "/dev/shm") or self._known(path)
         if path in self._written or path in self._made:
@@ -115,7 +115,7 @@ class ContainerMachine:
         return sorted({*own, *(shown or [])})
 
     def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
-        """Keep a small file."""
+        """Store a small file."""
         if path in ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"):
             self._finite(data)
             return
@@ -133,14 +133,14 @@ class ContainerMachine:
             self.spend(FOREVER, cpus=1.0)
 
     def remove(self, path: str) -> None:
-        """Remove a file, or all below a directory."""
+        """Remove a file, or all files below a directory."""
         inside = path.rstrip("/") + "/"
         for one in {*self._made, *self._written}:
             if one == path or one.startswith(inside):
                 self._written[one] = None
 
     def spend(self, seconds: float, *, cpus: float = 0.0, memory: int | None = None, pids: int = 1) -> None:
-        """Let the command's own time pass; refuse what would use the node's CPUs or memory."""
+        """Advance the command's own time; reject a use of the node's CPUs or memory."""
         if self.now + seconds > self.deadline:
             self.now = self.deadline
             raise TimeUp
@@ -151,7 +151,7 @@ class ContainerMachine:
         self.now += seconds
 
     def hold(self, size: float) -> None:
-        """Refuse large variables."""
+        """Reject large variables."""
         if size > MAX_WRITTEN:
             raise ProgramError(REFUSED)
 
@@ -168,7 +168,7 @@ class ContainerMachine:
         return self
 
     def end(self, moment: float) -> None:
-        """Do nothing: jobs in the background are not started here."""
+        """Do nothing: background jobs are not started here."""
 
     def wait(self) -> None:
         """Do nothing: no background jobs run."""
@@ -178,7 +178,7 @@ class ContainerMachine:
         return None
 
     def repeat(self, since: object, changed: bool) -> None:
-        """Count the rounds of a loop; one that does not end is refused."""
+        """Count the iterations of a loop; an endless one is rejected."""
         self._rounds += 1
         if self._rounds > MAX_ROUNDS:
             self.spend(FOREVER)

@@ -1,7 +1,7 @@
-"""The lifecycle hooks of simulated containers: their commands run in the shell, which knows how long they take.
+"""The lifecycle hooks of simulated containers: their commands run in the shell, which determines their duration.
 
-The files that a command writes are there from its beginning. A request over HTTP is answered at once, whatever its
-status: only a connection that fails is a failure.
+The files that a command writes exist from its start. A request over HTTP is answered at once; any status is a success,
+only a failed connection is a failure.
 
 Source: kubelet lifecycle handlerRunner.Run, runHTTPHandler.
 """
@@ -21,18 +21,18 @@ LONGEST = 1e9
 
 
 class SimulatedHook:
-    """Implements `kitlib.kubelet.loop.interfaces.RunningHook`.
+    """A lifecycle hook of a simulated container. Implements `kitlib.kubelet.loop.interfaces.RunningHook`.
 
     Args:
         ran: the run of its command.
-        clock: seconds on the node's clock.
+        clock: returns seconds on the node's clock.
     """
 
     def __init__(self, ran: Ran, clock: Callable[[], float]) -> None:
         self._ran, self._clock, self._until = ran, clock, clock() + ran.seconds
 
     def answer(self) -> Answer | None:
-        """Return what the command came to once its time is over."""
+        """Return the result of the command after its duration; None = it runs."""
         return self._ran.answer if self._clock() >= self._until else None
 
     def cancel(self) -> None:
@@ -49,14 +49,14 @@ def begin(
     mounted: Mapping[str, str],
     clock: Callable[[], float],
 ) -> SimulatedHook:
-    """Begin a hook.
+    """Start a hook.
 
     Args:
         pod: the container's pod.
         container: the container.
         handler: an exec or an HTTP hook.
-        seconds: time since the container's start.
-        environment: the container's variables.
+        seconds: time since the container's start in seconds.
+        environment: the container's environment variables.
         written: files that earlier commands have written there; those of this one are added.
         mounted: text of files in volumes and of /proc, by path.
         clock: seconds on the node's clock.

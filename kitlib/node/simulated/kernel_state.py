@@ -1,4 +1,4 @@
-"""The simulated kernel as memory, stalls and statistics see it, so that none of them imports the whole."""
+"""The interface of the simulated kernel for memory, stalls and statistics, so that none of them imports the kernel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The output of a simulated container, as `kubectl logs` shows it.
 
-What a followed command writes is known when it starts: its lines are taken from its behaviour at the moment at which
-they are read. A program that is not followed prints nothing, and nor does `date`.
+The output of a followed command is known when it starts: the lines up to the time of a read are taken from its
+behaviour. A program that is not followed prints nothing, and neither does `date`.
 
 Source: kubelet kuberuntime logs.ReadLogs.
 """
@@ -16,12 +16,12 @@ from kitlib.node.simulated.programs import Behaviour, Run
 
 
 def log_of(run: Run, now: float, epoch: float) -> Log:
-    """Return what a run has written so far.
+    """Return the output of a run so far.
 
     Args:
         run: the run of a container.
         now: seconds on the node's clock.
-        epoch: seconds since the Unix epoch at which the node's clock showed 0.
+        epoch: start of the node's clock in seconds since the Unix epoch.
     """
     behaviour = behaviour_of(run.pod, run.container, run.environment, run.shown)
     at = run.began

@@ -1,13 +1,13 @@
 """The answers of a simulated container to probes.
 
-    declared by annotation     that (see kitlib.node.common.probes)
+    declared by annotation     the declared answer (see kitlib.node.common.probes)
     exec                       the result of the command in the shell of simulated containers, on the current files of
                                the container; an unknown program succeeds
     httpGet                    the status of a server that is known to change it (agnhost liveness), else success
-    tcpSocket, grpc            succeed while the container runs: it serves from its start on
+    tcpSocket, grpc            success while the container runs, from its start on
 
-An unknown file is assumed to be in the image, unless it is in a place that only a program could have written to: in
-/tmp, /dev/shm, or a volume, while the container's program is known.
+An unknown file is assumed to be in the image, except in folders that only a program writes to (/tmp, /dev/shm, a
+volume) if the container's program is known.
 
 Source: kubelet prober.runProbe, pkg/probe/exec.
 """
@@ -32,7 +32,7 @@ _LONGEST = 20_000
 
 
 class _Assumed:
-    """Implements `container_machine.View`: files of the image are taken to be there.
+    """The files of a container, with those of the image assumed to exist. Implements `container_machine.View`.
 
     Args:
         container: the probed container.
@@ -54,7 +54,7 @@ class _Assumed:
         return None
 
     def has(self, path: str) -> bool:
-        """Return whether the image may have the file."""
+        """Return whether the image may contain the file."""
         return not path.startswith(self._empty) if self._empty else True
 
 
@@ -67,14 +67,14 @@ def answer(
     written: MutableMapping[str, Data | None] | None = None,
     mounted: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Return what a probe finds.
+    """Return a probe's result.
 
     Args:
         pod: the container's pod.
         container: the probed container.
         kind: the type of the probe.
-        seconds: time since the container's start.
-        environment: the container's variables.
+        seconds: time since the container's start in seconds.
+        environment: the container's environment variables.
         written: files that `kubectl exec` has written there.
         mounted: text of files in volumes and of /proc, by path.
     """
@@ -98,9 +98,9 @@ class Ran(NamedTuple):
     """The run of a command in a container.
 
     Attributes:
-        answer: its result; success where the command cannot be followed.
-        seconds: its duration.
-        endless: whether it takes longer than it may.
+        answer: its result; success if the command cannot be followed.
+        seconds: its duration in seconds.
+        endless: whether it takes longer than its limit.
     """
 
     answer: Answer
@@ -118,7 +118,7 @@ def run_in_container(
     mounted: Mapping[str, str] | None,
     longest: float,
 ) -> Ran:
-    """Run a command in the shell of simulated containers, on the present files of a container.
+    """Run a command in the shell of simulated containers, on the current files of a container.
 
     Args:
         pod: the container's pod.
@@ -128,7 +128,7 @@ def run_in_container(
         environment: the container's variables.
         written: files that earlier commands have written there; those of this one are added.
         mounted: text of files in volumes and of /proc, by path.
-        longest: seconds that it may take.
+        longest: maximum duration in seconds.
     """
     behaviour = behaviour_of(pod, container, environment, mounted)
     view = _Assumed(container, not behaviour.workload.note, mounted or {})

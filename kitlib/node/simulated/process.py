@@ -1,4 +1,4 @@
-"""A process of the simulated kernel, and how it ended."""
+"""A process of the simulated kernel, and its end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kitlib.node.simulated import oom
 from kitlib.node.simulated.swap import waiting_share
 
 TABLES = 512
-"""A page of page tables maps so many pages."""
+"""Number of pages that a page of page tables maps."""
 WINDOW = 1.0
-"""Seconds over which the use of a process that works in bursts is averaged at least."""
+"""Minimum seconds over which the usage of a process with bursts is averaged."""
 
 
 class KernelClock(Protocol):

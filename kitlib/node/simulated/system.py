@@ -1,6 +1,6 @@
-"""The processes of a simulated machine beside its pods: process 1, a thread of the kernel, and the daemons.
+"""The processes of a simulated machine outside of its pods: process 1, a thread of the kernel, and the daemons.
 
-With the systemd driver the machine is one with systemd: every daemon stands in its service's cgroup. With the cgroupfs
+With the systemd driver the machine runs systemd: every daemon is in its service's cgroup. With the cgroupfs
 driver it has an init without cgroups, so that all daemons are in the root cgroup.
 """
 
@@ -15,7 +15,7 @@ from kitlib.node.simulated.kernel import Kernel
 
 
 class Daemon(NamedTuple):
-    """A daemon: its name, bytes of memory, the oom_score_adj that it is started with."""
+    """A daemon: its name, memory in bytes, and initial oom_score_adj."""
 
     name: str
     memory: int
@@ -23,14 +23,14 @@ class Daemon(NamedTuple):
 
 
 DAEMONS = (Daemon(KUBELET, 64 * 2**20), Daemon("containerd", 48 * 2**20, -999))
-"""What runs beside the pods; the kubelet sets its own score when it starts, containerd's service has it declared."""
+"""The daemons. The kubelet sets its own score when it starts, containerd's is declared in its service."""
 
 NOT_OF_SYSTEMD = ("cpuset", "hugetlb")
-"""Hierarchies of cgroup v1 in which systemd makes no cgroups. Source: systemd cgroup-util.h, CGroupController."""
+"""Hierarchies of cgroup v1 in which systemd creates no cgroups. Source: systemd cgroup-util.h, CGroupController."""
 
 
 class SimulatedSystem:
-    """Implements `kitlib.kubelet.loop.system.System`.
+    """The system processes of a simulated node. Implements `kitlib.kubelet.loop.system.System`.
 
     Args:
         kernel: the kernel on which the daemons run.

@@ -1,4 +1,4 @@
-"""The programs of simulated containers, and what following a command comes to: `Behaviour`.
+"""The programs of simulated containers, and the result of following a command: `Behaviour`.
 
 Imported by the simulated kernel's runtime. Face: `catalogue.find`, `following.follow`.
 """
@@ -22,11 +22,11 @@ class Behaviour(NamedTuple):
     """The behaviour of a container.
 
     Attributes:
-        workload: the resource use over time.
+        workload: the resource usage over time.
         changes: changes of files, by seconds since the container's start.
-        loop: (start, seconds of a round) of the endless loop; None = no loop.
+        loop: (start, duration of an iteration) of the endless loop, in seconds; None = no loop.
         output: (seconds since the start, text) of what it writes to standard output and standard error, in order.
-        output_loop: (index in `output` of the first line of a round, seconds of a round) of the endless loop.
+        output_loop: (index in `output` of an iteration's first line, its duration in seconds) of the endless loop.
         traps: whether its shell has a trap for SIGTERM.
     """
 
@@ -38,7 +38,7 @@ class Behaviour(NamedTuple):
     traps: bool = False
 
     def files_at(self, seconds: float) -> dict[str, Data | None]:
-        """Return path -> content so long after the container's start; None = it was removed, or is not there yet."""
+        """Return the files at a time after the container's start, content by path; None = the file does not exist."""
         if self.loop is not None and seconds >= sum(self.loop):
             begins, length = self.loop
             seconds = begins + length + (seconds - begins) % length if length else seconds
@@ -54,14 +54,14 @@ class Behaviour(NamedTuple):
 
 @dataclass
 class Run:
-    """One run of a container, from its start to its end.
+    """A run of a container, from its start to its end.
 
     Attributes:
         pod, container: the container of a pod.
-        environment: its variables.
-        shown: path -> content of files that the node showed in it.
-        began: seconds on the node's clock.
-        ended: seconds on the node's clock; None = it runs.
+        environment: its environment variables.
+        shown: content of the files that the node showed in it, by path.
+        began: start in seconds on the node's clock.
+        ended: end in seconds on the node's clock; None = it runs.
     """
 
     pod: Pod
@@ -73,6 +73,6 @@ class Run:
 
 
 def note_of(command: Sequence[str], why: str = "") -> str:
-    """Return the sentence about a command that is not known, or not followed for this reason."""
+    """Return the note about a command that is unknown, or not followed for a reason."""
     shown = shortened(" ".join(map(str, command[:20])), 100)
     return f"Unknown command {shown!r}: it idles" + (f" ({shortened(why, 200)})" if why else "")

@@ -1,4 +1,4 @@
-"""The catalogue of the programs that a simulated container knows: importing the modules registers them."""
+"""The catalogue of the programs of simulated containers: importing the modules registers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A container's command, followed once on a machine that records what it uses over time and which files it makes."""
+"""The behaviour of a container's command, from one run on a machine that records its resource usage and files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def follow(
         mounts: file systems in the container.
         environment: variables that the command refers to.
         host: the pod's name.
-        shown: path -> content of files that the node shows in the container.
+        shown: content of the files that the node shows in the container, by path.
     """
     recorder, notes = RecordingMachine(mounts, {"/etc/hostname": f"{host}\n", **shown}), list[str]()
 
@@ -87,7 +87,7 @@ def follow(
 
 
 def _tidying(shell: Shell, mounts: tuple[Mount, ...], environment: dict[str, str]) -> tuple[float, int]:
-    """Return how long process 1 takes to end after SIGTERM, and with what code.
+    """Return the time that process 1 takes to exit after SIGTERM, in seconds, and its exit code.
 
     Without a trap the program decides that process 1 has become, if any. A trap that is empty ignores the signal; one
     that does not exit lets a loop go on. It runs when the foreground command is over, at once only in `wait`; of a loop

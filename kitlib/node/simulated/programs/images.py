@@ -1,6 +1,6 @@
-"""The one table of images: name -> the program that its image starts.
+"""The table of images: the program that each image starts, by name.
 
-A container's `command` takes the place of the image's entrypoint and arguments, `args` that of its arguments alone.
+A container's `command` replaces the image's entrypoint and arguments, `args` replaces only its arguments.
 
 Source: kubernetes.io, "Define a Command and Arguments for a Container"; the images' public Dockerfiles.
 """
@@ -59,7 +59,7 @@ _IMAGES = {
 
 
 def entry_of(image: str) -> Entrypoint | None:
-    """Return what an image starts; None where it is not known. Registry, tag and digest do not matter."""
+    """Return the program of an image, whatever its registry, tag and digest; None = unknown."""
     name = image.partition("@")[0]
     last = name.rpartition("/")[2].partition(":")[0]
     path = name[: len(name) - len(name.rpartition("/")[2])] + last
@@ -68,7 +68,7 @@ def entry_of(image: str) -> Entrypoint | None:
 
 
 def command_line(container: Container) -> list[str] | None:
-    """Return the words that a container runs; None where neither its manifest nor its image says.
+    """Return the command line of a container; None if neither its manifest nor its image defines it.
 
     The arguments of an unknown image count as the whole command.
     """

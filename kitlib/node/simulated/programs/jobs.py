@@ -1,4 +1,4 @@
-"""Background jobs beside the foreground: their demands add up, as those of one process."""
+"""Background jobs beside the foreground: their demands are added, as if they were those of one process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kitlib.node.common.workload import FOREVER, Phase
 from kitlib.node.simulated.programs.recorder import RecordingMachine
 
 MAX_ROUNDS = 200
-"""Rounds of a loop that are written out where several run beside each other."""
+"""Maximum number of unrolled iterations of a loop that runs beside another one."""
 
 
 def together(recorder: RecordingMachine) -> tuple[tuple[Phase, ...], int | None]:
-    """Return the phases of a machine with its background jobs, and the phase that the last one is followed by."""
+    """Return the phases of a machine with its background jobs, and the index of the phase after the last one."""
     jobs = list(_all(recorder))
     own = recorder.phases or [Phase(0.0)]
     if not any(job.phases for job in jobs):
@@ -36,7 +36,7 @@ def _all(recorder: RecordingMachine) -> Iterator[RecordingMachine]:
 
 
 def _written_out(phases: list[Phase], repeats: int | None, start: float) -> list[tuple[float, Phase | None]]:
-    """Return (beginning, phase) of every phase; None = it has ended."""
+    """Return (start, phase) of every phase, with loops unrolled; None = the machine has ended."""
     found: list[tuple[float, Phase | None]] = []
     rounds = [phases] + ([phases[repeats:]] * MAX_ROUNDS if repeats is not None else [])
     for one in (phase for round_ in rounds for phase in round_):

@@ -25,9 +25,9 @@ from kitlib.node.simulated.shell.machine import (
 )
 
 INTERPRETER = 10 * 2**20
-"""Bytes of an interpreter that has done nothing yet."""
+"""Bytes of memory of an idle interpreter."""
 ROUNDS = 500
-"""Rounds of an endless loop that are followed before it is taken to go on at its rate."""
+"""Iterations of an endless loop that are followed; afterwards it continues at its last rate."""
 _POINTER = 8
 _OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -46,7 +46,7 @@ class Unreadable(Exception):
 
 
 class _Sized:
-    """A text, bytes or list: how many bytes it takes, and how many elements it has."""
+    """A text, bytes or list: its size in bytes and its number of elements."""
 
     def __init__(self, size: float, length: float) -> None:
         self.size, self.length = size, length
@@ -68,7 +68,7 @@ class _Python:
         self._machine.spend(seconds, cpus=cpus, memory=INTERPRETER + int(self._held()))
 
     def _settle(self, before: float) -> None:
-        """Take the time that it needs to fill what has been allocated."""
+        """Spend the time that filling the allocated memory takes."""
         more = self._held() - before
         if more >= 2**20:
             self._spend(more / COPY, cpus=1.0)
@@ -89,7 +89,7 @@ class _Python:
             self._variables[node.target.id] = self._value(sum_of)
         elif isinstance(node, ast.Expr):
             value = self._value(node.value)
-            if isinstance(value, _Sized) and value.size >= 2**20:  # held until the expression is over
+            if isinstance(value, _Sized) and value.size >= 2**20:  # kept until the expression is evaluated
                 self._machine.spend(value.size / COPY, cpus=1.0, memory=INTERPRETER + int(self._held() + value.size))
         elif isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value:
             self._forever(node.body)
@@ -109,14 +109,14 @@ class _Python:
             self.run(node.body)
 
     def _forever(self, body: Sequence[ast.stmt]) -> None:
-        """Follow an endless loop for some rounds, then go on at the rate of the last one."""
+        """Follow an endless loop for some iterations, and continue at the rate of the last one."""
         for _ in range(ROUNDS):
             start, held = self._machine.now, self._held()
             self.run(body)
             more, passed = self._held() - held, self._machine.now - start
             if not more:
                 self._machine.spend(FOREVER, cpus=0.0 if passed else 1.0, memory=INTERPRETER + int(held))
-            if passed <= 2 * more / COPY:  # nothing in it waits
+            if passed <= 2 * more / COPY:  # its iterations only copy, without waiting
                 break
         growing(self._machine, FOREVER, INTERPRETER + int(self._held()))
 
@@ -217,7 +217,7 @@ _PERL = (
 
 
 def _from_perl(text: str) -> str:
-    """Translate the statements that are followed."""
+    """Translate the supported statements to Python."""
     for pattern, by in _PERL:
         text = pattern.sub(by, text)
     lines, indent = list[str](), ""
@@ -242,7 +242,7 @@ def _code(call: Call, flag: str) -> str:
 
 @program("python", "python3", "python2", "perl")
 def interpreter(call: Call) -> Result:
-    """Run `python3 -c CODE` or `perl -e CODE`; without a program it reads its input, which is empty, and ends."""
+    """Run `python3 -c CODE` or `perl -e CODE`; without a program it reads its empty input and exits."""
     if list(call.args[:2]) == ["-m", "http.server"]:
         call.machine.spend(FOREVER, memory=2 * INTERPRETER)
     if list(call.args) in ([], ["-"]) and not call.stdin.text:

@@ -1,8 +1,8 @@
-"""The machine that a container's command runs on once, before it runs: it records what is used, and when.
+"""The machine on which a container's command is run once before its start, to record its resource usage over time.
 
-Time passes only where a program says so. Every stretch becomes a phase of the workload, with the bytes that its files
-take at that moment: on the container's own layer (`disk`), in volumes on the node's disk (`volume`), in a tmpfs, in the
-page cache. Files that were read twice are active page cache, written ones are not until they are read.
+Time passes only in calls of `spend`. Every interval becomes a phase of the workload, with the bytes of its files at
+that time: on the container's own layer (`disk`), in volumes on the node's disk (`volume`), in a tmpfs, in the page
+cache. Files that were read twice are active page cache; written ones are inactive until they are read.
 
 Sources: mm/swap.c mark_page_accessed; mm/filemap.c (only reads activate since 4.7, bbddabe2e436).
 """
@@ -20,15 +20,15 @@ from kitlib.node.simulated.shell.machine import Data, Forever, ProgramError, Tim
 from kitlib.node.simulated.swap import WRITE
 
 MAX_PHASES = 4000
-"""Phases of one command; what comes later goes on as the last of them."""
+"""Maximum number of phases of a command; the last one continues."""
 STEPS = 60
-"""Phases in which one file grows."""
+"""Number of phases for the growth of one file."""
 LOGS = 5 * 10 * 2**20
-"""Bytes of a container's log at most: five files of 10 MiB. Source: containerLogMaxSize, containerLogMaxFiles."""
+"""Maximum bytes of a container's log: five files of 10 MiB. Source: containerLogMaxSize, containerLogMaxFiles."""
 SHORT_ROUND = 0.1
-"""Seconds: a loop with shorter rounds is recorded by what it uses on average."""
+"""Seconds: a loop with shorter iterations is recorded by its average usage."""
 DEV_SHM = 64 * 2**20
-"""Bytes of /dev/shm where a pod has no volume there. Source: containerd WithDefaultSandboxShm, shm size 65536k."""
+"""Bytes of /dev/shm without a volume there. Source: containerd WithDefaultSandboxShm, shm size 65536k."""
 _SOURCES = {"/dev/zero": FOREVER, "/dev/urandom": FOREVER, "/dev/random": FOREVER, "/dev/full": FOREVER}
 _SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
@@ -40,7 +40,7 @@ class Mount(NamedTuple):
         path: the mount path.
         kind: `disk` of the node, `tmpfs`, or `remote` (a claim), which takes none of the node's disk.
         name: the volume's name; "" = /dev/shm.
-        size: bytes of a tmpfs; None = no limit of its own.
+        size: size of a tmpfs in bytes; None = unlimited.
     """
 
     path: str
@@ -51,11 +51,11 @@ class Mount(NamedTuple):
 
 @dataclass
 class File:
-    """A file.
+    """A file of a container.
 
     Attributes:
         mount: the file system of the file; None = the container's own layer.
-        data: the beginning of the content, and its size.
+        data: the known beginning of the content, and its size.
         cached: bytes in the page cache.
         reads: the number of complete reads of the file.
     """
@@ -67,7 +67,7 @@ class File:
 
 
 class FileChange(NamedTuple):
-    """A file was written, or (None) removed, at a moment."""
+    """A write of a file, or with None its removal, at a time."""
 
     time: float
     path: str
@@ -75,7 +75,7 @@ class FileChange(NamedTuple):
 
 
 class LoopMark(NamedTuple):
-    """The state at the beginning of a loop's round."""
+    """The state at the start of a loop's iteration."""
 
     phase: int
     now: float
@@ -85,7 +85,7 @@ class LoopMark(NamedTuple):
 
 
 class RecordingMachine:
-    """Implements `shell.machine.Machine`.
+    """A machine that records. Implements `shell.machine.Machine`.
 
     Args:
         mounts: file systems in the container beside its own layer.
@@ -94,13 +94,13 @@ class RecordingMachine:
         parent: the machine that started the background job.
 
     Attributes:
-        phases: the resource use, phase by phase.
+        phases: the resource usage, phase by phase.
         changes: changes of files, in order.
-        repeats: the index of the phase at which the recording begins again after the last one; None = it does not.
+        repeats: index of the phase that follows the last one; None = the recording ends.
         program: the name of the last program that took time.
         jobs: recorders of background jobs.
         output: (seconds, text) of what is written to standard output and standard error.
-        output_loop: (index in `output`, seconds of a round) of the endless loop that writes on; None = no loop.
+        output_loop: (index in `output`, seconds of an iteration) of the endless loop with output; None = no loop.
     """
 
     def __init__(
@@ -123,12 +123,12 @@ class RecordingMachine:
         self._held, self._logs, self._barrier = 0.0, 0.0, 0
 
     def enter(self, program: str) -> None:
-        """Begin a program of that name."""
+        """Note the name of the running program."""
         self._entered = program
 
     @property
     def start(self) -> float:
-        """Seconds since the container's start at which it began."""
+        """The start in seconds since the container's start."""
         return self._start
 
     # Time.
@@ -196,14 +196,14 @@ class RecordingMachine:
             self.spend(more / COPY, cpus=1.0)
 
     def fork(self) -> RecordingMachine:
-        """Return the machine of a background job, which begins now."""
+        """Return the machine of a background job that starts now."""
         job = RecordingMachine(self._mounts, self._text, self.now, self)
         job.deadline = self.deadline
         self.jobs.append(job)
         return job
 
     def end(self, moment: float) -> None:
-        """Cut the recording of a background job off at this moment."""
+        """End the recording of a background job at this time."""
         if not self.endless and self.now <= moment:
             return
         left, kept = moment - self._start, list[Phase]()
@@ -228,7 +228,7 @@ class RecordingMachine:
     # Loops.
 
     def mark(self) -> LoopMark:
-        """Return the state now."""
+        """Return the current state."""
         self._barrier = len(self.phases)
         files = tuple((path, file.data.size, min(file.reads, 2)) for path, file in self._files.items())
         return LoopMark(
@@ -236,7 +236,7 @@ class RecordingMachine:
         )
 
     def repeat(self, since: object, changed: bool) -> None:
-        """Go on for ever where a round has left everything as it was."""
+        """Record an endless loop if an iteration has left the state unchanged."""
         assert isinstance(since, LoopMark)
         now, took = self.mark(), self.now - since.now
         if changed or now.state != since.state:
@@ -285,11 +285,11 @@ class RecordingMachine:
         return file.data
 
     def exists(self, path: str) -> bool:
-        """Return whether a path is there."""
+        """Return whether a path exists."""
         return self._find(path) is not None or path in self._text or self.listing(path) is not None
 
     def listing(self, path: str) -> list[str] | None:
-        """Return the names below a directory that are known."""
+        """Return the known names below a directory."""
         inside = path.rstrip("/") + "/"
         names = {
             one.removeprefix(inside).partition("/")[0] for one in (*self._files, *self._text) if one.startswith(inside)
@@ -298,7 +298,7 @@ class RecordingMachine:
         return sorted(names) if names or path in places or path in ("/", "/tmp", "/dev/shm") else None
 
     def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
-        """Write a file step by step, as fast as its file system takes it."""
+        """Write a file step by step, at the speed of its file system."""
         if path in _SINKS:
             if data.size:
                 self._copy(data.size)
@@ -322,7 +322,7 @@ class RecordingMachine:
         step = max(wanted / STEPS, rate * 0.1) if wanted != FOREVER else rate
         while done < wanted:
             part = min(step, wanted - done)
-            if wanted == FOREVER and done >= STEPS * rate:  # a disk that is larger than a minute's writing
+            if wanted == FOREVER and done >= STEPS * rate:  # the disk is assumed to be larger than a minute's writes
                 part = done
             done += part
             file.data = (
@@ -355,7 +355,7 @@ class RecordingMachine:
             self.spend(size / COPY if size != FOREVER else FOREVER, cpus=1.0)
 
     def remove(self, path: str) -> None:
-        """Remove a file, or all below a directory."""
+        """Remove a file, or all files below a directory."""
         inside = path.rstrip("/") + "/"
         for one in [name for name in self._files if name == path or name.startswith(inside)]:
             del self._files[one]

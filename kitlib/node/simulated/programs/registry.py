@@ -1,4 +1,4 @@
-"""The one table of programs: name -> what it reads, writes and uses over time.
+"""The table of programs by name: their reads, writes and resource usage over time.
 
 A program is a function of its call (`shell/machine.py`), the same for a container's own command, `kubectl exec` and
 exec probes; the modules beside this one register theirs.
@@ -14,19 +14,19 @@ from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Machine, Pr
 from kitlib.node.simulated.swap import WORK
 
 COPY = WORK
-"""Bytes a second that one CPU copies from memory to memory."""
+"""Speed of one CPU that copies memory, in bytes a second."""
 SMALL = IDLE_MEMORY // 3
 """Bytes of a program that only waits or copies."""
 _STEP = 100 * 2**20
 LARGEST = 2**45
-"""Bytes that no machine has: memory that grows further grows without end."""
+"""More bytes than any machine has: growth beyond them counts as endless."""
 _SUFFIX = {"": 1, "b": 1, "c": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bckmgtp]?)(i?b)?", re.IGNORECASE)
 GO_EXIT = 2
 """Exit code of a program in Go without a handler of its own: the runtime's raises the signal again, which the kernel
 discards for process 1, and exits. Source: Go's runtime/signal_unix.go dieFromSignal."""
 REPLACING = ("env", "nice", "nohup", "setsid", "ionice", "stdbuf", "chrt", "taskset")
-"""Programs that become the program that they are given."""
+"""Programs that replace themselves by the program in their arguments (exec)."""
 FORWARDING = ("tini", "dumb-init", "timeout", "sudo")
 """Programs that pass SIGTERM on to their child."""
 _PROGRAMS: dict[str, Program] = {}
@@ -34,7 +34,7 @@ _ON_SIGTERM: dict[str, int] = {}
 
 
 def program(*names: str, on_sigterm: int | None = None) -> Callable[[Program], Program]:
-    """Register a function as the program of these names; a name with a slash is that path alone.
+    """Register a function as the program of these names; a name with a slash means that path only.
 
     Args:
         names: the names of the program.
@@ -52,12 +52,12 @@ def program(*names: str, on_sigterm: int | None = None) -> Callable[[Program], P
 
 
 def on_sigterm(process: Sequence[str]) -> int | None:
-    """Return the exit code with which process 1 ends at SIGTERM; None = it has no handler, so that nothing happens.
+    """Return the exit code of process 1 after SIGTERM; None = it has no handler, so the signal has no effect.
 
-    A program that is not known is taken for a server, which has a handler.
+    An unknown program counts as a server, which has a handler.
 
     Args:
-        process: the names of the programs that process 1 has become, each started by the one before.
+        process: names of the programs that process 1 has executed, each started by the one before.
 
     Source: pid_namespaces(7); kernel/signal.c sig_task_ignored.
     """
@@ -73,12 +73,12 @@ def on_sigterm(process: Sequence[str]) -> int | None:
 
 
 def find(name: str) -> Program | None:
-    """Return the program of a name or path; None where it is not known."""
+    """Return the program of a name or path; None = unknown."""
     return _PROGRAMS.get(name) or _PROGRAMS.get(name.rpartition("/")[2])
 
 
 def names() -> list[str]:
-    """Return all names that are known."""
+    """Return the names of all programs."""
     return sorted(name for name in _PROGRAMS if "/" not in name)
 
 
@@ -99,7 +99,7 @@ def size_of(text: str, *, decimal: bool = False) -> int:
 
 
 def copying(machine: Machine, size: float) -> None:
-    """Spend the time that one CPU takes to pass on this many bytes.
+    """Spend the time that one CPU takes to copy this many bytes.
 
     Raises:
         Forever: the stream is endless.
@@ -111,13 +111,10 @@ def copying(machine: Machine, size: float) -> None:
 
 
 def growing(machine: Machine, size: float, start: int = SMALL) -> int:
-    """Take memory as fast as it can be filled, step by step.
-
-    Returns:
-        Bytes at the end.
+    """Allocate memory step by step, as fast as it can be filled, and return the bytes at the end.
 
     Raises:
-        Forever: the size has no end; raised after more than any machine has.
+        Forever: the size is infinite; it is raised after `LARGEST` bytes.
     """
     held = start
     while held < min(start + size, LARGEST):

@@ -15,7 +15,7 @@ from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, NotFollowed
 
 _SHORT = {"-c": "cpu", "-l": "cpu-load", "-m": "vm", "-t": "timeout", "-d": "hdd", "-i": "io"}
 DEFAULT_VM, DEFAULT_HDD = "256m", "1g"
-"""Bytes of a worker of --vm and --hdd where none are given."""
+"""Default bytes of a worker of --vm and --hdd."""
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:
@@ -39,7 +39,7 @@ def _number(text: str) -> float:
 
 
 def _bytes(text: str, call: Call) -> int:
-    """Return an amount of memory; a percentage counts from the whole machine's, as a container sees it."""
+    """Return an amount of memory in bytes; a percentage refers to the whole machine's, as a container sees it."""
     if not text.endswith("%"):
         return size_of(text)
     try:
@@ -107,7 +107,7 @@ def vish(call: Call) -> Result:
 
 @program("memhog")
 def memhog(call: Call) -> Result:
-    """Run numactl's memhog: it fills SIZE, as often as -r says, and ends."""
+    """Run numactl's memhog: it fills SIZE, -r times, and exits."""
     rounds = 1.0
     for word in call.args:
         if word.startswith("-r"):

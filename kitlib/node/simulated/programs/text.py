@@ -1,4 +1,4 @@
-"""Programs that make, pass on and count text, and those that tell about the system.
+"""Programs that produce, copy and count text, and programs that describe the system.
 
 Source: POSIX.1-2017, XCU 4 Utilities.
 """
@@ -60,7 +60,7 @@ def printf(call: Call) -> Result:
 
 @program("yes")
 def yes(call: Call) -> Result:
-    """Write a line without end."""
+    """Write a line endlessly."""
     line = " ".join(call.args or ["y"]) + "\n"
     return Result(Data(line * 2, FOREVER))
 
@@ -98,7 +98,7 @@ def leave(call: Call) -> Result:
 
 @program("tr")
 def tr(call: Call) -> Result:
-    """Replace or delete characters in the beginning of the text; what follows keeps its size."""
+    """Replace or delete characters in the known beginning of the text; the rest keeps its size."""
     found, sets = options(call)
     source = _escaped(sets[0]) if sets else ""
     target = "" if "d" in found else _escaped(sets[1]) if len(sets) > 1 else source
@@ -109,7 +109,7 @@ def tr(call: Call) -> Result:
 
 @program("awk", "gawk", "mawk")
 def awk(call: Call) -> Result:
-    """Pass text through; a program of its own, which begins with BEGIN or loops, is not followed."""
+    """Pass text through; a program with BEGIN or a loop is not followed."""
     script = next(iter(options(call, "Fvf")[1]), "")
     if "BEGIN" in script or "while" in script or "for" in script:
         raise NotFollowed(f"awk {script[:40]!r}")
@@ -135,7 +135,7 @@ def expr(call: Call) -> Result:
 
 @program("sed", "cut", "rev", "base64", "od", "hexdump", "xxd", "fold", "iconv", "paste", "uniq")
 def passing(call: Call) -> Result:
-    """Pass text through: its amount stays, its content is not followed."""
+    """Pass text through: its size stays, its content is not followed."""
     return Result(call.stdin)
 
 
@@ -161,7 +161,7 @@ def wc(call: Call) -> Result:
 
 @program("grep", "egrep", "fgrep")
 def grep(call: Call) -> Result:
-    """Write matching lines; an endless one is kept in memory, as grep looks for its end."""
+    """Write matching lines; an endless line is kept in memory, as grep searches for its end."""
     found, words = options(call, "eABCm")
     if "e" in found:
         words.insert(0, found["e"])
@@ -172,7 +172,7 @@ def grep(call: Call) -> Result:
     for path in paths:
         data = data.plus(call.machine.read(path))
     data = data if paths else call.stdin
-    if data.size == FOREVER or (data.more and "\n" not in data.text):  # one line without an end in sight
+    if data.size == FOREVER or (data.more and "\n" not in data.text):  # a line whose end is not among the known text
         growing(call.machine, data.size)
     try:
         expression = re.compile(re.escape(pattern) if "F" in found or call.name == "fgrep" else pattern)
@@ -184,7 +184,7 @@ def grep(call: Call) -> Result:
 
 @program("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "openssl", "gzip", "bzip2", "xz", "bc", "factor")
 def busy(call: Call) -> Result:
-    """Keep one CPU busy as long as the input goes on; without a file to read, without end."""
+    """Keep one CPU busy as long as the input continues; endlessly without a file."""
     paths = options(call)[1]
     if call.name in ("openssl", "bc", "factor") or (not paths and not call.stdin.size):
         call.machine.spend(FOREVER, cpus=1.0)
@@ -240,5 +240,5 @@ def nproc(call: Call) -> Result:
 
 @program("date", "uname", "uptime", "free", "df", "du", "ps", "ip", "ifconfig", "which", "basename", "dirname", "clear")
 def telling(call: Call) -> Result:
-    """Run a program with output that is not simulated and with next to no resource use."""
+    """Run a program with minimal resource usage, whose output is not simulated."""
     return done()

@@ -1,4 +1,4 @@
-"""Programs that wait, servers without requests, and clients of a network that carries nothing."""
+"""Programs that wait, servers without requests, and clients of a network without traffic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMED_OUT = 124
 
 @program("sleep", "usleep")
 def sleep(call: Call) -> Result:
-    """Wait; several durations add up."""
+    """Wait; several durations are added."""
     try:
         seconds = sum(parse_seconds(word) for word in call.args)
     except ValueError:
@@ -26,7 +26,7 @@ def sleep(call: Call) -> Result:
 
 @program("watch", "top", on_sigterm=0)
 def watch(call: Call) -> Result:
-    """Show something again and again, with next to no resource use; `top -n` ends."""
+    """Show something periodically, with minimal resource usage; `top -n` exits."""
     if call.name == "top" and any(word.startswith(("-n", "-bn")) for word in call.args):
         return done()
     call.machine.spend(FOREVER)
@@ -35,7 +35,7 @@ def watch(call: Call) -> Result:
 
 @program("xargs")
 def xargs(call: Call) -> Result:
-    """Run a program with the words of the input: once with all, per line with -I and -L 1, per word with -n 1."""
+    """Run a program with the words of the input: once with all, once a line with -I and -L 1, once a word with -n 1."""
     found, words = options(call, "IPnLd", ("max-procs", "replace", "max-args"))
     at = next((i for i, word in enumerate(call.args) if words and word == words[0] and _is_operand(call, i)), None)
     command = list(call.args[at:]) if at is not None else ["echo"]
@@ -66,7 +66,7 @@ def _is_operand(call: Call, index: int) -> bool:
 
 @program("timeout")
 def timeout(call: Call) -> Result:
-    """Run a program for at most this long."""
+    """Run a program for at most this duration."""
     words = list(call.args)
     while words and words[0].startswith("-"):
         del words[: 2 if words[0] in ("-k", "-s", "-t") and len(words) > 2 and words[0] != "-t" else 1]
@@ -77,7 +77,7 @@ def timeout(call: Call) -> Result:
     machine.deadline = min(outer, own)
     try:
         result = call.run(words[1:], machine, call.stdin)
-        if result.out.size == FOREVER and own != FOREVER:  # it writes until its time is over
+        if result.out.size == FOREVER and own != FOREVER:  # it writes until the timeout
             machine.spend(own - machine.now + 1.0, cpus=1.0)
         return result
     except TimeUp:
@@ -128,14 +128,14 @@ ANSWERS: dict[str, tuple[tuple[float, int], ...]] = {"liveness": ((10.0, 200), (
 
 
 def http_status(words: Sequence[str], seconds: float) -> int:
-    """Return the answer of a command's server at this time after its start: 200 unless another status is known."""
+    """Return the answer of a command's server at a time after its start: 200 unless another status is known."""
     if words[0].rpartition("/")[2] == "agnhost" and len(words) > 1:
         return next((code for until, code in ANSWERS.get(words[1], ()) if seconds < until), 200)
     return 200
 
 
 CLIENTS = ("curl", "wget", "nslookup", "dig", "ping", "nc", "ncat", "telnet", "getent")
-"""Programs that ask over the network, of which a simulated node has none."""
+"""Clients of the network, which a simulated node does not have."""
 
 
 @program(*CLIENTS)

@@ -1,4 +1,4 @@
-"""The commands that a shell itself knows.
+"""The commands that are built into a shell.
 
 Source: POSIX.1-2017, XCU 2.14 Special Built-In Utilities.
 """
@@ -14,7 +14,7 @@ from kitlib.node.simulated.shell.tree import Script
 
 
 class Jump(Exception):
-    """`break` and `continue`, with the number of loops that are left; `return` ends a function."""
+    """A jump: `break` or `continue` with the number of loops to leave, or `return` from a function."""
 
     def __init__(self, kind: str, levels: int = 1) -> None:
         super().__init__(kind)
@@ -28,7 +28,7 @@ class Streams:
         self.out, self.err = out, err
 
     def take(self, result: Result) -> None:
-        """Pass on what a command wrote."""
+        """Write a command's output to its destinations."""
         if result.out.size:
             self.out(result.out)
         if result.err:
@@ -107,7 +107,7 @@ def _wait(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 def _exec(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     if not words:
         return Result()
-    for name in [name for name, script in shell.traps.items() if script]:  # what is ignored stays so
+    for name in [name for name, script in shell.traps.items() if script]:  # ignored signals stay ignored
         del shell.traps[name]
     shell.replaced = True
     for name in [name for name, value in shell.variables.items() if value.size >= KEPT_TEXT]:
@@ -150,7 +150,7 @@ def _let(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
 
 def _kill(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    """End background jobs, by process id or as %1. Process 1 takes no signal from inside that it has no handler for.
+    """End background jobs, by process id or as %1; process 1 ignores signals from inside without a handler.
 
     Source: kernel/signal.c sig_task_ignored (SIGNAL_UNKILLABLE), also for SIGKILL.
     """

@@ -14,7 +14,7 @@ from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, NotFollowed
 from kitlib.node.simulated.shell.tree import ShellSyntaxError, Word, WordPart
 
 MAX_FIELDS = 10_000
-"""Words that one word may become."""
+"""Maximum number of words that one word expands to."""
 _BRACES = re.compile(r"^(.*?)\{([^{}]*)\}(.*)$", re.DOTALL)
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
 _NAME = re.compile(r"(?P<length>#?)(?P<name>\w+|[?$!#@*])(?P<rest>.*)", re.DOTALL)
@@ -42,12 +42,12 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., int]] = {
 
 
 class Expansion:
-    """Expands words.
+    """The expansion of words in a shell.
 
     Args:
         variables: values by name; arithmetic assigns to them.
-        special: answers `$?` and its kind; None = not a special parameter.
-        substitute: runs a script and returns its output.
+        special: returns the value of `$?` and other special parameters; None = not a special parameter.
+        substitute: function that runs a script and returns its output.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Expansion:
         self._variables, self._special, self._substitute = variables, special, substitute
 
     def value(self, word: Word) -> Data:
-        """Return a word as one value: of an assignment, a redirection's target, a pattern."""
+        """Return a word as one value, for assignments, redirections and patterns."""
         found = Data()
         for part in word:
             found = found.plus(self._part(part))
         return found
 
     def fields(self, words: tuple[Word, ...]) -> tuple[list[str], float]:
-        """Return the fields of all words, and the bytes in them of which only the number is known."""
+        """Return the fields of all words, and the number of bytes with unknown content in them."""
         found, more = list[str](), 0.0
         for word in words:
             for text, unseen in self._fields(word):
@@ -137,7 +137,7 @@ class Expansion:
 
         Raises:
             ShellSyntaxError: a division by zero.
-            NotFollowed: a form of expression that is not read.
+            NotFollowed: the form of the expression is not supported.
         """
         value = 0
         for one in text.split(","):
@@ -195,12 +195,12 @@ class Expansion:
 
 
 def _bounded(number: int) -> int:
-    """Return a number bounded to 64 bits, as a shell counts."""
+    """Return a number wrapped to 64 bits, as in a shell."""
     return (number + 2**63) % 2**64 - 2**63
 
 
 def braces(text: str) -> list[str]:
-    """Return what `a{1..3}` and `a{x,y}` become."""
+    """Return the words that `a{1..3}` or `a{x,y}` expands to."""
     found = _BRACES.match(text)
     if found is None:
         return [text]
@@ -224,5 +224,5 @@ def braces(text: str) -> list[str]:
 
 
 def shown(value: Data) -> str:
-    """Return a value as environment text."""
+    """Return a value as a text of the environment."""
     return value.text[:KEPT_TEXT]

@@ -1,7 +1,7 @@
-"""A shell: it runs a tree of commands on a machine.
+"""A shell, which runs a tree of commands on a machine.
 
-One shell for all: a container's own command (the machine records what happens when), `kubectl exec` and exec probes
-(the machine is a running container).
+The same shell is used for a container's own command (the machine records its usage over time), `kubectl exec` and exec
+probes (the machine is a running container).
 
 Source: POSIX.1-2017, XCU 2.9 Shell Commands, 2.11 Signals, 2.14 Special Built-In Utilities.
 """
@@ -46,9 +46,9 @@ from kitlib.node.simulated.shell.tree import (
 
 SHELLS = ("sh", "bash", "ash", "dash", "zsh", "ksh")
 MAX_STEPS = 20_000
-"""Commands that a script runs before it is taken to go on like this."""
+"""Number of commands of a script after which it counts as endless."""
 _DEEPEST = 30
-"""Calls of functions inside each other; a fork bomb calls itself."""
+"""Maximum depth of function calls; a fork bomb exceeds it."""
 BOMB = 32768
 """Processes that a fork bomb tries to start: the kernel's default pid_max."""
 
@@ -58,12 +58,12 @@ class Shell:
 
     Args:
         machine: the machine of the shell.
-        programs: finds a program by its name as written; None = an unknown program.
-        unknown: answers for a program that is not known.
-        environment: the variables at the start.
+        programs: returns a program by its name as written; None = an unknown program.
+        unknown: function that runs an unknown program.
+        environment: the initial variables.
         name: `$0`.
         arguments: `$1`, `$2`, ….
-        functions: the shell that has defined functions; None = there are none.
+        functions: the shell whose functions are available; None = no functions.
 
     Attributes:
         traps: scripts by signal, without SIG; "" = the signal is ignored.
@@ -71,7 +71,7 @@ class Shell:
         looping: whether its script has a loop, in which a trap runs between two commands.
         waiting: whether its script has a `wait`, which a signal interrupts.
         replaced: whether the next program takes the shell's place instead of becoming its child.
-        process: the names of the programs that have taken its place, each started by the one before; empty = none.
+        process: names of the programs that have replaced it, each started by the one before; empty = none.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Shell:
             last: whether the shell ends with it, as with `-c`.
 
         Returns:
-            The script's exit code; 2 for one that a shell refuses.
+            The script's exit code; 2 for a syntax error.
 
         Raises:
             Forever: the script runs until it is killed.
@@ -129,7 +129,7 @@ class Shell:
 
         Raises:
             ShellExit: the script runs `exit`.
-            ShellSyntaxError: a shell refuses the script.
+            ShellSyntaxError: the script has a syntax error.
 
         Source: dash eval.c evalstring, EV_EXIT; bash execute_cmd.c optimize_subshell_command.
         """
@@ -163,7 +163,7 @@ class Shell:
             inner.script(parse(text), Streams(collect, lambda data: self.machine.log(data, error=True)))
         found = collected[0]
         self.code = inner.code
-        if found.more == FOREVER:  # the shell reads until no memory is left
+        if found.more == FOREVER:  # the shell reads endless output until its memory is full
             self.machine.hold(FOREVER)
         return found if found.more else Data(found.text.rstrip("\n"))
 
@@ -260,7 +260,7 @@ class Shell:
         self.code = 0
 
     def _condition(self, script: Script, streams: Streams) -> None:
-        """Run a condition; `set -e` does not hold there."""
+        """Run a condition, in which `set -e` has no effect."""
         quitting, self.quitting = self.quitting, False
         try:
             self.script(script, streams)
@@ -299,7 +299,7 @@ class Shell:
             self.machine.repeat(mark, changed)
 
     def _round(self, body: Script, streams: Streams) -> bool:
-        """Run a loop's body once; whether the loop goes on."""
+        """Run a loop's body once, and return whether the loop continues."""
         try:
             self.script(body, streams)
         except Jump as jump:

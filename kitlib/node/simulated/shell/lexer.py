@@ -1,4 +1,4 @@
-"""Splits a shell script into words, operators, line ends and here-documents.
+"""A lexer that splits a shell script into words, operators, line ends and here-documents.
 
 Source: POSIX.1-2017, XCU 2.2 Quoting, 2.3 Token Recognition.
 """
@@ -13,7 +13,7 @@ _OPERATORS = ("<<<", "&&", "||", ";;", ">>", "<&", ">&", "&>", ";", "&", "|", "<
 
 
 MAX_UNCLOSED = 10
-"""Parentheses without an end that are looked for to the end of the text, so that many of them cost little."""
+"""Maximum number of unclosed parentheses for which the rest of the text is searched, to bound the time."""
 
 
 class ShellToken(NamedTuple):
@@ -24,12 +24,12 @@ class ShellToken(NamedTuple):
 
 
 class _Here(NamedTuple):
-    """A here-document whose lines are still to come.
+    """A here-document whose lines follow.
 
     Attributes:
         token: the index of its content among the tokens.
         end: the line that ends it.
-        quoted: whether its text is taken as it stands.
+        quoted: whether its text is taken literally.
         stripped: whether tabs at the beginning of a line are dropped (`<<-`).
     """
 
@@ -73,7 +73,7 @@ class Lexer:
                 self._here.append(_Here(len(found) - 1, last, quoted, stripped))
             else:
                 found.append(self._arithmetic() or self._operator() or self._word())
-        for here in self._here:  # a shell warns, and takes what there is
+        for here in self._here:  # at the end of the text a shell warns and takes the existing lines
             found[here.token] = self._here_document(here)
         return found
 
@@ -157,7 +157,7 @@ class Lexer:
         return end
 
     def _quoted_until(self, end: str) -> list[WordPart]:
-        """Read up to a quotation mark; "" = up to the end of the text."""
+        """Read up to a quotation mark, or with "" up to the end of the text."""
         parts, plain, text = [WordPart("text", "", True)], "", self._text
         while self._at < len(text):
             one = text[self._at]

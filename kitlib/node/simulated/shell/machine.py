@@ -1,6 +1,6 @@
-"""The operations that a shell and its programs need from their machine, and the values that they exchange.
+"""The operations of a machine that a shell and its programs use, and the values that they exchange.
 
-There are two machines: one records what a container's command does over time (`programs/recorder.py`), one answers
+There are two machines: one records the behaviour of a container's command (`programs/recorder.py`), one answers
 `kubectl exec` and exec probes in a running container (`container_machine.py`).
 """
 
@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 KEPT_TEXT = 65536
-"""Characters of a text that are kept; of what follows only the size is known."""
+"""Maximum number of characters of a text; of the rest only the size is known."""
 
 
 class Data(NamedTuple):
     """The content of a pipe or a file.
 
     Attributes:
-        text: the beginning of the content.
-        more: bytes after the text, of which only the number is known; infinite = the source never ends.
+        text: the known beginning of the content.
+        more: number of bytes after the text, whose content is unknown; infinite = the source never ends.
     """
 
     text: str = ""
@@ -27,11 +27,11 @@ class Data(NamedTuple):
 
     @property
     def size(self) -> float:
-        """Bytes in all."""
+        """The total number of bytes."""
         return len(self.text) + self.more
 
     def plus(self, other: Data) -> Data:
-        """Return both in this order."""
+        """Return the concatenation with other data."""
         if self.more:
             return Data(self.text, self.more + other.size)
         text = self.text + other.text
@@ -52,7 +52,7 @@ class Result(NamedTuple):
 
 
 class ProgramError(Exception):
-    """A program fails: its message, and its exit code."""
+    """The failure of a program: its message and its exit code."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -60,9 +60,9 @@ class ProgramError(Exception):
 
 
 class NotFollowed(Exception):
-    """A script or program that the kit does not follow, though a shell might run it: it counts as one that is unknown.
+    """A script or program that the kit does not support, though a shell might run it; it counts as unknown.
 
-    The message says which part is not followed. A limit of the kit is never an exit code of the program.
+    The message names the unsupported part. A limit of the kit is never an exit code of the program.
     """
 
 
@@ -71,10 +71,10 @@ class Forever(Exception):
 
 
 class Bombed(Forever):
-    """A fork bomb has gone off.
+    """A fork bomb has started.
 
-    A shell that ended would end its container, and with it the bomb; how far it gets until then is a matter of chance,
-    so that the shell is taken to wait for it.
+    The exit of the shell would end its container, and with it the bomb. How far the bomb gets until then is random, so
+    the shell is assumed to wait for it.
     """
 
 
@@ -95,14 +95,14 @@ class Machine(Protocol):
 
     Attributes:
         now: seconds since the container's start.
-        deadline: the time at which TimeUp is raised, on the same clock; infinite = never.
+        deadline: time at which TimeUp is raised, on the same clock; infinite = never.
     """
 
     now: float
     deadline: float
 
     def enter(self, program: str) -> None:
-        """Begin a program of that name."""
+        """Note that a program with this name starts."""
         ...
 
     def read(self, path: str) -> Data:
@@ -114,11 +114,11 @@ class Machine(Protocol):
         ...
 
     def exists(self, path: str) -> bool:
-        """Return whether a path is there."""
+        """Return whether a path exists."""
         ...
 
     def listing(self, path: str) -> list[str] | None:
-        """Return the names in a directory; None where it is not one."""
+        """Return the names in a directory; None if the path is no directory."""
         ...
 
     def write(self, path: str, data: Data, *, append: bool = False, copied: bool = True) -> None:
@@ -128,7 +128,7 @@ class Machine(Protocol):
             path: the path of the file.
             data: the data to write.
             append: whether to append, instead of replacing the content.
-            copied: byte by byte, which takes time; `fallocate` and `truncate` do not.
+            copied: whether the data are copied, which takes time; `fallocate` and `truncate` copy nothing.
 
         Raises:
             ProgramError: the file system is full.
@@ -143,10 +143,10 @@ class Machine(Protocol):
         """Let time pass.
 
         Args:
-            seconds: the duration; infinite raises Forever.
-            cpus: threads that are busy.
-            memory: bytes of the running program; None = those of a small one.
-            pids: processes and threads.
+            seconds: the duration in seconds; infinite raises Forever.
+            cpus: number of busy threads.
+            memory: memory of the running program in bytes; None = that of a small one.
+            pids: number of processes and threads.
 
         Raises:
             Forever: the time is infinite.
@@ -155,19 +155,19 @@ class Machine(Protocol):
         ...
 
     def hold(self, size: float) -> None:
-        """Have the shell itself hold this many bytes, in its variables."""
+        """Set the memory of the shell's variables in bytes."""
         ...
 
     def log(self, data: Data, *, error: bool = False) -> None:
-        """Take what is written to standard output or standard error."""
+        """Accept output of standard output or standard error."""
         ...
 
     def fork(self) -> Machine:
-        """Return the machine as a background job sees it."""
+        """Return the machine of a background job."""
         ...
 
     def end(self, moment: float) -> None:
-        """Have a background job end at this moment, if it still runs then."""
+        """End a background job at this time, if it still runs then."""
         ...
 
     def wait(self) -> None:
@@ -175,15 +175,15 @@ class Machine(Protocol):
         ...
 
     def mark(self) -> object:
-        """Return what tells whether anything has changed since another mark; see `repeat`."""
+        """Return a state to compare with a later one; see `repeat`."""
         ...
 
     def repeat(self, since: object, changed: bool) -> None:
-        """End one round of a loop; where only time has changed, the loop goes on the same way.
+        """End an iteration of a loop; if only time has changed, the loop continues in the same way.
 
         Args:
-            since: the mark of the round's beginning.
-            changed: whether the shell itself is in another state.
+            since: the mark of the iteration's start.
+            changed: whether the state of the shell itself has changed.
 
         Raises:
             Forever: the rest of the loop is known.
@@ -200,7 +200,7 @@ class Call(NamedTuple):
         stdin: the standard input.
         machine: the machine of the program.
         variables: the variables of its environment.
-        run: runs another program with words, for programs such as `timeout` and `env`.
+        run: function that runs another program, for programs such as `timeout` and `env`.
     """
 
     name: str

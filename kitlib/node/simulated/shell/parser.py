@@ -1,8 +1,9 @@
-"""The one reader of shell lines: text becomes a tree of commands.
+"""A parser of shell scripts, whose result is a tree of commands.
 
-It reads the part of the POSIX shell language that manifests use: words with quotes, variables, arithmetic and command
-substitution; redirections; pipelines; `;`, `&`, `&&`, `||`; `if`, `while`, `until`, `for`, `case`, groups, subshells
-and functions; of bash also `(( … ))`, `for (( … ))` and `[[ … ]]`. Globs, arrays and `<( … )` are not read.
+It supports the part of the POSIX shell language that manifests use: words with quotes, variables, arithmetic and
+command substitution; redirections; pipelines; `;`, `&`, `&&`, `||`; `if`, `while`, `until`, `for`, `case`, groups,
+subshells and functions; of bash also `(( … ))`, `for (( … ))` and `[[ … ]]`. Globs, arrays and `<( … )` are not
+supported.
 
 Source: POSIX.1-2017, XCU 2.10 Shell Grammar.
 """
@@ -31,7 +32,7 @@ from kitlib.node.simulated.shell.tree import (
 )
 
 MAX_LENGTH, MAX_DEPTH = 20_000, 60
-"""Characters of a script, and levels of commands inside commands."""
+"""Maximum number of characters of a script, and of nested commands."""
 _REDIRECTIONS = ("<<<", "<<", ">>", "<&", ">&", "&>", "<", ">")
 _RESERVED = frozenset(
     ("if", "then", "elif", "else", "fi", "while", "until", "for", "do", "done", "case", "esac", "{", "}", "!", "in")
@@ -41,11 +42,11 @@ _ENDS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
 
 @lru_cache(maxsize=512)
 def parse(text: str) -> Script:
-    """Read a script.
+    """Parse a script.
 
     Raises:
-        ShellSyntaxError: the text is invalid; the message names the word at which reading failed.
-        NotFollowed: a part that a shell may read and this one does not.
+        ShellSyntaxError: the text is invalid; the message names the word at which parsing failed.
+        NotFollowed: a part of the script is valid but not supported.
     """
     if len(text) > MAX_LENGTH:
         raise NotFollowed(f"longer than {MAX_LENGTH} characters")
@@ -88,7 +89,7 @@ class _Parser:
             raise ShellSyntaxError(f'unexpected "{token.text}"')
 
     def script(self) -> Script:
-        """Read a list of commands up to a closing word."""
+        """Parse a list of commands up to a closing word."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise NotFollowed("nested too deeply")
@@ -166,7 +167,7 @@ class _Parser:
         return body
 
     def _counting(self, head: ShellToken) -> Compound:
-        """Read what follows `for` in `for ((first; condition; step)); do …; done`, which bash has."""
+        """Parse the rest of bash's `for ((first; condition; step)); do …; done`."""
         self._at += 1
         pieces = head.text.split(";")
         if len(pieces) != 3:
@@ -237,7 +238,7 @@ class _Parser:
         return Case(token.word, tuple(branches), self._redirections())
 
     def _test(self) -> Simple:
-        """Read `[[ … ]]`, in which operators are words."""
+        """Parse `[[ … ]]`, in which operators are words."""
         words = list[Word]()
         while (token := self._peek()) is not None:
             self._at += 1

@@ -9,15 +9,15 @@ from typing import Literal, NamedTuple
 
 
 class ShellSyntaxError(ValueError):
-    """A script that a shell refuses."""
+    """A syntax error of a script."""
 
 
 class WordPart(NamedTuple):
-    """A piece of a word.
+    """A part of a word.
 
     Attributes:
         kind: `text`; `variable` (its name, with an operator such as `:-x`); `arithmetic`; `command`.
-        text: the piece itself.
+        text: the text of the part.
         quoted: whether the word is in quotes, so that it is not split into fields.
     """
 
@@ -30,7 +30,7 @@ Word = tuple[WordPart, ...]
 
 
 class Redirection(NamedTuple):
-    """`2>> file`: a descriptor, an operator and the target."""
+    """A redirection `2>> file`: a file descriptor, an operator and the target."""
 
     descriptor: int
     operator: str
@@ -46,21 +46,21 @@ class Simple(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """Commands joined by `|`; with `!` in front its exit code is inverted."""
+    """A pipeline of commands joined by `|`; a leading `!` inverts its exit code."""
 
     commands: tuple[Command, ...]
     inverted: bool = False
 
 
 class AndOr(NamedTuple):
-    """Pipelines joined by `&&` and `||`; the first has the operator ""."""
+    """A list of pipelines joined by `&&` and `||`; the first has the operator ""."""
 
     steps: tuple[tuple[str, Pipeline], ...]
     background: bool = False
 
 
 class Compound(NamedTuple):
-    """`{ list; }`, `( list )`, or a function's definition where it has a name."""
+    """A group `{ list; }`, a subshell `( list )`, or with a name a function's definition."""
 
     body: Script
     subshell: bool = False
@@ -69,7 +69,7 @@ class Compound(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """`while`, `until`; `for name in words` where it has a name."""
+    """A loop `while` or `until`, or with a name `for name in words`."""
 
     condition: Script
     body: Script
@@ -80,14 +80,14 @@ class Loop(NamedTuple):
 
 
 class If(NamedTuple):
-    """Conditions with their branches; an empty condition is the `else`."""
+    """A list of conditions with their branches; an empty condition is the `else`."""
 
     branches: tuple[tuple[Script, Script], ...]
     redirections: tuple[Redirection, ...] = ()
 
 
 class Case(NamedTuple):
-    """`case word in pattern|pattern) list;; esac`."""
+    """A command `case word in pattern|pattern) list;; esac`."""
 
     word: Word
     branches: tuple[tuple[tuple[Word, ...], Script], ...]
