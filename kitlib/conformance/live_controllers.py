@@ -79,7 +79,7 @@ class StandIn(HollowNode):
         """Start and delete the pods that are due."""
         self._seconds += seconds
         for key, (at, noted) in list(self._due.items()):
-            if at > self._seconds + 1e-9 or self._api is None:
+            if at > self._seconds + 1e-9 or self._api is None:  # the seconds are a sum of inexact ticks
                 continue
             del self._due[key]
             pod: Pod | None = self._api.store.find(Pod, noted.name, noted.namespace)

@@ -282,6 +282,7 @@ def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterato
             yield from compare_values(number, f"{path}[{i}]", left, right)
     elif isinstance(found, tuple):
         yield from compare_values(number, path, expected, list(found))
+    # In Python True equals 1, in JSON it does not.
     elif expected != found or isinstance(expected, bool) != isinstance(found, bool):
         yield CaseDifference(number, path, _json(expected), _json(found))
 

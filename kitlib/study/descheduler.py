@@ -111,6 +111,7 @@ def _surplus(domains: list[Domain], max_skew: int) -> list[Pod]:
     while low < high:
         if len(domains[high].pods) <= average:
             high -= 1
+        # As upstream, the loop's condition is not checked again after the step of `high`.
         skew = len(domains[high].pods) - len(domains[low].pods)
         most = min(
             math.ceil(len(domains[high].pods) - average),

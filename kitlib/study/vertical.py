@@ -55,6 +55,7 @@ def cpu_recommendation(
     """
     weights: dict[int, float] = {}
     for number, used in enumerate(samples):
+        # Newer samples weigh more instead of older ones less, as in the decaying histogram: only the ratio matters.
         weight = max(request, MIN_WEIGHT) * 2 ** (number * every / HALF_LIFE)
         place = bucket_of(used)
         weights[place] = weights.get(place, 0.0) + weight

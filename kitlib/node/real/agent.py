@@ -162,6 +162,9 @@ class Agent:
 
     def run(self) -> int:
         """Serve the owner until the connection ends; return the exit code."""
+        # The exit of a child writes a byte to this pipe, which ends `poll`. Without it an exit just before `poll` would
+        # wait for the next tick. The byte is only written for signals with a Python handler. A full pipe does no harm:
+        # one byte is enough.
         signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         next_tick = 0.0

@@ -208,6 +208,7 @@ def _launch(
             network_disabled=True,
             **more,
         )["Id"]
+        # Attached before the start, so that the container never runs without its owner's stream.
         stream = client.api.attach_socket(made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0})
         held = _held[made] = link(name, stream)
         client.api.start(made)
@@ -306,6 +307,7 @@ def sweep(client: Any) -> list[str]:
     removed = []
     for found in client.api.containers(all=True, filters={"label": LABEL}):
         held = found.get("Labels", {}).get(OWNER, "")
+        # `is False`: an owner of another machine or pid namespace cannot be checked (None), so its containers stay.
         if _lost(found["Id"], found["State"]) if held == owner() else runs_here(held) is False:
             with suppress(Exception):  # it is ending, or another process removes it too
                 client.api.remove_container(found["Id"], force=True)

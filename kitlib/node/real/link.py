@@ -106,6 +106,7 @@ class Conversation:
     def send(self, do: str, **about: Any) -> int:
         """Send a request and return its number, for `answer`."""
         number = next(self._numbers)
+        # Registered before the write: the reader's thread may receive the answer before `write` returns.
         self._waiting[number], self._asked[number] = queue.SimpleQueue(), do
         line = protocol.encode({"id": number, "do": do, **about})
         try:
@@ -114,6 +115,7 @@ class Conversation:
             self._waiting.pop(number, None)
             self._asked.pop(number, None)
             raise self._gone() from error
+        # `_over` has not woken this request if the connection ended before the registration above.
         if self._ended.is_set():
             self._waiting[number].put(None)
         return number
@@ -173,6 +175,7 @@ class Conversation:
             heard: function that the reader's thread calls with the node's seconds and the values.
         """
         number = next(self._numbers)
+        # Registered first: samples may arrive before the answer.
         self._watches[number] = heard
         try:
             self.ask("watch", number=number, files=[list(one) for one in files], hz=hz)
@@ -198,6 +201,7 @@ class Conversation:
             KitError: the node's error.
         """
         number = next(self._numbers)
+        # Registered first: output may arrive before the answer.
         self._streams[number] = heard
         try:
             self.ask(do, number=number, **about)
@@ -227,6 +231,7 @@ class Conversation:
 
     def _over(self) -> None:
         """Note the end of the connection, and wake all waiting requests and streams."""
+        # Set before the requests are woken: `send` checks it after its registration.
         self._ended.set()
         for waiting in list(self._waiting.values()):
             waiting.put(None)
@@ -336,6 +341,7 @@ class Link(Conversation):
                 raw += piece
                 while len(raw) >= _HEADER:
                     size = int.from_bytes(raw[4:_HEADER], "big")
+                    # Checked before the frame is buffered: the size is sent by a node that may be compromised.
                     if size > self.max_line:
                         raise Misbehaved(f"{self.whom}: a frame of {size} bytes")
                     if len(raw) < _HEADER + size:

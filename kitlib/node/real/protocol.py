@@ -218,6 +218,7 @@ def check_bounds(line: bytes, size: int = MAX_LINE) -> None:
     """
     if len(line) > size:
         raise KitError(f"a message of {len(line)} bytes: at most {size} are taken")
+    # Counted first, which is cheap: a line without more opening brackets than levels cannot be too deep.
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
         brackets = _TEXTS.sub(b"", line).translate(None, _ALL_BUT_BRACKETS)
         if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH:

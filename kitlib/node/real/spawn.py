@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 EVERY = 1.0
 """Seconds between two calls of `waits`."""
+# A signal that is ignored stays ignored after exec: without SIGPIPE a pipeline such as `yes | head` would not end.
 _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 
 

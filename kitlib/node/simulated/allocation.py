@@ -50,6 +50,7 @@ class Allocation:
         limit = self._ledger.high(path) if file == "memory.high" else self._ledger.limit(path)
         while limit is not None and self._ledger.usage(path) > limit:
             excess = self._ledger.usage(path) - limit
+            # memory.high only reclaims (memory_high_write), and v1 has refused a limit that reclaim cannot reach.
             if self._reclaim.reclaim(path, excess) >= excess or file != "memory.max":
                 return
             first = next(self._kernel.below(path), None)

@@ -130,6 +130,7 @@ class Bursts:
         if bandwidth is not None:
             self._bandwidths[path] = bandwidth
             from_below = sorted(self._bandwidths.items(), key=lambda item: (-item[0].count("/"), item[0]))
+            # Lower cgroups first, as the kernel refills them (see `ticks`).
             self._bandwidths = dict(from_below)
 
     def follow(
@@ -169,6 +170,8 @@ class Bursts:
                     moment = min(moment, self._next_tick + self._late)
                 if process.work != math.inf:
                     least = min(lane.left / lane.want for lane in process.lanes if lane.runs)
+                    # Rounded up: one nanosecond earlier the work would not be done, and the same event would come
+                    # again.
                     moment = min(moment, self._charged + math.ceil(least * wish / rate))
             elif not process.lanes:
                 moment = min(moment, process.due)
@@ -177,6 +180,7 @@ class Bursts:
 
     def step(self, now: float) -> None:
         """Process all events up to now."""
+        # The promised time is not converted from seconds: rounding could lose a nanosecond, and the event with it.
         at = self._promised if now == self._promised / 1e9 else nanoseconds(now)
         if at > self._next_tick + self._late:  # ticks without running threads were skipped
             self._next_tick, self._late = -(-at // TICK) * TICK, 0

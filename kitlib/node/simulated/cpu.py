@@ -268,6 +268,7 @@ class CPUScheduler:
         for group in self._dirty:
             by_depth.setdefault(group.depth, set()).add(group)
         self._dirty = set()
+        # From the deepest level upwards: a cgroup's demand depends on its children's.
         depth = max(by_depth, default=-1)
         while depth >= 0:
             for group in by_depth.get(depth, ()):

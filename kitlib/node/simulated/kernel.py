@@ -233,6 +233,7 @@ class Kernel:
         parent = path.rpartition("/")[0] or "/"
         for process in self.processes.values():
             if process.charged == path:
+                # The charges of a removed cgroup move to its parent (memcg_reparent_objcgs).
                 process.charged = parent
 
     def _kill_below(self, path: str) -> None:
@@ -285,6 +286,7 @@ class Kernel:
             growing = self._allocation.look_again()
             upcoming = self._due[0][0] if self._due else FOREVER
             moved = self.scheduler.upcoming()
+            # An event may be overdue by rounding: time never runs backwards.
             until = min(end, max(min(upcoming, moved), self.now), self.now + growing)
             passed, self.now = until - self.now, until
             self.scheduler.step(until)
@@ -309,6 +311,7 @@ class Kernel:
             if phase == _END:
                 if process.ends_at <= self.now:  # else a later call of `end_in` has postponed it
                     self.end(process, process.ends_with)
+            # An entry of a phase that the process has already left is stale.
             elif process.phase == phase:
                 found.append(process)
         return found

@@ -88,6 +88,8 @@ class Reclaim:
                 if given >= wanted:
                     return given
                 took = self._take(path, wanted - given, having, files, amount)
+                # The round without memory.low: memory.events counts each cgroup that is reclaimed in spite of its
+                # protection.
                 if took and len(files) == 1:
                     for where in {one.charged for one in having if self._protected(path, one.charged, "memory.low")}:
                         self._ledger.count(where, "low")
@@ -136,6 +138,7 @@ class Reclaim:
             return 0
         given = 0
         for charged, free in available.items():
+            # Rounded up, so that the shares cover `part`; the last one is cut to the rest.
             share = -(-free * part // whole)
             for one in having:
                 if one.charged == charged and share > 0 and given < part:
