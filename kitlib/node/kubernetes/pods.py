@@ -26,6 +26,7 @@ from kitlib.node.kubernetes.manifest import CONTAINER, NODE, OWNED_BY, OWNER, Po
 from kitlib.node.real.container import owner as this_process
 from kitlib.node.real.container import runs_here
 from kitlib.node.real.link import Link
+from kitlib.node.real.reaper import until_none_comes
 
 RIGHTS = (
     *(("create", "pods"), ("get", "pods"), ("list", "pods"), ("delete", "pods")),
@@ -264,11 +265,12 @@ def reap(label: str, kubeconfig: str, context: str, namespace: str) -> None:
     """
     with suppress(KitError):
         api = Api(Place(kubeconfig, context, namespace))
-        last = time.monotonic()
-        while time.monotonic() < last + LOOKS_FOR:
-            with suppress(RequestFailed):  # the cluster may be unreachable for a moment
-                for pod in api.request("GET", api.pods(), labelSelector=f"{OWNER}={label}")["items"]:
-                    if not pod["metadata"].get("deletionTimestamp"):
-                        last = time.monotonic()
-                        delete(api, pod["metadata"]["name"])
-            time.sleep(LOOKS_EVERY)
+
+        def remove() -> bool:
+            found = api.request("GET", api.pods(), labelSelector=f"{OWNER}={label}")["items"]
+            standing = [pod["metadata"]["name"] for pod in found if not pod["metadata"].get("deletionTimestamp")]
+            for name in standing:
+                delete(api, name)
+            return bool(standing)
+
+        until_none_comes(remove, LOOKS_FOR, LOOKS_EVERY)

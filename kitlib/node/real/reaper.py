@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,32 @@ def clean(client: Any, whose: str) -> None:
         client: client of the engine.
         whose: the owner, as in its containers' labels.
     """
+
+    def remove() -> bool:
+        found = client.api.containers(all=True, filters={"label": f"{OWNER}={whose}"})
+        for one in found:
+            with suppress(Exception):  # it ends by itself in this moment
+                client.api.remove_container(one["Id"], force=True)
+        return bool(found)
+
+    until_none_comes(remove, LOOKS_FOR, EVERY)
+
+
+def until_none_comes(remove: Callable[[], bool], seconds: float, every: float) -> None:
+    """Remove what an owner has left until none of it has appeared for some time, at most `LOOKS_AT_MOST` seconds.
+
+    Args:
+        remove: removes what is there; returns whether there was anything.
+        seconds: the time without any.
+        every: seconds between two looks.
+    """
     began = last = time.monotonic()
-    while time.monotonic() < min(last + LOOKS_FOR, began + LOOKS_AT_MOST):
-        with suppress(Exception):  # the engine may be stopping or restarting
-            for found in client.api.containers(all=True, filters={"label": f"{OWNER}={whose}"}):
-                last = time.monotonic()
-                with suppress(Exception):  # it is ending by itself
-                    client.api.remove_container(found["Id"], force=True)
-        time.sleep(EVERY)
+    looked = False
+    while time.monotonic() < min(last + seconds, began + LOOKS_AT_MOST):
+        left = True
+        with suppress(Exception):  # the engine may be about to end, or to come back
+            left = remove()
+        if left or not looked:  # counted from the end of a request: a busy engine takes longer for it than this waits
+            last = time.monotonic()
+        looked = True
+        time.sleep(every)

@@ -39,3 +39,31 @@ def test_the_dead_owners_containers_go_also_those_that_come_late(monkeypatch: py
     reaper.clean(client, "host:1")
     assert client.removed == ["a", "late"] and client.there == {"b": "host:2"}
     assert reaper.LOOKS_FOR <= now[0] <= 2 * reaper.LOOKS_FOR
+
+
+class SlowClient(Client):
+    """An engine that takes longer for a request than the reaper waits, and refuses the first removal."""
+
+    def __init__(self, now: list[float]) -> None:
+        super().__init__()
+        self._now, self._refused = now, False
+
+    def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+        self._now[0] += 2 * reaper.LOOKS_FOR
+        return super().containers(all=all, filters=filters)
+
+    def remove_container(self, identity: str, *, force: bool) -> None:
+        self._now[0] += 2 * reaper.LOOKS_FOR
+        if not self._refused:
+            self._refused = True
+            raise OSError("the container is being started")
+        super().remove_container(identity, force=force)
+
+
+def test_a_slow_engine_is_asked_again_until_it_has_removed_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(reaper.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(reaper.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    client = SlowClient(now)
+    reaper.clean(client, "host:1")
+    assert client.there == {"b": "host:2"} and now[0] <= reaper.LOOKS_AT_MOST + 4 * reaper.LOOKS_FOR
