@@ -188,8 +188,7 @@ class Store:
         """Store a new object: name (from `generateName`), UID, creation time and version are filled in.
 
         A UID that is already set is kept, so that an example keeps its recorded UIDs, unless another object has it:
-        owners
-        are referenced by UID, and a copied manifest with another name is another object.
+        owners are referenced by UID, and a copied manifest with another name is another object.
 
         Returns:
             A copy of the stored object.
@@ -401,10 +400,7 @@ class Store:
         self._tell(WatchEvent(change, made, previous))
 
     def _share_parts(self, kind: Resource, made: KubeObject, previous: KubeObject | None) -> None:
-        """Share the parts of a new version that equal those of other stored objects, which never change.
-
-        Objects written in a row, such as the pods of one workload, are often nearly equal.
-        """
+        """Share equal parts with the last version and the last object written: stored objects never change."""
         for known in (previous, self._last_written.get(kind.qualified)):
             if type(known) is type(made):
                 share(made, known)
