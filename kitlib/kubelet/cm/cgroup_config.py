@@ -128,7 +128,7 @@ def resource_config_for_pod(
         pids_limit: `--pod-max-pids`; None = no limit.
         release: the release that determines the feature gates; None = the latest.
 
-        Source: kubelet cm.ResourceConfigForPod; the process limit: podContainerManagerImpl.EnsureExists.
+    Source: kubelet cm.ResourceConfigForPod; the process limit: podContainerManagerImpl.EnsureExists.
     """
     totals = pod if isinstance(pod, PodTotals) else pod_totals(pod, release)
     unified = {}

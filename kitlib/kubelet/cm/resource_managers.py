@@ -49,8 +49,8 @@ class ResourceManagers:
         devices: the device manager.
         claims: the manager of the pods' ResourceClaims.
 
-        Raises:
-            KitError: the kubelet would not start with this configuration or this file; the message is the kubelet's.
+    Raises:
+        KitError: the kubelet would not start with this configuration or this file; the message is the kubelet's.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The kubelet that lives: the loop that brings cgroups, containers and statuses in line with the pods of its node.
+"""The kubelet's loop, which reconciles cgroups, containers and statuses with the pods of its node.
 
-Imported by nodes of both kernels. Face: `kubelet.Kubelet`; `interfaces` says what a node gives it.
+Imported by nodes of both kernels. Face: `kubelet.Kubelet`; `interfaces` defines what a node implements for it.
 """

@@ -1,7 +1,7 @@
-"""Decides whether a pod that is bound to the node may start there: pressure, resource managers, free resources.
+"""The admission of a pod that is bound to the node: pressure, resource managers, free resources.
 
-Handlers are asked in this order: eviction, sysctls, topology manager with CPU, memory and devices, then the predicates
-(platform, resources, affinity, name, ports, taints), AppArmor, features.
+The handlers are called in this order: eviction, sysctls, topology manager with CPU, memory and devices, then the
+predicates (platform, resources, affinity, name, ports, taints), AppArmor, features.
 
 Source: kubelet NewMainKubelet (handlers), allocation.manager.canAdmitPod, eviction managerImpl.Admit, cm's allocate
 handler, lifecycle predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionHandler.
@@ -27,23 +27,23 @@ from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
 
 _ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
-"""In which resources are checked, all others behind. Source: noderesources.Fits."""
+"""The order of the checks of resources; all others follow. Source: noderesources.Fits."""
 
 
 class Admission:
     """The admission of pods on one node.
 
     Args:
-        config: the node's.
-        managers: who has which CPUs, memory nodes and devices.
-        eviction: knows of pressure.
-        timeline: what was decided is noted there.
+        config: the node's configuration.
+        managers: the managers of CPUs, memory and devices.
+        eviction: the eviction manager, which has the node's pressures.
+        timeline: the record of the kubelet's decisions.
         reports: the recorder of events.
-        objects: among them the Node object.
+        objects: the objects that the kubelet may read, with the Node object.
 
     Attributes:
-        allocatable: what the node offers, in thousandths.
-        asked: what admitted pods request, in thousandths.
+        allocatable: resource -> allocatable amount of the node, in thousandths.
+        asked: resource -> sum of the admitted pods' requests, in thousandths.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Admission:
     def admit(
         self, worker: PodWorker, workers: Collection[PodWorker], preempt: Callable[[PodWorker], None]
     ) -> PodRefusal | None:
-        """Take a pod in; None = it may start.
+        """Admit a pod, or return the reason of its rejection.
 
         Args:
-            worker: of the pod.
-            workers: of all pods.
-            preempt: ends one so that a critical pod fits.
+            worker: the pod.
+            workers: all pods of the node.
+            preempt: ends a pod to make room for a critical pod.
         """
         pod = worker.pod
         pressure = self._eviction.admit(pod)
@@ -111,7 +111,10 @@ class Admission:
         return None
 
     def _lacks_features(self, worker: PodWorker) -> PodRefusal | None:
-        """Source: lifecycle declaredFeaturesAdmitHandler.Admit, the last of the handlers."""
+        """Return the rejection of a pod that needs a feature which the node does not have.
+
+        Source: lifecycle declaredFeaturesAdmitHandler.Admit, the last of the handlers.
+        """
         gates = self._config.gates
         lacking = missing(required_to_schedule(worker.pod.spec, gates), discover(gates), gates)
         if not lacking:
@@ -120,7 +123,7 @@ class Admission:
         return PodRefusal("PodFeatureUnsupported", text)
 
     def count(self, worker: PodWorker, sign: int) -> None:
-        """A pod's requests count from its admission (1) until it is over (-1)."""
+        """Add a pod's requests to `asked` at its admission (1), or subtract them at its end (-1), each once."""
         if worker.counted == (sign > 0):
             return
         worker.counted = sign > 0
@@ -137,7 +140,7 @@ class Admission:
                 self._timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, f"staticPolicy.{function}")
 
     def _note_hints(self, pod: Pod, *, refused: bool) -> None:
-        """Show the topology hints, as the kubelet logs them at its normal level; of a refused pod in an event too."""
+        """Record the topology hints in the timeline, as in the kubelet's log; for a rejected pod in an event, too."""
         for container, text in self._managers.hints_seen.items():
             about = f"{pod.key}/{container}" if container else pod.key
             self._timeline.note("topologymanager", "topology hints of", about, text, "HintMerger.Merge")
@@ -149,7 +152,7 @@ class Admission:
     def _make_room(
         self, worker: PodWorker, workers: Collection[PodWorker], node: Node, preempt: Callable[[PodWorker], None]
     ) -> PodRefusal | None:
-        """Return whether a pod fits; other pods are ended for a critical pod that lacks only resources.
+        """Return the rejection of a pod that does not fit; for a critical pod that lacks only resources preempt others.
 
         Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
         """
@@ -176,15 +179,15 @@ class Admission:
         return None
 
     def _missing(self, worker: PodWorker) -> tuple[dict[str, int], PodRefusal | None]:
-        """What a pod lacks: milli-CPU, bytes, pieces; and how it is refused for the first of them.
+        """Return the missing resources (milli-CPU, bytes, pieces) and the rejection for the first of them.
 
-        Extended resources that the node knows nothing of are the cluster's business.
         Source: lifecycle removeMissingExtendedResources.
         """
         missing: dict[str, int] = {}
         refused: PodRefusal | None = None
         for name in sorted(worker.asked, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n)):
             wanted, most, used = worker.asked[name], self.allocatable.get(name, 0), self.asked.get(name, 0)
+            # Extended resources that the node does not have may be cluster-level resources, which nodes do not know.
             if not wanted or used + wanted <= most or ("/" in name and name not in self.allocatable):
                 continue
             scale = 1 if name == "cpu" else 1000
@@ -195,9 +198,9 @@ class Admission:
 
 
 class WaitingStaticPods:
-    """Static pods that wait until an earlier pod of the same namespace and name has ended.
+    """The static pods that wait until an earlier pod of the same namespace and name has ended.
 
-    A static pod whose file is written anew is another pod with another UID; both are never run at once.
+    A static pod whose file is changed becomes another pod with another UID; the two never run at the same time.
 
     Source: podWorkers.allowStaticPodStart.
     """
@@ -206,7 +209,7 @@ class WaitingStaticPods:
         self._pods: dict[str, Pod] = {}
 
     def holds(self, pod: Pod, workers: Iterable[PodWorker]) -> bool:
-        """Return whether the pod has to wait; then it is kept."""
+        """Return whether the pod has to wait; if so, store it."""
         waits = is_static_pod(pod) and any(worker.pod.key == pod.key for worker in workers)
         if waits:
             self._pods[pod.metadata.uid] = pod
@@ -220,7 +223,7 @@ class WaitingStaticPods:
             self._pods.pop(uid, None)
 
     def released(self, workers: Iterable[PodWorker]) -> list[Pod]:
-        """Return, and forget, the pods that may start now; of several with one name the one that came first."""
+        """Remove and return the pods that may start now; of several with the same name the first one."""
         taken, found = {worker.pod.key for worker in workers} if self._pods else set(), []
         for uid, pod in list(self._pods.items()):
             if pod.key not in taken:

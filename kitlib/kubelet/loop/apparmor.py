@@ -1,7 +1,7 @@
-"""Refuses pods with an AppArmor profile on a machine whose kernel has no AppArmor.
+"""Rejects pods with an AppArmor profile on a machine whose kernel has no AppArmor.
 
-Only a profile other than Unconfined wants the module: of the pod, of any container, or in an annotation as static pods
-may still have it.
+Only a profile other than Unconfined needs AppArmor. It may be a profile of the pod or of any container, or in an
+annotation, which static pods may still have.
 
 Source: kubelet lifecycle appArmorAdmitHandler.Admit; security/apparmor isRequired, validateHost.
 """
@@ -28,5 +28,5 @@ def is_required(pod: Pod) -> bool:
 
 
 def refuse_profiles(pod: Pod) -> PodRefusal | None:
-    """Return the refusal of a pod on a machine without AppArmor; a pod that has started is not looked at again."""
+    """Return the rejection of a pod on a machine without AppArmor; a pod that has started is not checked again."""
     return REFUSAL if pod.status.phase in ("", "Pending") and is_required(pod) else None

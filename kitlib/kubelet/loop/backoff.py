@@ -1,8 +1,8 @@
-"""Restart back-off of containers, and the back-off of image pulls: how long the next try waits, and what is said.
+"""The restart back-off of containers and the back-off of image pulls, with their messages.
 
     after the 1st end    no wait
     after the 2nd        10 s, then 20 s, 40 s, 1m20s, 2m40s, at most 5 m
-    a run of 10 minutes  forgets the earlier failures
+    a run of 10 minutes  resets the back-off
 
 Source: kubelet kuberuntime doBackOff, flowcontrol.Backoff, images imageManager; MaxCrashLoopBackOff.
 """
@@ -21,11 +21,11 @@ CRASH_LOOP = "CrashLoopBackOff"
 IMAGE_BACK_OFF, IMAGE_BACK_OFF_MAX = 10.0, 300.0
 """Seconds. Source: kubelet imageBackOffPeriod, MaxImageBackOff."""
 BACKOFF_PERIOD = 10.0
-"""Seconds until what could not be started is tried again, without jitter. Source: kubelet backOffPeriod."""
+"""Seconds until a failed start is tried again, without jitter. Source: kubelet backOffPeriod."""
 REDUCED_FIRST, REDUCED_LONGEST = 1.0, 60.0
 """Seconds. Source: kubelet reducedInitialCrashLoopBackOff, reducedMaxCrashLoopBackOff."""
 BACKOFF_RESET_S = 600.0
-"""Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
+"""Seconds of running after which the back-off is reset. Source: backOff's 2 × MaxContainerBackOff."""
 
 
 def restart_back_off(settings: KubeletSettings, gates: Release) -> tuple[float, float]:
@@ -42,10 +42,10 @@ class BackOff:
     """The back-off of one container.
 
     Attributes:
-        failures: ends since it last ran for long.
-        wait: seconds of the back-off in force.
-        not_before: seconds on the node's clock: when it is over.
-        pulls: how often its image could not be pulled in a row.
+        failures: the number of ends since the last reset.
+        wait: the current back-off in seconds.
+        not_before: the end of the back-off, in seconds on the node's clock.
+        pulls: the number of consecutive failed pulls of its image.
     """
 
     failures: int = 0
@@ -54,12 +54,13 @@ class BackOff:
     pulls: int = 0
 
     def ended(self, started: float, at: float, base: float, longest: float) -> None:
-        """The container has ended.
+        """Update the back-off after the container has ended by itself.
 
         Args:
-            started, at: seconds on the node's clock.
-            base: seconds of the first back-off.
-            longest: seconds at most.
+            started: its start, in seconds on the node's clock.
+            at: its end, in seconds on the node's clock.
+            base: the first back-off in seconds.
+            longest: the maximum back-off in seconds.
         """
         if at - started >= BACKOFF_RESET_S:
             self.failures = 0
@@ -68,16 +69,18 @@ class BackOff:
         self.not_before = at + self.wait
 
     def killed(self, before: float | None, at: float, base: float, longest: float) -> None:
-        """The kubelet has killed the container to start it anew: it waits only if the end before it was lately.
+        """Update the back-off after the kubelet has killed the container to restart it.
 
         Args:
-            before: seconds on the node's clock: when it had ended the time before; None = never.
-            at: seconds on the node's clock.
-            base: seconds of the first back-off.
-            longest: seconds at most.
+            before: its previous end, in seconds on the node's clock; None = it had not ended before.
+            at: its end, in seconds on the node's clock.
+            base: the first back-off in seconds.
+            longest: the maximum back-off in seconds.
 
-        Source: kuberuntime doBackOff, which still sees the end before this one.
+        Source: kuberuntime doBackOff.
         """
+        # The kubelet restarts the container in the same sync in which it kills it. Its pod status is from before the
+        # kill, so doBackOff measures the back-off from the container's previous end: usually there is no wait.
         self.wait, self.not_before = 0.0, at
         if before is None:
             return
@@ -89,25 +92,25 @@ class BackOff:
         self.failures += 1
 
     def pull_failed(self, now: float) -> None:
-        """The image could not be pulled: the next try is in 10, 20, 40, … seconds, at most 300."""
+        """Update the back-off after a failed pull: the next try is in 10, 20, 40, … seconds, at most 300."""
         self.wait = min(IMAGE_BACK_OFF * 2**self.pulls, IMAGE_BACK_OFF_MAX)
         self.pulls, self.not_before = self.pulls + 1, now + self.wait
 
     def start_failed(self, now: float) -> None:
-        """The container could not be started: the next try comes soon. Source: podWorkers.completeWork."""
+        """Update the back-off after a failed start. Source: podWorkers.completeWork."""
         self.not_before = now + BACKOFF_PERIOD
 
 
 def format_pod(pod: Pod) -> str:
-    """`web_default(UID)`. Source: kubelet format.Pod."""
+    """Format a pod as `web_default(UID)`. Source: kubelet format.Pod."""
     return f"{pod.name}_{pod.namespace}({pod.metadata.uid})"
 
 
 def waiting_message(wait: float, container: str, pod: Pod) -> str:
-    """`back-off 1m20s restarting failed container=c0 pod=crash_default(UID)`. Source: doBackOff."""
+    """Return `back-off 1m20s restarting failed container=c0 pod=crash_default(UID)`. Source: doBackOff."""
     return f"back-off {go_string(wait)} restarting failed container={container} pod={format_pod(pod)}"
 
 
 def event_message(container: str, pod: Pod) -> str:
-    """The message of the event BackOff. Source: doBackOff."""
+    """Return the message of the event BackOff. Source: doBackOff."""
     return f"Back-off restarting failed container {container} in pod {format_pod(pod)}"

@@ -1,18 +1,18 @@
-"""Keeps the cgroups of a node in line with its pods: makes, writes and removes what has changed, and nothing else.
+"""Reconciles the cgroups of a node with its pods: it makes, writes and removes only those that have changed.
 
-Who writes what, and when:
+The times at which each cgroup is written:
 
-    kubepods, reserved cgroups   once, when the kubelet starts; what is written by hand afterwards stays
-    QoS cgroups                  all their values: at the start, before a new pod's cgroup is made, when a pod is
+    kubepods, reserved cgroups   once, at the kubelet's start; later manual changes are not reverted
+    QoS cgroups                  all of their values: at the start, before a new pod's cgroup is made, when a pod is
                                  killed (it still counts), and every minute; with them kubepods' huge pages and
                                  memory.min
-    a pod's cgroup               when it is made; on a resize the files of what changes
+    a pod's cgroup               when it is made; on a resize the files that change
     a container's                when it is made; on a resize all of its files; its cpuset at the CPU manager's tick
 
-What the kernel refuses on a resize ends it there (`refused`): what was written stays, the rest is tried again.
+An error of the kernel aborts a resize (`refused`): the written values remain, the rest is tried again.
 
-The cgroups of a pod are computed again only when its specification, its CPUs or what runs of it have changed. So a node
-with a thousand quiet pods costs nothing.
+The cgroups of a pod are computed again only if its specification, its CPUs or its running containers have changed,
+so unchanged pods cost no time.
 
 Source: kubelet cm.containerManagerImpl.setupNode, qosContainerManagerImpl.Start and UpdateCgroups, callers of
 UpdateQOSCgroups (syncPod, killPod); podContainerManagerImpl.EnsureExists, Destroy; cleanupOrphanedPodCgroups.
@@ -46,12 +46,12 @@ _ACTORS = {
     "qos": ("qosContainerManager", "UpdateCgroups"),
     "pod": ("podContainerManager", "EnsureExists"),
 }
-"""Kind of a cgroup -> the part of the kubelet that writes it, and its function."""
+"""Kind of a cgroup -> the component of the kubelet that writes it, and its function."""
 
 
 @dataclass
 class _Pod:
-    """A pod's cgroups: all that it may have, and those that are there."""
+    """A pod's cgroups: all computed ones, and those that exist (`shown`)."""
 
     key: Any
     own: list[Cgroup]
@@ -61,19 +61,20 @@ class _Pod:
 
 
 class CgroupManager:
-    """The cgroups of one node. Making it writes the node-level ones.
+    """The cgroups of one node; the constructor writes those of the node level.
 
     Args:
-        rules: what they should hold.
-        managers: who has which CPUs.
-        cgroups, runtime: what it drives.
-        timeline: what it did is noted there.
+        rules: computes the desired content of the cgroups.
+        managers: the resource managers, which assign CPUs.
+        cgroups: the cgroup file system.
+        runtime: the container runtime, which writes the containers' cgroups.
+        timeline: the record of the kubelet's actions.
 
     Attributes:
-        refused: pod UID -> what the kernel said to the last write of a resize that it did not take.
+        refused: pod UID -> the kernel's error at the last write of a resize.
 
     Raises:
-        KitError: where the kernel refuses a node-level cgroup.
+        KitError: the kernel rejects a cgroup of the node level.
     """
 
     def __init__(
@@ -101,10 +102,10 @@ class CgroupManager:
             self._make(cgroup)
 
     def _require_cgroups(self) -> None:
-        """The cgroup root and the enforced reserved cgroups must be there: the kubelet makes none of them.
+        """Check that the cgroup root and the enforced reserved cgroups exist; the kubelet does not make them.
 
         Raises:
-            SettingsError: with the kubelet's text.
+            SettingsError: one of them does not exist; the message is the kubelet's.
 
         Source: kubelet cm.NewContainerManager, enforceNodeAllocatableCgroups, cgroupCommon.Validate.
         """
@@ -130,27 +131,27 @@ class CgroupManager:
         return f"could not read controllers for cgroup [{listed}]: open {where}: no such file or directory"
 
     def exists(self, path: str) -> bool:
-        """Whether a cgroup that was made has not been removed yet."""
+        """Return whether a cgroup was made and has not been removed yet."""
         return path in self._written
 
     def tree(self) -> CgroupTree:
-        """The cgroups that should be there now, as the kubelet computed them last."""
+        """Return the tree of the desired cgroups, as last computed."""
         if self._tree is None:
             self._tree = assemble(self._rules, self._qos, [pod.shown for pod in self._pods.values()])
         return self._tree
 
     def node_level(self, *kinds: str) -> list[Cgroup]:
-        """The cgroup of all pods, and the QoS cgroups, of these kinds."""
+        """Return the cgroup of all pods and the QoS cgroups, restricted to these kinds."""
         return [cgroup for cgroup in self._qos if cgroup.kind in kinds]
 
     # Writing.
 
     def update_qos_cgroups(self, workers: Iterable[PodWorker], action: str = "writing") -> None:
-        """Write what depends on all pods: the QoS cgroups, kubepods' huge pages and its memory.min.
+        """Write the values that depend on all pods: the QoS cgroups, kubepods' huge pages and its memory.min.
 
         Args:
-            workers: of all pods; one that is being killed still counts.
-            action: for the timeline.
+            workers: all pods; a pod that is being killed still counts.
+            action: the action in the timeline.
 
         Source: kubelet qosContainerManagerImpl.UpdateCgroups.
         """
@@ -167,7 +168,7 @@ class CgroupManager:
                 self._written[cgroup.path] = cgroup
 
     def _sum_of_requests(self, workers: Iterable[PodWorker]) -> QosRequests:
-        """What the active pods request; each pod is looked at once per version of its specification."""
+        """Return the sums of the active pods' requests; those of a pod are cached per version of its specification."""
         total, known = QosRequests(), {}
         for worker in workers:
             if not worker.holds_resources:
@@ -182,7 +183,7 @@ class CgroupManager:
         return total
 
     def _make(self, cgroup: Cgroup) -> None:
-        """Make a cgroup and write it. Those of reserved resources are there: the administrator has made them."""
+        """Make a cgroup and write it; the administrator has already made those of reserved resources."""
         reserved = cgroup.kind == "reserved"
         if not reserved:
             self._cgroups.makedirs(cgroup.path)
@@ -190,17 +191,17 @@ class CgroupManager:
         self._written[cgroup.path] = cgroup
 
     def write(self, workers: Collection[PodWorker], touched: Iterable[PodWorker]) -> None:
-        """Make what is missing, write what has changed, remove what is not wanted any more.
+        """Make missing cgroups, write changed files, remove cgroups that are no longer desired.
 
         Args:
-            workers: of all pods.
-            touched: of those in which anything may have changed.
+            workers: all pods.
+            touched: the pods in which anything may have changed.
         """
         fresh: list[Cgroup] = []
         try:
             self._write(workers, touched, fresh)
         except Exception as error:
-            for cgroup in fresh:  # they are written anew when their pod is looked at again
+            for cgroup in fresh:  # the next work on their pod writes them again
                 self.refused[cgroup.uid] = str(error)
             raise
 
@@ -231,7 +232,7 @@ class CgroupManager:
         self._write_some(fresh)
 
     def _wanted(self, worker: PodWorker) -> list[Cgroup]:
-        """A pod's cgroup and those of what runs of it; cgroups that have not changed are the same objects."""
+        """Return a pod's cgroup and those of what runs in it; unchanged cgroups are the same objects as before."""
         if not worker.active:
             return []
         pod, uid = worker.actual, worker.pod.metadata.uid
@@ -258,12 +259,11 @@ class CgroupManager:
         return made
 
     def _write_some(self, cgroups: Sequence[Cgroup]) -> None:
-        """Write what has changed: a pod's limits that rise, then its containers', then the pod's limits that fall.
-
-        So no container may ever have more than its pod. A resize sends all of a container's resources to the runtime.
+        """Write changed files: a pod's rising limits, then its containers' files, then the pod's falling limits.
 
         Source: kubelet kuberuntime doPodResizeAction, UpdateContainerResources.
         """
+        # With this order no container has a higher limit than its pod at any time.
         rising, containers, falling = [], [], []
         for cgroup in cgroups:
             standing = self._written.get(cgroup.path)
@@ -274,6 +274,7 @@ class CgroupManager:
                 continue
             files = changed(cgroup, standing)
             if cgroup.writer == "runtime":
+                # A resize sends all of a container's resources to the runtime, the CPU manager's tick only the cpuset.
                 resized = any(controller_of(file.name) != "cpuset" for file in files)
                 containers.append((cgroup, changed(cgroup, None) if resized else files))
                 continue
@@ -287,9 +288,9 @@ class CgroupManager:
                 self._written[cgroup.path] = cgroup
 
     def _rewrite(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Write files of a cgroup that is there, unless the kernel has refused an earlier one of the same pod.
+        """Write files of an existing cgroup, unless the kernel has rejected an earlier file of the same pod.
 
-        Source: kubelet doPodResizeAction, which aborts at the first error and starts anew with the next sync.
+        Source: kubelet doPodResizeAction, which aborts at the first error and starts again with the next sync.
         """
         if cgroup.uid in self.refused:
             return
@@ -300,7 +301,7 @@ class CgroupManager:
             self._timeline.note("kubeRuntimeManager", "cannot write", cgroup.path, str(error), "doPodResizeAction")
 
     def _put(self, cgroup: Cgroup, files: Sequence[CgroupFile], action: str) -> None:
-        """Write files, but those whose controller is not there. Source: cm.getSupportedUnifiedControllers."""
+        """Write files, except those of missing controllers. Source: cm.getSupportedUnifiedControllers."""
         files = [file for file in files if not self._cgroups.lacks(file.name)]
         if not files:
             return
@@ -316,10 +317,12 @@ class CgroupManager:
         self._timeline.note(actor, action, cgroup.path, ", ".join(f"{f.name}={f.value}" for f in ordered), source)
 
     def _write_file(self, cgroup: Cgroup, file: CgroupFile) -> None:
-        """A QoS cgroup's memory limit that is refused because more is in use is set to what is in use.
+        """Write a file; a QoS cgroup's memory limit below its usage is set to the usage.
 
-        It keeps the cgroup from growing until the next try, a minute later. Source: retrySetMemoryReserve.
+        Source: retrySetMemoryReserve.
         """
+        # cgroup v1 rejects a limit that it cannot reach by reclaim. A limit equal to the usage at least keeps the
+        # cgroup from growing until the next try, a minute later.
         try:
             self._cgroups.write(cgroup.path, file.name, file.value)
         except KitError:
@@ -331,20 +334,24 @@ class CgroupManager:
             self._timeline.note("qosContainerManager", "trying again", cgroup.path, text, "retrySetMemoryReserve")
 
     def write_cpus(self, cgroup: Cgroup, cpus: str) -> None:
-        """Write the cpuset of a running container. Raises: KitError: the kernel refuses it."""
+        """Write the cpuset of a running container.
+
+        Raises:
+            KitError: the kernel rejects it.
+        """
         file = cgroup["cpuset.cpus"]._replace(value=cpus)
         self._put(cgroup, [file], "")
         self._written[cgroup.path] = replace(cgroup, files={**cgroup.files, file.name: file})
 
     def container_cgroup(self, worker: PodWorker, container: str) -> Cgroup | None:
-        """Return the cgroup of a container that has been started."""
+        """Return the cgroup of a started container; None = it has not started."""
         known = self._pods.get(worker.pod.metadata.uid)
         return known.containers.get(container) if known is not None else None
 
     # Removing.
 
     def _remove_all_of(self, gone: Iterable[Cgroup]) -> None:
-        """Remove cgroups, the lowest first; those in which something still ends are tried again next time."""
+        """Remove cgroups, the lowest first, and retry those that still have a process with the next call."""
         wanted_gone = {**self._leftover, **{cgroup.path: cgroup for cgroup in gone}}
         self._leftover = {}
         for path in sorted(wanted_gone, key=len, reverse=True):
@@ -365,7 +372,7 @@ class CgroupManager:
         return True
 
     def clean_up(self) -> None:
-        """Remove pod cgroups that belong to no pod, or to one whose containers have all ended by now.
+        """Remove the cgroups of unknown pods, and retry those of ended pods that could not be removed yet.
 
         Source: kubelet cleanupOrphanedPodCgroups.
         """
@@ -387,12 +394,12 @@ class CgroupManager:
 
 
 def _updated_with_qos(file: str) -> bool:
-    """Whether a file of kubepods is written with those of the QoS cgroups."""
+    """Return whether a file of kubepods is written together with the QoS cgroups."""
     return file.startswith("hugetlb.") or file in (MEMORY_MIN, MEMORY_LOW)
 
 
 def changed(cgroup: Cgroup, before: Cgroup | None) -> list[CgroupFile]:
-    """The files of a cgroup that the kubelet writes and whose value differs from before."""
+    """Return the written files of a cgroup with a value different from before; None = all written files."""
     files = [file for file in cgroup.values() if file.written]
     if before is None:
         return files
@@ -403,7 +410,7 @@ _LIMITS = ("cpu.cfs_quota_us", "memory.max", "memory.limit_in_bytes", "memory.me
 
 
 def _falls(file: CgroupFile, before: Cgroup) -> bool:
-    """Whether a limit becomes smaller. Source: doPodResizeAction, which lowers containers before their pod."""
+    """Return whether a limit becomes smaller. Source: doPodResizeAction, which lowers containers before their pod."""
     if file.name not in before or file.value == before[file.name].value:
         return False
     old = before[file.name].value

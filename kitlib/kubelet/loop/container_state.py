@@ -1,4 +1,4 @@
-"""One container of a pod: whether it runs, how it ended, when it may start again.
+"""The state of one container of a pod: whether it runs, its last end, and its next start.
 
 Source: kubelet kubecontainer.Status, kuberuntime toKubeContainerStatus.
 """
@@ -17,22 +17,24 @@ from kitlib.kubelet.prober.worker import ProbeType, ProbeWorker
 
 @dataclass(eq=False)
 class ContainerState:
-    """One container.
+    """The state of one container.
 
     Attributes:
-        container: which.
-        id: its name in the runtime.
+        container: the container in the manifest.
+        id: its id in the runtime.
         alive: whether it runs.
-        since: seconds, when it started.
-        restarts: so far.
-        back_off: when it may start again.
-        running, ended, last: the states as the API shows them; {} = none.
-        problem: why it cannot start: reason and message.
-        probes: its probes.
-        condemned: why the kubelet is ending it: "probe" or "hook", the postStart one, has failed; "" = it is not.
-        ended_at: seconds, when it last ended; None = it has not.
-        starts_at_once: whether the kubelet has killed it to start it anew in the same sync.
+        since: its last start, in seconds on the node's clock.
+        restarts: the number of its restarts.
+        back_off: its restart back-off.
+        running: the current state Running of the API; {} = it does not run.
+        ended: the current state Terminated of the API; {} = it has not ended.
+        last: the last state of the API; {} = none.
+        problem: reason and message of a failed start; ("", "") = none.
+        probes: its probes by type.
+        condemned: the failure because of which the kubelet is killing it: "probe" or "hook" (postStart); "" = none.
+        ended_at: its last end, in seconds on the node's clock; None = it has not ended.
         removed: whether it was removed to restart all containers of the pod, and has not started since.
+        starts_at_once: whether the kubelet has killed it to restart it in the same sync.
     """
 
     container: Container
@@ -53,12 +55,12 @@ class ContainerState:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it has ended with code 0."""
+        """Whether it has ended with exit code 0."""
         return not self.alive and self.ended.get("exitCode") == 0
 
     @property
     def exit_code(self) -> int:
-        """The code of its last end; 1 while it runs, as if it failed."""
+        """The exit code of its last end; 1 while it runs."""
         return 1 if self.alive else int(self.ended.get("exitCode", 1))
 
     @property
@@ -79,12 +81,17 @@ class ContainerState:
         return self.has_started and (readiness is None or readiness.result == "Success")
 
     def trigger_readiness(self) -> None:
-        """A container that has started and is not ready yet is asked at once. Source: UpdatePodStatus."""
+        """Trigger the readiness probe of a container that has started and is not ready. Source: UpdatePodStatus."""
         if self.has_started and not self.is_ready:
             self.probes["Readiness"].triggered = True
 
     def started(self, seconds: float, now: datetime) -> None:
-        """It runs."""
+        """Record the start of the container.
+
+        Args:
+            seconds: the start, in seconds on the node's clock.
+            now: the date of the start.
+        """
         if self.ended:
             self.last = {"terminated": self.ended}
             self.restarts += 1
@@ -96,7 +103,8 @@ class ContainerState:
         self.trigger_readiness()
 
     def exited(self, gone: Ended, now: datetime) -> None:
-        """It has ended. Source: containerd: OOMKilled wherever the kernel killed a process of its cgroup."""
+        """Record the end of a container that has ended by itself."""
+        # containerd reports OOMKilled if the kernel has killed any process of the cgroup, not only the first one.
         reason = "OOMKilled" if gone.oom else "Completed" if gone.code == 0 else "Error"
         self.ended = {"exitCode": gone.code, "reason": reason, **self.running, "finishedAt": _text(now)}
         if gone.message:
@@ -104,35 +112,40 @@ class ContainerState:
         self.alive, self.running, self.ended_at = False, {}, gone.at
 
     def stopped(self, now: datetime, code: int) -> None:
-        """The kubelet has ended it; `code`: of the process, 137 where it was killed."""
+        """Record the end of a container that the kubelet has stopped.
+
+        Args:
+            now: the date of the end.
+            code: the exit code of the process, 0 to 255; 137 if it was killed.
+        """
         reason = "Completed" if code == 0 else "Error"
         self.ended = {"exitCode": code, "reason": reason, **self.running, "finishedAt": _text(now)}
         self.alive, self.running = False, {}
 
 
 class Waiting(Protocol):
-    """A container that ends after its hook, or in its turn."""
+    """A container that is stopped after its preStop hook, or after the containers that it serves."""
 
     state: ContainerState
 
     def go_on(self) -> bool:
-        """Do what is due; return whether that was all."""
+        """Continue the stop; return whether it is complete."""
         ...
 
     def cancel(self) -> None:
-        """End its hook, if one runs."""
+        """End its hook if one runs."""
         ...
 
 
 class Starting(Protocol):
-    """A container that has started, and its postStart hook."""
+    """A started container with a running postStart hook."""
 
     def holds(self, state: ContainerState) -> bool:
-        """Return whether it is this container."""
+        """Return whether this is the hook of `state`."""
         ...
 
     def done(self) -> bool:
-        """Return whether the hook is over."""
+        """Return whether the hook has ended."""
         ...
 
 

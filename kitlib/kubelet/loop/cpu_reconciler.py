@@ -1,7 +1,7 @@
-"""The CPU manager's tick: writes the cpusets of running containers for which the manager's state has changed.
+"""The CPU manager's tick: it writes the cpusets of running containers whose CPUs have changed in the manager's state.
 
-A container that does not run yet, or whose write fails, waits for the next tick. Kubernetes visits the pods in no fixed
-order; here it is the order of their arrival.
+A container that does not run yet, or whose write fails, is written at the next tick. Kubernetes visits the pods in no
+fixed order; here it is the order of their arrival.
 
 Source: cm/cpumanager reconcileState.
 """
@@ -20,10 +20,10 @@ from kitlib.kubelet.loop.timeline import KubeletTimeline
 def reconcile_cpus(
     managers: ResourceManagers, cgroups: CgroupManager, timeline: KubeletTimeline, workers: Iterable[PodWorker]
 ) -> list[PodWorker]:
-    """Write what is due.
+    """Write the cpusets that have changed.
 
     Returns:
-        The pods with a container that was written.
+        The pods with a written container, once for each of its containers.
     """
     written: list[PodWorker] = []
     manager = managers.cpu_manager

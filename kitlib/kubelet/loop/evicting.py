@@ -1,8 +1,9 @@
-"""The schedule of the eviction manager: every ten seconds, but never while it kills a pod.
+"""The schedule of the eviction manager: every ten seconds, except while it kills a pod.
 
-It waits until the pod's containers are gone, one and a half times the grace period and ten seconds at least; a pod that
-still runs then gets the event ExceededGracePeriod, and counts as evicted. Then it waits until the pod is cleaned up,
-thirty seconds at most, and looks again at once. Whatever else happens on the node meanwhile, no other pod is evicted.
+After an eviction it waits until the pod's containers have ended, up to one and a half times the grace period or ten
+seconds, whichever is longer. A pod that still runs then gets the event ExceededGracePeriod, and counts as evicted. Then
+it waits until the pod is cleaned up, up to thirty seconds, and checks again immediately. Meanwhile no other pod is
+evicted, even if the pressure rises.
 
 Source: kubelet eviction managerImpl.Start, evictPod, waitForPodsCleanup; killPodNow.
 """
@@ -21,19 +22,18 @@ from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.watcher import Watcher
 
 CLEANUP_TIMEOUT = 30.0
-"""Seconds that the eviction manager waits for an evicted pod to be gone. Source: eviction.podCleanupTimeout."""
+"""Maximum seconds to wait for the cleanup of an evicted pod. Source: eviction.podCleanupTimeout."""
 MINIMUM_TIMEOUT = 10.0
-"""Seconds that it waits at least for a pod's containers to end. Source: killPodNow, minTimeout."""
+"""Minimum of the timeout for the end of a pod's containers, in seconds. Source: killPodNow, minTimeout."""
 EXCEEDED = "Container runtime did not kill the pod within specified grace period."
 
 
 def effective_grace(pod: Pod, override: float, release: Release) -> float:
-    """Return the seconds that a pod gets which is killed with this override; one at least.
-
-    Before 1.31 an override of 0 was taken for none, so that the pod got its own grace period.
+    """Return the grace period in seconds of a pod that is killed with this override; at least 1.
 
     Source: pod_workers.go calculateEffectiveGracePeriod; kubernetes#124063.
     """
+    # Before 1.31 an override of 0 was handled like none, so an evicted pod got its own grace period.
     if not override and not release.default("immediateEvictionGracePeriodSeconds"):
         override = float(pod.spec.termination_grace_period_seconds or 0)
     return max(override, 1.0)
@@ -84,7 +84,7 @@ class Evicting:
         return now >= self._clean_by or not (worker.holds_resources or self._is_held(worker))
 
     def watch(self, now: float) -> bool:
-        """Let the eviction manager run; return whether it evicts a pod. Containers of earlier evictions go first."""
+        """Remove the containers of evicted pods, run the eviction manager once, and return whether it evicts a pod."""
         self._worker, self._next = None, now + EVERY
         for gone in self._workers.values():
             if gone.ending is not None:
@@ -95,10 +95,11 @@ class Evicting:
         return found is not None
 
     def _evict(self, worker: PodWorker, found: PodEviction, now: float) -> None:
-        """Source: managerImpl.evictPod."""
+        """Evict a pod. Source: managerImpl.evictPod."""
         self._reports.event(worker.pod, "Warning", "Evicted", found.message, annotations=found.annotations)
         grace = effective_grace(worker.pod, found.grace, self._release)
         worker.ending = Ending("Evicted", found.message, found.message, grace)
         self._worker, self._clean_by = worker, 0.0
+        # killPodNow computes its timeout from the override, not from the effective grace period.
         self._kill_by = now + max(1.5 * found.grace, MINIMUM_TIMEOUT)
         self._kill(worker)

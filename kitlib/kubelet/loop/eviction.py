@@ -1,9 +1,9 @@
-"""The eviction manager: watches memory, disk and process ids, reports pressure, and picks the pod that has to go.
+"""The eviction manager: it observes memory, disk and process ids, reports pressure, and selects a pod to evict.
 
-A hard threshold evicts at once, a soft one when it has been crossed for its grace period; the node's condition stays
-for the transition period after the last crossing. One pod goes at a time, memory comes before all else, and critical
-pods stay. Beside the thresholds a pod goes when it has written more than its own limits of ephemeral storage allow.
-What is decided by rule stands in `kitlib.kubelet`; here is its state.
+A hard threshold evicts immediately, a soft one when it has been met for its grace period. The node's condition remains
+for the transition period after the threshold was last met. One pod is evicted at a time, memory has precedence over
+other resources, and critical pods are never evicted. Independently of the thresholds a pod is evicted if it has written
+more than its own limits of ephemeral storage. This module has the state; `kitlib.kubelet.eviction` has the rules.
 
 Source: kubelet eviction managerImpl.synchronize, evictPod, Admit, localStorageEviction, byEvictionPriority,
 buildSignalToRankFunc.
@@ -39,21 +39,21 @@ from kitlib.kubelet.loop.node_conditions import PRESSURES
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
 
 EVERY = 10.0
-"""Seconds between two looks. Source: kubelet evictionMonitoringPeriod."""
+"""Seconds between two checks. Source: kubelet evictionMonitoringPeriod."""
 _MEMORY = ("memory.available", "allocatableMemory.available")
 _EPHEMERAL = "ephemeral-storage"
 
 
 @dataclass(frozen=True)
 class PodEviction:
-    """A pod that has to go.
+    """The decision to evict a pod.
 
     Attributes:
-        pod: which.
-        message: its status shows.
-        annotations: of the event.
-        grace: the grace period of the eviction manager in seconds; see `evicting.effective_grace`.
-        resource: what was short; "" where it only exceeded a limit of its own.
+        pod: the pod to evict.
+        message: the message of its status.
+        grace: the override of its grace period in seconds; see `evicting.effective_grace`.
+        annotations: the annotations of the event.
+        resource: the resource that is low; "" = the pod exceeded a limit of its own.
     """
 
     pod: Pod
@@ -67,17 +67,17 @@ class EvictionManager:
     """Eviction on one node.
 
     Args:
-        settings: the kubelet's.
-        release: whose rules hold.
-        dedicated: images and containers have a file system of their own.
+        settings: the kubelet's settings.
+        release: the release that determines the rules.
+        dedicated: whether images and containers have a separate file system.
 
     Attributes:
-        conditions: the pressures that the node reports now.
-        reclaiming: what it tried to get more of at the last look; "" = nothing.
-        relieved: whether there was enough of it to be had then, without a pod's end.
+        conditions: the current pressures of the node.
+        reclaiming: the resource that the last check tried to reclaim; "" = none.
+        relieved: whether it reclaimed enough of it without an eviction.
 
     Raises:
-        ThresholdError: with the kubelet's text.
+        ThresholdError: a threshold is invalid; the message is the kubelet's.
     """
 
     def __init__(self, settings: KubeletSettings, release: Release, *, dedicated: bool = False) -> None:
@@ -104,22 +104,24 @@ class EvictionManager:
         stats: Callable[[], Mapping[str, PodStats]],
         reclaim: Callable[[str], Mapping[str, Observation] | None] = lambda _: None,
     ) -> PodEviction | None:
-        """One look at the machine.
+        """Check the thresholds once. Source: managerImpl.synchronize.
 
         Args:
-            now: seconds.
-            observations: what the signals show.
-            pods: that run.
-            stats: asked for what they use, by pod UID, where that matters.
-            reclaim: frees what it can of what a signal stands for without ending a pod, dead containers and images;
-                what the signals show then, or None where there is nothing of that kind.
+            now: seconds on the node's clock.
+            observations: signal -> its observation.
+            pods: the running pods.
+            stats: returns the pods' usage by UID; called only if it is needed.
+            reclaim: reclaims a signal's resource by removing dead containers and images, and returns the observations
+                afterwards; None = they do not use this resource.
 
         Returns:
-            The pod to evict, or None. `conditions` are the node's afterwards.
+            The pod to evict, or None. `conditions` is updated.
         """
         crossed = thresholds_met(self._thresholds, observations)
+        # A threshold that drives evictions stays met until its minimum reclaim is reached, too.
         going_on = thresholds_met(self._evicting, observations, min_reclaim=True)
         crossed += [threshold for threshold in going_on if threshold not in crossed]
+        # A threshold that is not met in one check loses its first observation: its grace period starts again.
         self._since = {threshold: self._since.get(threshold, now) for threshold in crossed}
         for threshold in crossed:
             self._last_seen[NODE_CONDITIONS[threshold.signal]] = now
@@ -128,12 +130,15 @@ class EvictionManager:
         self.conditions = tuple(name for name in PRESSURES if name in held)
         self._evicting = [t for t in crossed if now - self._since[t] >= t.grace_period]
         self.reclaiming, self.relieved = "", False
+        # Upstream evicts for local storage limits first; then the thresholds have to wait for the next check.
         own = self._over_its_own_limits(pods, stats)
         if own is not None or not self._evicting:
             return own
         threshold = min(self._evicting, key=lambda t: t.signal not in _MEMORY)
         resource = self.reclaiming = SIGNAL_RESOURCES[threshold.signal]
         afterwards = reclaim(threshold.signal)
+        # Upstream checks all thresholds here, not only the one to reclaim: if another one is still met, a pod is
+        # evicted although the images sufficed.
         if afterwards is not None and not thresholds_met(self._thresholds, afterwards, min_reclaim=True):
             self.relieved = True
             return None
@@ -148,9 +153,10 @@ class EvictionManager:
         return None
 
     def admit(self, pod: Pod) -> str:
-        """Why a new pod is refused while the node is under pressure; "" = it is admitted. Source: Admit."""
+        """Return the message of a pod that is rejected because of pressure; "" = it is admitted. Source: Admit."""
         if not self.conditions or is_critical_pod(pod):
             return ""
+        # Pressure on memory alone rejects only BestEffort pods, as the others have requested their memory.
         if self.conditions == ("MemoryPressure",):
             if get_pod_qos(pod, self._release) != "BestEffort":
                 return ""
@@ -174,7 +180,7 @@ class EvictionManager:
         return float(seconds) if isinstance(seconds, int | float) else 0.0
 
     def _ranked(self, signal: str, pods: Sequence[Pod], stats: Mapping[str, PodStats]) -> list[Pod]:
-        """Who goes first: of what a pod wrote that counts which lies on the disk that is short."""
+        """Return the pods in the order of eviction for a signal."""
         if signal in _MEMORY:
             groups = rank_memory_pressure(pods, stats, self._release)
         elif signal == "pid.available":
@@ -182,6 +188,8 @@ class EvictionManager:
         elif signal.endswith("inodesFree"):
             groups = rank_inode_pressure(pods, stats, self._release)
         else:
+            # Only the files on the disk that is low count: on a dedicated disk for
+            # images these are the containers' layers.
             images = signal.startswith("imagefs")
             layers, rest = images or not self._dedicated, not images or not self._dedicated
             groups = rank_disk_pressure(pods, stats, rootfs=layers, logs=rest, volumes=rest, release=self._release)
@@ -190,7 +198,7 @@ class EvictionManager:
     def _over_its_own_limits(
         self, pods: Sequence[Pod], stats: Callable[[], Mapping[str, PodStats]]
     ) -> PodEviction | None:
-        """A pod that wrote more than a volume's size limit, its containers' limits together, or one of them.
+        """Return the eviction of a pod that exceeds a volume's size limit or its containers' limits, alone or together.
 
         Source: kubelet emptyDirLimitEviction, podEphemeralStorageLimitEviction, containerEphemeralStorageLimitEviction.
         """
@@ -208,21 +216,21 @@ def _has_storage_limit(pod: Pod) -> bool:
     for volume in pod.spec.volumes:
         if volume.empty_dir and volume.empty_dir.size_limit:
             return True
-    for container in pod.spec.containers:  # noqa: SIM110 - asked of every pod at every look
+    for container in pod.spec.containers:  # noqa: SIM110 - a loop is faster than any(), and each check visits every pod
         if _EPHEMERAL in container.resources.limits:
             return True
     return False
 
 
 def _storage_message(pod: Pod, stats: PodStats, release: Release) -> str:
-    """What is said of a pod that exceeds its limits of ephemeral storage; "" = it does not."""
+    """Return the message of a pod that exceeds its limits of ephemeral storage; "" = it does not."""
     limited = [
         (volume.name, volume.empty_dir.size_limit)
         for volume in pod.spec.volumes
         if volume.empty_dir and volume.empty_dir.size_limit and volume.empty_dir.medium != "Memory"
     ]
     if limited:
-        # the volumes' bytes are known together: the first one that they would not fit in is named
+        # Only the sum of all volumes is known; the smallest limit is the first one that it exceeds.
         name, size = min(limited, key=lambda pair: pair[1].value())
         if stats.volumes > size.value() > 0:
             return f'Usage of EmptyDir volume "{name}" exceeds the limit "{size}". '

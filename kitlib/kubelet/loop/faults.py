@@ -1,7 +1,7 @@
-"""A defect in the work on one pod fails this pod, and no other: the kubelet's loop goes on.
+"""Isolation of defects: an exception in the work on one pod fails this pod only, and the kubelet's loop continues.
 
-What is done for all pods at once is done again for one after the other where it has raised, so that the pod at fault is
-found. A real kubelet has a worker per pod, which recovers from a panic, says FailedSync and tries again.
+If work on all pods together raises, it is repeated for one pod after the other to find the faulty pod. A real kubelet
+has a worker per pod, which recovers from a panic, reports FailedSync and tries again.
 
 Source: kubelet pod_workers.go podWorkerLoop; apimachinery util/runtime HandleCrash.
 """
@@ -17,17 +17,17 @@ from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 
 REASON = "InternalError"
-"""Of a pod that failed so."""
+"""The reason of a pod that failed because of a defect."""
 
 
 class Faults:
-    """Of one kubelet.
+    """The handling of defects in one kubelet.
 
     Args:
-        node: its name.
-        reports: who hears of it.
-        runtime: ends what still runs of a pod with which nothing more can be done.
-        drop: is told of such a pod.
+        node: the node's name.
+        reports: the recorder of events and statuses.
+        runtime: the container runtime, which stops the remaining containers of a failed pod.
+        drop: removes a failed pod from the kubelet's work.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Faults:
         self.parts: Guard[str] = Guard(f"kubelet {node}", self._say)
 
     def each(self, workers: Iterable[PodWorker], work: Callable[[PodWorker], object]) -> None:
-        """Do something with one pod after the other."""
+        """Call `work` with one pod after the other."""
         for worker in list(workers):
             try:
                 work(worker)
@@ -47,11 +47,11 @@ class Faults:
                 self.pods.caught(worker, error)
 
     def together(self, workers: Iterable[PodWorker], work: Callable[[list[PodWorker]], object]) -> None:
-        """Do something with several pods at once; where that raises, with one after the other.
+        """Call `work` with several pods at once; if it raises, with one after the other.
 
         Args:
             workers: the pods.
-            work: can be done again for a part of them.
+            work: the work, which can be repeated for a part of the pods.
         """
         some = list(workers)
         try:
@@ -65,7 +65,7 @@ class Faults:
                 self.parts.caught("pods", error)
 
     def part(self, name: str, work: Callable[[], object]) -> bool:
-        """Do a part of what concerns the node as a whole; what it returns, False where it raised."""
+        """Call a part of the work on the node as a whole; return its result, or False if it raised."""
         try:
             return bool(work())
         except Exception as error:
@@ -77,7 +77,7 @@ class Faults:
         again = worker.rejected is not None
         worker.rejected = worker.rejected or (REASON, text)
         self._reports.event(worker.pod, "Warning", "FailedSync", text)
-        if again:  # not even its end can be worked out
+        if again:  # a second failure: even ending the pod raises
             for identity in (*(state.id for state in worker.states), worker.sandbox):
                 with suppress(Exception):
                     self._runtime.stop(identity, 0.0)

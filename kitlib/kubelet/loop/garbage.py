@@ -1,4 +1,4 @@
-"""Takes away what nobody needs any more: dead containers every minute, unused images every five, both under pressure.
+"""Garbage collection: dead containers every minute, unused images every five minutes, both also under disk pressure.
 
 Source: kubelet Kubelet.StartGarbageCollection, containerGC, realImageGCManager; eviction buildSignalToNodeReclaimFuncs.
 """
@@ -22,17 +22,17 @@ IMAGE_DISK = "imagefs.available"
 
 
 class KubeletGarbageCollector:
-    """Of one node.
+    """The garbage collector of one node.
 
     Args:
-        settings: the kubelet's.
-        dedicated: images and containers have a file system of their own.
-        runtime: that has images and containers.
-        reports: who hears of failures.
-        timeline: what was done is noted there.
+        settings: the kubelet's settings.
+        dedicated: whether images and containers have a separate file system.
+        runtime: the container runtime, which has the images and containers.
+        reports: the recorder of events.
+        timeline: the record of the kubelet's actions.
         workers: pod UID -> its worker.
-        ids: container -> its pod's worker.
-        now: seconds on the node's clock.
+        ids: container id -> its pod's worker and its state.
+        now: the start, in seconds on the node's clock.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class KubeletGarbageCollector:
         self._failed_before = False
 
     def tick(self, now: float) -> None:
-        """Do what is due."""
+        """Run the collections that are due."""
         if now >= self._next_containers:
             self._next_containers = now + container_gc.EVERY
             self.remove_containers(now)
@@ -66,7 +66,7 @@ class KubeletGarbageCollector:
             self._collect_images(now)
 
     def remove_containers(self, now: float, *, terminated: bool = False) -> None:
-        """Remove dead containers; with `terminated` also all of those of pods that are over.
+        """Remove dead containers; with `terminated` also all of those of pods in a terminal phase.
 
         Source: containerGC.GarbageCollect, DeleteAllUnusedContainers.
         """
@@ -84,10 +84,10 @@ class KubeletGarbageCollector:
             self._remove_container(one)
 
     def died(self, container: str) -> None:
-        """A container has ended: of its instances only the last ones stay. Source: podContainerDeletor."""
+        """Remove older instances of a container that has ended. Source: podContainerDeletor."""
         keep = max(self._settings.maximum_dead_containers_per_container, 1)
         for one in self._runtime.dead(container)[:-keep]:
-            self._runtime.remove_dead(one.id)  # a matter of course at every restart: the timeline does not tell it
+            self._runtime.remove_dead(one.id)  # not recorded, as it happens at every restart
 
     def remove_containers_of(self, worker: PodWorker) -> None:
         """Remove all dead containers of a pod. Source: Kubelet.cleanUpContainersInPod."""
@@ -105,10 +105,12 @@ class KubeletGarbageCollector:
     def reclaim(self, signal: str, now: float, observe: Callable[[], Mapping[str, Observation]]) -> (
         Mapping[str, Observation] | None
     ):  # fmt: skip
-        """Free what can be freed without ending a pod; what the signals show then, or None: there is nothing to free.
+        """Reclaim disk space without ending a pod; return the observations afterwards, or None if the signal cannot.
 
         Source: managerImpl.reclaimNodeLevelResources, buildSignalToNodeReclaimFuncs.
         """
+        # Dead containers and images are on the image disk. Without a separate one they are on the node's disk, so that
+        # both signals reclaim them.
         if not signal.startswith("imagefs") and (self._dedicated or not signal.startswith("nodefs")):
             return None
         self.remove_containers(now, terminated=True)
@@ -117,7 +119,7 @@ class KubeletGarbageCollector:
         return observe()
 
     def _in_use(self) -> set[str]:
-        """The images that containers of pods have, running or dead. Source: realImageGCManager.detectImages."""
+        """Return the images of running and dead containers. Source: realImageGCManager.detectImages."""
         alive = {s.container.image for worker in self._workers.values() for s in worker.states if s.alive}
         return alive | {one.image for one in self._runtime.dead()}
 
@@ -135,7 +137,7 @@ class KubeletGarbageCollector:
         self._timeline.note(
             "image GC manager", "cannot free enough", "", done.problem, "realImageGCManager.GarbageCollect"
         )
-        if self._failed_before:  # the first failure may come of figures that are not there yet
+        if self._failed_before:  # the first failure may result from missing statistics
             self._reports.event(None, "Warning", "ImageGCFailed", done.problem)
         self._failed_before = True
 

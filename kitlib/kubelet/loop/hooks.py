@@ -1,8 +1,8 @@
-"""The lifecycle hooks of containers: a command or a request in the container, or a pause of the kubelet.
+"""The lifecycle hooks of containers: a command or an HTTP request in the container, or a pause of the kubelet.
 
-A container with a postStart hook holds up the start of its pod until the hook is done: the pod's status is not written,
-the container is not probed, the next one does not start. If the hook fails the container is killed, and restarted as
-its policy says. A hook's output stays with the kubelet, so that no secret gets into an event.
+A postStart hook blocks the start of its pod until it has ended: the pod's status is not written, the container is not
+probed, the next container does not start. If the hook fails, the container is killed, and restarted according to its
+policy. A hook's output is not part of an event, because it may contain secrets.
 
 Source: kubelet lifecycle handlerRunner.Run; kuberuntime startContainer (step 4), KEP-3960.
 """
@@ -32,7 +32,7 @@ class Killer(Protocol):
     def stop_container(
         self, worker: PodWorker, state: ContainerState, grace: float, *, in_turn: bool = False, again: bool = False
     ) -> None:
-        """Have one container end: after its preStop hook, and in its turn."""
+        """Stop a container: after its preStop hook, and with `in_turn` after the containers that it serves."""
         ...
 
     def send_signal(self, worker: PodWorker, state: ContainerState, grace: float, *, again: bool = False) -> None:
@@ -41,13 +41,13 @@ class Killer(Protocol):
 
 
 class Sleeping:
-    """A pause, of which the container knows nothing. Source: runSleepHandler."""
+    """A pause of the kubelet; nothing runs in the container. Source: runSleepHandler."""
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
         self._clock, self._until = clock, clock() + seconds
 
     def answer(self) -> Answer | None:
-        """Return success once the time is over."""
+        """Return success after the pause, None before."""
         return Answer("success") if self._clock() >= self._until else None
 
     def cancel(self) -> None:
@@ -72,7 +72,7 @@ def begin_hook(
     runtime: ContainerRuntime,
     clock: Callable[[], float],
 ) -> RunningHook:
-    """Begin a hook of a running container; its tcpSocket is deprecated and has no handler."""
+    """Begin a hook of a running container; a tcpSocket hook is deprecated and not supported."""
     if handler.sleep is not None:
         return Sleeping(handler.sleep.seconds, clock)
     if handler.exec is None and handler.http_get is None:
@@ -81,13 +81,13 @@ def begin_hook(
 
 
 class PostStart:
-    """The postStart hook of a container that has just started.
+    """The postStart hook of a started container.
 
     Args:
         worker: the pod.
         state: the container.
         handler: the manifest's hook.
-        killer: ends the container of a hook that fails.
+        killer: stops the container of a failed hook.
     """
 
     def __init__(self, worker: PodWorker, state: ContainerState, handler: LifecycleHandler, killer: Killer) -> None:
@@ -95,11 +95,11 @@ class PostStart:
         self._hook = begin_hook(worker, state, handler, killer.runtime, killer.clock)
 
     def holds(self, state: ContainerState) -> bool:
-        """Return whether it is the hook of this container."""
+        """Return whether this is the hook of `state`."""
         return state is self._state
 
     def done(self) -> bool:
-        """Return whether the hook is over; where it has failed, its container is told to end."""
+        """Return whether the hook has ended; stop its container if it has failed."""
         state, pod, killer = self._state, self._worker.pod, self._killer
         answer = self._hook.answer() if killer.runtime.pid(state.id) else Answer("failure", "container not running")
         if answer is None:

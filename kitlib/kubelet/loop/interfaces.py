@@ -1,7 +1,7 @@
-"""What the kubelet drives, as interfaces: cgroup files, a container runtime, and a receiver of its reports.
+"""The interfaces that the kubelet uses: cgroup files, a container runtime, and a receiver of its reports.
 
-The same kubelet runs on the simulated kernel (`kitlib.node.simulated`) and inside a node container on a real one
-(`kitlib.node.real`), because it sees nothing but these.
+The same kubelet runs on the simulated kernel (`kitlib.node.simulated`) and inside a node container on a real kernel
+(`kitlib.node.real`), because it depends on these interfaces only.
 
 Source: the kubelet's cm.CgroupManager, CRI RuntimeService, status.Manager and record.EventRecorder.
 """
@@ -26,24 +26,24 @@ from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 
 MINIMUM_GRACE = 2.0
-"""Seconds that a container gets at least between SIGTERM and SIGKILL. Source: minimumGracePeriodInSeconds."""
+"""Minimum seconds between SIGTERM and SIGKILL. Source: minimumGracePeriodInSeconds."""
 
 
 class CgroupFS(Protocol):
-    """A cgroup file system; paths are those of the node (`/kubepods.slice/…`), whatever hierarchy holds them."""
+    """A cgroup file system; paths are those of the node (`/kubepods.slice/…`) without the hierarchy."""
 
     version: Version
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
+        """Return whether a cgroup exists."""
         ...
 
     def absent(self, path: str) -> Sequence[str]:
-        """Return the hierarchies of cgroup v1 without such a cgroup; on v2 all stand in one, named ""."""
+        """Return the hierarchies of cgroup v1 that do not contain a cgroup; v2 has one hierarchy with the name ""."""
         ...
 
     def makedirs(self, path: str) -> None:
-        """Make a cgroup and those above it, with all controllers; nothing where it exists."""
+        """Make a cgroup and those above it, with all controllers; do nothing if it exists."""
         ...
 
     def rmdir(self, path: str) -> None:
@@ -51,48 +51,53 @@ class CgroupFS(Protocol):
         ...
 
     def children(self, path: str) -> list[str]:
-        """The paths of the cgroups directly below."""
+        """Return the paths of the cgroups directly below a cgroup."""
         ...
 
     def read(self, path: str, file: str) -> str:
-        """A file's content without the last line's end."""
+        """Return a file's content without the final line break."""
         ...
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a file.
 
         Raises:
-            KitError: with path, file, value and the kernel's errno, where it refuses.
+            KitError: the kernel rejects the value; the message contains path, file, value and errno.
         """
         ...
 
     def lacks(self, file: str) -> bool:
-        """Whether this node has no such file in any cgroup: its controller is not there."""
+        """Return whether no cgroup of this node has the file, because the node lacks its controller."""
         ...
 
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Tell the other manager of the cgroup (systemd) which of its files are about to be written.
+        """Set the properties of the cgroup's unit if systemd manages it, before its files are written.
 
         Raises:
-            KitError: where that one refuses.
+            KitError: systemd rejects the properties.
         """
         ...
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
-        """What the files say; with `like`, only its cgroups and files where they exist, and what stands beside them."""
+        """Return the tree of the files' contents.
+
+        Args:
+            driver: the cgroup driver that determines the spelling of names.
+            like: a tree whose cgroups are read with its files only, other cgroups with all files; None = all files.
+        """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """A container's process has ended.
+    """The end of a container's first process.
 
     Attributes:
-        id: the container's.
-        at: seconds on the node's clock.
-        code: 0 to 255; 137 where it was killed.
-        oom: by the OOM killer.
-        message: what the status shows beside it.
+        id: the container's id.
+        at: the time, in seconds on the node's clock.
+        code: the exit code, 0 to 255; 137 = killed by SIGKILL.
+        oom: whether the OOM killer has killed a process of the container.
+        message: the message of the status.
     """
 
     id: str
@@ -103,15 +108,15 @@ class Ended:
 
 
 class Usage(NamedTuple):
-    """What a container uses.
+    """The usage of a container.
 
     Attributes:
-        cpus: now.
-        memory: bytes, the working set.
-        processes: how many.
+        cpus: the current CPU usage in CPUs.
+        memory: the working set in bytes.
+        processes: the number of processes.
         anonymous: bytes of memory without page cache.
         rootfs, logs, volumes: bytes written to its own layer, its log, and the pod's local volumes.
-        inodes: files.
+        inodes: the number of files.
     """
 
     cpus: float = 0.0
@@ -125,11 +130,11 @@ class Usage(NamedTuple):
 
 
 class ContainerProblem(KitError):
-    """A container cannot be started.
+    """A container that cannot be started.
 
     Args:
-        reason: as `kubectl get pods` shows it, `CreateContainerError`.
-        message: what is wrong.
+        reason: the reason that `kubectl get pods` shows, such as `CreateContainerError`.
+        message: the description of the problem.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -138,61 +143,62 @@ class ContainerProblem(KitError):
 
 
 class RunningHook(Protocol):
-    """A lifecycle hook of a container that was begun."""
+    """A running lifecycle hook of a container."""
 
     def answer(self) -> Answer | None:
-        """What it came to; None while it runs."""
+        """Return the result; None while it runs."""
         ...
 
     def cancel(self) -> None:
-        """End it, if it runs."""
+        """End it if it runs."""
         ...
 
 
 class ContainerRuntime(Protocol):
-    """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
+    """A container runtime, which starts and stops containers, and makes and removes their cgroups.
 
     A container's id is `cgroup_levels.container_id(pod UID, its name)`; a pause container's name is "".
 
     Attributes:
-        name: its own, with which the API's container IDs begin: `containerd`.
-        mounts_recursively: whether it can make a volume read-only with all that is mounted in it.
+        name: its name, the prefix of the API's container IDs: `containerd`.
+        mounts_recursively: whether it can make a volume read-only including the mounts below it.
     """
 
     name: str
     mounts_recursively: bool
 
     def user(self, pod: Pod, container: Container) -> LinuxContainerUser:
-        """The user as which a container's first process begins."""
+        """Return the user of a container's first process."""
         ...
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
-        """Start a pod's pause container; the address that the pod gets, "" where it gets none."""
+        """Start a pod's pause container; return the pod's IP address, "" = none."""
         ...
 
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
     ) -> None:
-        """Start a container in its cgroup; one that has ended under the same id is started anew.
+        """Start a container in its cgroup; a container that has ended under the same id is restarted.
 
         Args:
-            pod, container: which; the references in its command are replaced.
-            identity: its id.
-            cgroup: with the files that it gets.
-            oom_score_adj: of its processes.
-            env: all variables that the kubelet gives it.
+            pod: the container's pod.
+            container: the container; the references in its command are already replaced.
+            identity: the container's id.
+            cgroup: the container's cgroup with its files.
+            oom_score_adj: the oom_score_adj of its processes, -1000 to 1000.
+            env: all environment variables from the kubelet.
 
         Raises:
-            ContainerProblem: where it cannot be started.
+            ContainerProblem: the container cannot be started.
         """
         ...
 
     def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
-        """Have a volume of a pod hold exactly these files; those that it held before go at the same moment."""
+        """Replace the files of a pod's volume atomically."""
         ...
 
     def forget(self, pod: Pod) -> None:
-        """A pod has gone: its volumes go too."""
+        """Remove the volumes of an ended pod."""
         ...
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
@@ -200,30 +206,38 @@ class ContainerRuntime(Protocol):
         ...
 
     def stop(self, identity: str, grace: float = 0.0) -> None:
-        """Have a container end, within `grace` seconds, and its cgroup removed; nothing where there is none.
+        """Stop a container within `grace` seconds and remove its cgroup; do nothing if it does not run.
 
-        It returns at once; `pid` is 0 when the container has gone. `ended` does not report it.
+        The call does not wait: `pid` returns 0 as soon as the container has ended. `ended` does not report it.
         """
         ...
 
     def exit_code(self, identity: str) -> int:
-        """With which a container ended that was stopped; 137 where it is not known."""
+        """Return the exit code of a stopped container; 137 if it is unknown."""
         ...
 
     def ended(self) -> list[Ended]:
-        """The containers that have ended by themselves since the last call, in that order."""
+        """Return the containers that have ended by themselves since the last call, in the order of their ends."""
         ...
 
     def usage(self, identity: str) -> Usage:
-        """What a container uses; nothing where it does not run."""
+        """Return the usage of a container; zeros if it does not run."""
         ...
 
     def signals(self) -> Mapping[str, Observation]:
-        """The eviction signals that the machine itself shows: memory.available, pid.available, nodefs.available, …."""
+        """Return the eviction signals of the machine: memory.available, pid.available, nodefs.available, …."""
         ...
 
     def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
-        """What a probe of a container finds that has run for so many seconds; None while it is being asked."""
+        """Run a probe, or continue it; return its answer, or None while it runs.
+
+        Args:
+            identity: the container's id.
+            pod: the container's pod, with its addresses.
+            container: the container in the manifest.
+            kind: the type of the probe.
+            seconds: the time since the container's start in seconds.
+        """
         ...
 
     def run_hook(self, identity: str, pod: Pod, container: Container, handler: LifecycleHandler) -> RunningHook:
@@ -231,26 +245,26 @@ class ContainerRuntime(Protocol):
         ...
 
     def pid(self, identity: str) -> int:
-        """The container's first process; 0 where it does not run."""
+        """Return the process id of the container's first process; 0 if it does not run."""
         ...
 
     def dead(self, identity: str = "") -> Sequence[DeadContainer]:
-        """The instances of a container, or of all, that have ended and are still there, oldest first."""
+        """Return the ended instances of a container, or of all containers, that are not removed yet, oldest first."""
         ...
 
     def remove_dead(self, instance: str) -> None:
-        """Remove such an instance."""
+        """Remove an ended instance."""
         ...
 
     def images(self) -> Sequence[Image]:
-        """The images on the node; none where there are no images."""
+        """Return the images on the node; [] on nodes without images."""
         ...
 
     def pull(self, image: str) -> Image | None:
-        """Bring an image to the node; None where it is none that the runtime knows of, so that nothing is to be done.
+        """Pull an image; None = the runtime does not model this image, and the container can start without it.
 
         Raises:
-            ContainerProblem: there is no room for it.
+            ContainerProblem: the disk has too little space.
         """
         ...
 
@@ -260,10 +274,10 @@ class ContainerRuntime(Protocol):
 
 
 class Reports(Protocol):
-    """Who hears what the kubelet has done: the API server, directly or over a stream."""
+    """The receiver of the kubelet's reports: the API server, directly or over a stream."""
 
     def now(self) -> datetime:
-        """The date that goes into statuses."""
+        """Return the current date for statuses."""
         ...
 
     def event(
@@ -275,29 +289,30 @@ class Reports(Protocol):
         field: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """A Kubernetes event about a pod, or (None) about the node.
+        """Record a Kubernetes event.
 
         Args:
-            about: whom.
-            kind: Normal or Warning.
-            reason, message: what has happened.
+            about: the pod; None = the node.
+            kind: the type, Normal or Warning.
+            reason: the reason.
+            message: the message.
             field: the part of the pod that it is about, `spec.containers{web}`.
-            annotations: of the event.
+            annotations: the event's annotations.
         """
         ...
 
     def status(self, pod: Pod, status: PodStatus) -> None:
-        """A pod's status has changed."""
+        """Write the changed status of a pod."""
         ...
 
     def gone(self, pod: Pod) -> None:
-        """A pod that was to be deleted has ended: the object may go."""
+        """Delete the object of a pod that has ended after its deletion."""
         ...
 
     def condition(self, condition: Condition) -> None:
-        """A condition of the node has changed."""
+        """Write a changed condition of the node."""
         ...
 
     def images(self, images: Sequence[Image]) -> None:
-        """Other images are on the node now."""
+        """Write the changed list of the node's images."""
         ...

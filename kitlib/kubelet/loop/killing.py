@@ -1,4 +1,4 @@
-"""Stops a pod: its containers hear of it, get their time, and the sandbox ends after the last of them.
+"""The stop of a pod: its containers get SIGTERM and a grace period, and the sandbox is stopped after the last of them.
 
 Source: kuberuntime killPodWithSyncResult, killContainersWithSyncResult, killContainer; pod_workers.go
 calculateEffectiveGracePeriod.
@@ -18,13 +18,13 @@ from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 
 class PodKiller:
-    """Ends containers and sandboxes through the runtime.
+    """Stops containers and sandboxes through the runtime.
 
     Args:
-        runtime: runs the containers.
-        reports: takes the events.
-        timeline: takes what was done and why.
-        clock: seconds on the node's clock.
+        runtime: the container runtime.
+        reports: the recorder of events.
+        timeline: the record of the kubelet's actions.
+        clock: returns seconds on the node's clock.
     """
 
     def __init__(
@@ -33,11 +33,14 @@ class PodKiller:
         self.runtime, self.reports, self.timeline, self.clock = runtime, reports, timeline, clock
 
     def running(self, worker: PodWorker) -> bool:
-        """Whether any process of a pod is still there."""
+        """Return whether a container or the sandbox of a pod still runs."""
         return any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
 
     def may_start(self, worker: PodWorker) -> bool:
-        """Return whether a pod may start: the pods preempted for it have ended. Source: pod_workers.go killPodNow."""
+        """Return whether an active pod may start: all pods preempted for it have ended.
+
+        Source: pod_workers.go killPodNow.
+        """
         worker.victims = [victim for victim in worker.victims if self.running(victim)]
         return worker.active and not worker.victims
 
@@ -49,10 +52,12 @@ class PodKiller:
                 self.reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, state.container))
 
     def stop(self, worker: PodWorker, grace: float) -> None:
-        """Have all of a pod's containers end; those that are told so again get the time that is given now, if shorter.
+        """Stop all of a pod's containers and then its sandbox; a further call may only shorten the grace period.
 
         Source: pod_workers.go calculateEffectiveGracePeriod; kuberuntime killContainersWithSyncResult.
         """
+        # calculateEffectiveGracePeriod lets a grace period only decrease: a second
+        # deletion with a longer one has no effect.
         given = max(grace, MINIMUM_GRACE)
         if given < worker.given:
             sidecars = any(is_restartable_init(state.container) for state in worker.inits)
@@ -65,14 +70,14 @@ class PodKiller:
     def stop_container(
         self, worker: PodWorker, state: ContainerState, grace: float, *, in_turn: bool = False, again: bool = False
     ) -> None:
-        """Have one container end: after its preStop hook, and in a pod with sidecars when its turn has come.
+        """Stop one container: after its preStop hook, and in a pod with sidecars after the containers that it serves.
 
         Args:
             worker: the pod.
             state: the container.
-            grace: seconds until SIGKILL; with 0 there is neither hook nor order.
-            in_turn: whether the whole pod ends, and has sidecars.
-            again: whether it was told to end before, within a longer period.
+            grace: seconds until SIGKILL; with 0 there is neither a hook nor an order.
+            in_turn: whether the whole pod is stopped and has sidecars.
+            again: whether it is already being stopped with a longer period.
 
         Source: kuberuntime killContainer.
         """
@@ -97,11 +102,11 @@ class PodKiller:
         self.timeline.note("kubelet", what, f"{worker.pod.key}/{state.container.name}", text, source)
 
     def go_on(self, worker: PodWorker) -> None:
-        """Look at the hooks and turns of containers that are to end."""
+        """Continue the stops that wait for a hook or for other containers."""
         worker.terminations = [one for one in worker.terminations if not one.go_on()]
 
     def stop_sandbox(self, worker: PodWorker) -> None:
-        """End the pause container once all containers have gone. Source: kuberuntime killPodWithSyncResult."""
+        """Stop the pause container if no container runs. Source: kuberuntime killPodWithSyncResult."""
         if worker.has_sandbox and not any(self.runtime.pid(state.id) for state in worker.states):
             self.runtime.stop(worker.sandbox, 0.0)
             worker.has_sandbox = False

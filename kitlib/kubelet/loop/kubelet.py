@@ -1,8 +1,8 @@
-"""The kubelet of one node: admits pods, makes their cgroups, starts and restarts their containers, evicts, reports.
+"""The kubelet of one node: it admits pods, makes their cgroups, starts and restarts their containers, evicts, reports.
 
-It decides with the pure functions of `kitlib.kubelet` and acts through the interfaces of this room, so it is the same
-on a simulated kernel and on a real one. Nothing happens between two calls: `sync` is told which pods are bound to the
-node, `tick` is called about once a second and whenever a container has ended.
+It decides with the pure functions of `kitlib.kubelet` and acts through the interfaces of this package, so it is the
+same on a simulated kernel and on a real one. It has no thread of its own: `sync` receives the pods that are bound to
+the node, and the node calls `tick` about once a second and whenever a container has ended.
 
 Source: kubelet syncLoopIteration, HandlePodAdditions, syncPod, HandlePodCleanups; cm.containerManagerImpl.setupNode,
 qosContainerManagerImpl.Start and UpdateCgroups, podContainerManagerImpl.EnsureExists.
@@ -44,38 +44,35 @@ from kitlib.kubelet.pods.objects import Objects
 QOS_EVERY = 60.0
 """Seconds between two updates of the QoS cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
 STATUS_PHASE = 5.0
-"""Seconds by which the node status comes after the eviction manager's look: each has a loop of its own.
-
-Source: Kubelet.Run; the distance was observed on 1.36.2.
-"""
+"""Seconds from the eviction manager's check to the node status, observed on 1.36.2. Source: Kubelet.Run."""
 HOUSEKEEPING = 2.0
-"""Seconds between two looks for cgroups that nobody owns. Source: kubelet housekeepingPeriod."""
+"""Seconds between two cleanups of orphaned cgroups. Source: kubelet housekeepingPeriod."""
 _STARTS = 20
-"""Rounds of starting within one sync: a container may die at once, and the next one's turn comes."""
+"""Maximum rounds of starting in one sync: a container may end immediately, so that the next one is due."""
 
 
 class Kubelet:
-    """A node's kubelet. Making it writes the node-level cgroups.
+    """A node's kubelet; the constructor writes the cgroups of the node level.
 
     Args:
-        config: the machine and the settings.
-        cgroups, runtime: what it drives.
-        reports: who hears of it.
-        clock: seconds on the node's clock.
-        before: the kubelet that ran here before a restart; None = there was none.
-        delete_checkpoints: whether those of the CPU and memory managers were deleted since.
-        system: the machine's own processes, where the kubelet may touch them.
-        address: of the node; "" where it has none.
+        config: the node's machine and settings.
+        cgroups, runtime: the cgroup file system and the container runtime.
+        reports: the receiver of events and statuses.
+        clock: returns seconds on the node's clock.
+        before: the kubelet before its restart; None = it has not been restarted.
+        delete_checkpoints: whether the checkpoints of the CPU and memory managers were deleted before the restart.
+        system: the machine's own processes; None = the kubelet does not manage them.
+        address: the node's IP address; "" = none.
 
     Attributes:
-        managers: who has which CPUs, memory nodes and devices.
-        objects: the ConfigMaps and Secrets that pods refer to; its owner says how they are found.
-        watcher: looks after pressure.
-        timeline: what it did and why.
+        managers: the managers of CPUs, memory and devices.
+        objects: the ConfigMaps and Secrets that pods refer to; its owner sets how they are found.
+        watcher: the observation of pressure.
+        timeline: the record of its actions.
 
     Raises:
-        SettingsError: where it would not start on this machine.
-        KitError: where the kernel refuses a node-level cgroup.
+        SettingsError: the kubelet would not start on this machine.
+        KitError: the kernel rejects a cgroup of the node level.
     """
 
     def __init__(
@@ -100,9 +97,8 @@ class Kubelet:
             self.managers = before.managers.restarted(config, delete_checkpoints=delete_checkpoints)
             self.timeline = before.timeline
         self._faults = Faults(config.name, reports, runtime, self._drop)
-        born, *told = first_events(
-            config.name, config.settings, cgroups.version
-        )  # the API server hears of it with the node
+        # The timeline only: the API server records these events when the node registers.
+        born, *told = first_events(config.name, config.settings, cgroups.version)
         self.timeline.note("kubelet", "telling", born.reason, born.message, born.source)
         self._workers: dict[str, PodWorker] = {}
         self._rejected: set[str] = set()
@@ -147,24 +143,24 @@ class Kubelet:
         self._next_reconcile = clock() + config.settings.cpu_manager_reconcile_period
 
     def allocatable(self, name: str) -> int:
-        """Return what the node offers of a resource to pods: bytes, or a number."""
+        """Return the allocatable amount of a resource: bytes, or a number."""
         return self._admission.allocatable.get(name, 0) // 1000
 
     @property
     def wanted(self) -> CgroupTree:
-        """The cgroups that should be there now: those of the node, the QoS cgroups, the pods, and what runs in them."""
+        """The desired cgroups: those of the node, the QoS cgroups, the pods, and their running containers."""
         return self._cgroups.tree()
 
     @property
     def workers(self) -> Sequence[PodWorker]:
-        """The pods that it knows, in the order of their arrival."""
+        """The known pods in the order of their arrival."""
         return list(self._workers.values())
 
     def adopt(self, before: Kubelet, pods: Iterable[Pod]) -> None:
-        """Take over the pods of the kubelet before a restart, in the order of their creation; containers run on.
+        """Take over the pods of the kubelet before a restart, in the order of their creation; containers keep running.
 
-        Each is admitted anew; one that does not fit any longer is rejected and ended. Of `pods`, all that are bound
-        here, those that were rejected before report containers of unknown status.
+        Each pod is admitted again; one that no longer fits is rejected and stopped. Those of `pods`, the pods bound to
+        the node, that were rejected before report containers of unknown status.
 
         Source: Kubelet.HandlePodAdditions, canAdmitPod; status.manager.TerminatePod.
         """
@@ -184,10 +180,11 @@ class Kubelet:
         self._work()
 
     def sync(self, pods: Sequence[Pod]) -> None:
-        """Bring processes, cgroups and statuses in line with the pods that are bound here.
+        """Reconcile processes, cgroups and statuses with the pods that are bound to the node.
 
         Args:
-            pods: all of them, defaulted; one with a deletion timestamp is ended, and reported as gone.
+            pods: all bound pods, with API defaults; a pod with a deletion
+                timestamp is stopped, then its object deleted.
         """
         bound = {pod.metadata.uid for pod in pods}
         self.handle(pods, [uid for uid in (*self._workers, *self._rejected) if uid not in bound])
@@ -204,7 +201,7 @@ class Kubelet:
         unknown = [pod for pod in changed if pod.metadata.uid not in self._workers]
         new = [p for p in unknown if p.metadata.uid not in self._rejected or p.metadata.deletion_timestamp is not None]
         leaving = [worker for worker in self.workers if worker.leaving] if new else []
-        if leaving:  # what has ended makes room before the new ones ask for it
+        if leaving:  # ended pods release their resources before new pods are admitted
             self._faults.each(leaving, self._killer.stop_sandbox)
             self._faults.together(leaving, self._write)
             self._faults.together(leaving, self._note_killed)
@@ -217,7 +214,7 @@ class Kubelet:
         self._work()
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
-        """A pod that is known has another manifest, status or time of deletion than before."""
+        """Update a known pod with a new manifest, status or deletion timestamp."""
         if worker.update(pod):
             self._mark_dirty(worker)
             for state in worker.ephemerals:
@@ -229,7 +226,7 @@ class Kubelet:
             self._terminate(worker, grace)
 
     def tick(self) -> None:
-        """Look at what has happened since the last call, and at what is due."""
+        """Process the events since the last call, and run the periodic work that is due."""
         part, now = self._faults.part, self.clock()
         changed = part("containers", self._collect)
         changed |= part("probes", self._probe)
@@ -251,7 +248,7 @@ class Kubelet:
         if now >= self._next_cleaning:
             self._next_cleaning = now + HOUSEKEEPING
             part("orphaned cgroups", self._cgroups.clean_up)
-        if now >= self._next_retry:  # resizes that were deferred
+        if now >= self._next_retry:  # deferred resizes
             self._next_retry = now + RETRY
             changed |= any(worker.resizing for worker in self._dirty.values())
         if self._dirty:
@@ -271,7 +268,7 @@ class Kubelet:
         return bool(changed)
 
     def _admit(self, pod: Pod) -> None:
-        """Take a pod in, or reject it for good. Source: kubelet canAdmitPod, lifecycle generalFilter."""
+        """Admit a pod, or reject it permanently. Source: kubelet canAdmitPod, lifecycle generalFilter."""
         worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now(), self._address, self.config.gates)
         self._mark_dirty(worker)
         self._prober.add(worker)
@@ -285,7 +282,7 @@ class Kubelet:
             self._reject(worker, *refused)
 
     def _preempt(self, worker: PodWorker) -> None:
-        """End a pod so that a critical one fits. Source: evictPodsToFreeRequests."""
+        """Stop a pod to make room for a critical pod. Source: evictPodsToFreeRequests."""
         from kitlib.kubelet.loop import preemption  # loaded with the first critical pod that lacks room
 
         grace = float(worker.pod.spec.termination_grace_period_seconds or 0)
@@ -295,11 +292,11 @@ class Kubelet:
         self._kill(worker)
 
     def _mark_dirty(self, worker: PodWorker) -> None:
-        """Something has happened to a pod: it is looked at again."""
+        """Mark a pod for the next round of work."""
         self._dirty[worker.pod.metadata.uid] = worker
 
     def _reject(self, worker: PodWorker, reason: str, message: str) -> None:
-        """The pod fails without having started. Source: kubelet rejectPod."""
+        """Set a pod to Failed before it has started. Source: kubelet rejectPod."""
         self.managers.release(worker.pod)
         worker.rejected = reason, f"Pod was rejected: {message}"
         self._rejected.add(worker.pod.metadata.uid)
@@ -307,7 +304,7 @@ class Kubelet:
         self.timeline.note("kubelet", "rejecting pod", worker.pod.key, message, "rejectPod")
 
     def _work(self) -> None:
-        """Cgroups first, then containers, then what the API server is told; of the pods to which something happened."""
+        """Work on the marked pods: cgroups first, then containers, then the reports to the API server."""
         touched: dict[str, PodWorker] = {}
         for _ in range(_STARTS):
             touched |= self._dirty
@@ -326,7 +323,7 @@ class Kubelet:
             self._faults.manifests.run(pod, partial(self._admit, pod))
 
     def _end_terminal(self, worker: PodWorker) -> None:
-        """Whatever is left of a pod that is being killed, or is over, ends."""
+        """Stop the rest of a pod that is being stopped or is in a terminal phase."""
         if worker.terminations:
             self._killer.go_on(worker)
         if worker.terminating:
@@ -340,22 +337,23 @@ class Kubelet:
     def _forget_or_report(self, worker: PodWorker) -> None:
         if worker.leaving:
             self._forget_terminated(worker)
-        elif worker.starting is None or worker.terminating:  # a postStart hook holds up the worker of its pod
+        elif worker.starting is None or worker.terminating:  # a postStart hook blocks its pod's worker
             self._report(worker)
-            if worker.pod.metadata.uid in self._rejected:  # only its status is left, and the API server has it
+            if worker.pod.metadata.uid in self._rejected:  # the API server has its status; nothing else remains
                 self._forget(worker)
 
     def _write(self, touched: Iterable[PodWorker]) -> None:
         self._cgroups.write(self._workers.values(), list(touched))
 
     def _note_killed(self, workers: Iterable[PodWorker]) -> None:
-        """Where all of a pod has ended the QoS cgroups are written again; it still counts then, and not later.
+        """Record the pods whose processes have all ended, after a last update of the QoS cgroups.
 
         Source: Kubelet.killPod, filterOutInactivePods.
         """
         killed = [w for w in workers if w.holds_resources and (w.terminating or w.phase() in TERMINAL_PHASES)]
         killed = [worker for worker in killed if not self._killer.running(worker)]
         if killed:
+            # killPod updates them while the pod is still active, so its requests still count in this update.
             self._cgroups.update_qos_cgroups(self._workers.values())
         for worker in killed:
             worker.holds_resources = False
@@ -366,7 +364,7 @@ class Kubelet:
                 self._admission.count(worker, -1)
 
     def _collect(self) -> bool:
-        """Take note of containers that have ended; whether there were any."""
+        """Record the containers that have ended; return whether there are any."""
         gone = self.runtime.ended()
         for one in gone:
             found = self._ids.get(one.id)
@@ -378,14 +376,14 @@ class Kubelet:
         self._mark_dirty(worker)
         self._garbage.died(gone.id)
         state.exited(gone, self.reports.now())
-        if not worker.exited(state):  # containers that are removed start without a back-off
+        if not worker.exited(state):  # removed containers start without a back-off
             state.back_off.ended(state.since, gone.at, *restart_back_off(self.config.settings, self.config.gates))
         ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
         self.timeline.note("PLEG", "container ended", f"{worker.pod.key}/{state.container.name}", ending, "relist")
         worker.report_back_off(state, self.reports, self.clock())
 
     def _kill(self, worker: PodWorker) -> None:
-        """End a pod that the kubelet evicts or preempts; its containers hear of it first. Source: killPodNow."""
+        """Stop a pod that the kubelet evicts or preempts. Source: killPodNow."""
         assert worker.ending is not None
         self._mark_dirty(worker)
         self._killer.tell(worker)
@@ -397,7 +395,7 @@ class Kubelet:
         self._killer.stop(worker, grace)
 
     def _remove(self, worker: PodWorker) -> None:
-        """End a pod that the API server has no more; what it held is free for others at once.
+        """Stop a pod that was deleted from the API server; its resources are available to other pods immediately.
 
         Source: Kubelet.HandlePodRemoves, GetActivePods; staticPolicy and containerMap, removeStaleState.
         """
@@ -406,7 +404,7 @@ class Kubelet:
         self._admission.count(worker, -1)
 
     def _forget_terminated(self, worker: PodWorker) -> None:
-        """Forget a pod that is to go, once its containers have ended and its cgroup has been removed."""
+        """Forget a deleted pod after its containers have ended and its cgroup was removed."""
         if self._is_held(worker):
             return
         self._report(worker)
@@ -417,7 +415,7 @@ class Kubelet:
         self._drop(worker)
 
     def _drop(self, worker: PodWorker) -> None:
-        """Look at a pod no more; one that is to go is gone."""
+        """Stop the work on a pod, and report a deleted pod as gone."""
         self._dirty.pop(worker.pod.metadata.uid, None)
         if worker.leaving:
             self._forget(worker)
@@ -438,12 +436,15 @@ class Kubelet:
             self.reports.status(worker.pod, status)
 
     def _is_held(self, worker: PodWorker) -> bool:
-        """Return whether a process or the cgroup of a pod is still there."""
+        """Return whether a process or the cgroup of a pod still exists."""
         path = self.rules.pod_path(worker.pod)
         return self._killer.running(worker) or bool(path and self.cgroups.exists(path))
 
     def system_out_of_memory(self, process: str, pid: int) -> None:
-        """The machine as a whole ran out of memory and the kernel killed a process. Source: oomwatcher.Start."""
+        """Report that the kernel killed a process because the whole machine ran out of memory.
+
+        Source: oomwatcher.Start.
+        """
         text = f"System OOM encountered, victim process: {process}, pid: {pid}"
         self.reports.event(None, "Warning", "SystemOOM", text)
         self.timeline.note("oomWatcher", "system OOM killed", process, f"pid {pid}", "oomwatcher.Start")

@@ -1,5 +1,4 @@
-"""The conditions by which a node reports that memory, disk or process ids run short, and the events of a kubelet that
-starts, in the kubelet's words.
+"""The pressure conditions of a node, and the events of a starting kubelet, with the kubelet's messages.
 
 Source: kubelet nodestatus.MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition, ReadyCondition;
 Kubelet.BirthCry, recordNodeStatusEvent; cm.containerManagerImpl.enforceNodeAllocatableCgroups.
@@ -33,28 +32,28 @@ _WORDS = {
         False: ("KubeletHasSufficientPID", "kubelet has sufficient PID available", "NodeHasSufficientPID"),
     },
 }
-"""Condition -> whether it holds -> its reason, its message, the reason of the event."""
+"""Condition -> its status -> its reason, its message, the reason of the event."""
 
 
 def pressure_condition(kind: str, holds: bool, now: datetime) -> Condition:
-    """One of the `PRESSURES`, true or not, since now."""
+    """Return the condition of one of the `PRESSURES`, with `now` as its transition time."""
     reason, message, _ = _WORDS[kind][holds]
     value = "True" if holds else "False"
     return _dated(Condition(type=kind, status=value, reason=reason, message=message), now)
 
 
 def event_reason(kind: str, holds: bool) -> str:
-    """The reason of the event that tells of it: `NodeHasDiskPressure`."""
+    """Return the reason of the condition's event, such as `NodeHasDiskPressure`."""
     return _WORDS[kind][holds][2]
 
 
 def first_conditions(now: datetime) -> list[Condition]:
-    """What a node reports when it has just started: no pressure, and ready."""
+    """Return the conditions of a node at its start: no pressure, and ready."""
     return [*(pressure_condition(kind, False, now) for kind in PRESSURES), ready_condition(now)]
 
 
 def ready_condition(now: datetime) -> Condition:
-    """That of a node whose kubelet works, since now."""
+    """Return the condition Ready of a node with a running kubelet, with `now` as its transition time."""
     ready = Condition(type="Ready", status="True", reason="KubeletReady", message="kubelet is posting ready status")
     return _dated(ready, now)
 
@@ -63,9 +62,9 @@ class NodeEvent(NamedTuple):
     """An event about a node.
 
     Attributes:
-        reason, message: in the kubelet's words.
-        source: the function of the kubelet that tells it.
-        kind: Normal or Warning.
+        reason, message: the kubelet's reason and message.
+        source: the function of the kubelet that records it.
+        kind: the type, Normal or Warning.
     """
 
     reason: str
@@ -81,16 +80,16 @@ CGROUP_V1 = NodeEvent(
     "app.RunKubelet",
     "Warning",
 )
-"""What the kubelet warns of on a machine with cgroup v1."""
+"""The kubelet's warning on a machine with cgroup v1."""
 
 
 def first_events(name: str, settings: KubeletSettings, version: Version = 2) -> list[NodeEvent]:
-    """What the kubelet tells of its node when it starts, in this order; at last, that the node is ready.
+    """Return the events about the node at the kubelet's start, in order; the last one is NodeReady.
 
     Args:
-        name: of the node.
-        settings: the kubelet's.
-        version: of its cgroups.
+        name: the node's name.
+        settings: the kubelet's settings.
+        version: cgroup version of the node, 1 or 2.
     """
     enforced, source = "NodeAllocatableEnforced", "enforceNodeAllocatableCgroups"
     told = [NodeEvent("Starting", "Starting kubelet.", "BirthCry")]
@@ -109,7 +108,7 @@ def _status(name: str, reason: str, source: str) -> NodeEvent:
 
 
 def status_message(name: str, reason: str) -> str:
-    """Source: recordNodeStatusEvent."""
+    """Return the message of a node's status event. Source: recordNodeStatusEvent."""
     return f"Node {name} status is now: {reason}"
 
 

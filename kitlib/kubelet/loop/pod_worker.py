@@ -1,4 +1,4 @@
-"""One pod on a node: its containers are started in order, watched, restarted with back-off, and reported.
+"""One pod on a node: the state of its containers, the order of their starts, their restarts, and the pod's status.
 
 Source: kubelet kuberuntime computePodActions; status/generate.go; getPhase; pod_workers.go.
 """
@@ -43,17 +43,17 @@ UNKNOWN_STATUS = {
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",
 }
-"""Of a container that never started in a pod that was ended. Source: status.manager.TerminatePod."""
+"""The state of a container that has never started in a stopped pod. Source: status.manager.TerminatePod."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The kubelet ends a pod itself.
+    """The decision of the kubelet to stop a pod: an eviction or a preemption.
 
     Attributes:
-        reason, message: of its status, where a container fails.
-        disruption: message of its condition DisruptionTarget.
-        grace: seconds that its containers get.
+        reason, message: the reason and the message of its status if its phase becomes Failed.
+        disruption: the message of its condition DisruptionTarget.
+        grace: the grace period of its containers in seconds.
     """
 
     reason: str
@@ -63,32 +63,32 @@ class Ending:
 
 
 class PodWorker:
-    """A pod's containers.
+    """A pod with its containers.
 
     Attributes:
-        pod: as it was last seen.
-        inits, mains, ephemerals: their states, in the manifest's order.
-        rejected: reason and message, where it was not admitted.
-        ending: why the kubelet ends it itself: evicted, preempted.
-        given: seconds that its containers got when they were last told to end; infinite = they were not.
+        pod: the last received version of the pod.
+        inits, mains, ephemerals: the states of its containers, in the manifest's order.
+        rejected: reason and message of its rejection; None = it was admitted.
+        ending: the kubelet's decision to stop it; None = no decision.
+        given: the grace period of the current stop in seconds; infinite = it is not being stopped.
         leaving: whether it is being deleted.
-        victims: the pods that are ended so that it fits.
-        standing: the status that was reported last.
-        asked: what it requests, in thousandths; the kubelet admits by it.
-        counted: whether that still counts.
-        holds_resources: whether it counts for the QoS cgroups: from its admission until all of it has ended.
-        generation: grows with every change of the specification.
-        has_sandbox: whether its pause container runs;
-        address: that the pod has, "" where it has none;
-        host: the node's address, "" where it has none;
-        not_before: when it may be tried again.
-        allocated: the pod with the resources that were granted;
-        actual: with those that its cgroups follow. All three are the same object where no resize is under way.
-        unprepared: why its claims of devices are not ready.
+        victims: the pods that are preempted for it.
+        standing: the last reported status.
+        asked: resource -> its request at admission, in thousandths.
+        counted: whether `asked` is part of the node's sum.
+        holds_resources: whether it counts for the QoS cgroups: from its admission until all of its processes end.
+        generation: the number of changes of the specification.
+        has_sandbox: whether its pause container runs.
+        address: the pod's IP address; "" = none.
+        host: the node's IP address; "" = none.
+        not_before: the next try to start it, in seconds on the node's clock.
+        allocated: the pod with the allocated resources.
+        actual: the pod with the resources of its cgroups; without a resize the same object as `pod` and `allocated`.
+        unprepared: the reason why its claims of devices are not prepared.
         restarting_all: whether a container's rule restarts all containers and some are not removed yet.
-        resize_pending: reason and message of a resize that was not granted;
-        resize_error: why one is not carried out;
-        resized_from: with the resources that the runtime still holds while one is being carried out, or None.
+        resize_pending: reason and message of a resize that is not allocated.
+        resize_error: the error of a resize that is not actuated.
+        resized_from: the pod with the runtime's old resources during a resize; None = no resize.
     """
 
     def __init__(self, pod: Pod, now: datetime, host: str = "", release: Release | None = None) -> None:
@@ -122,17 +122,17 @@ class PodWorker:
 
     @property
     def active(self) -> bool:
-        """Whether it has cgroups: it is neither over nor on its way out."""
+        """Whether it has cgroups: it is not in a terminal phase and not being stopped."""
         return not self.terminating and self.phase() not in TERMINAL_PHASES
 
     @property
     def terminating(self) -> bool:
-        """Whether its containers are being ended: it was deleted, evicted or preempted."""
+        """Whether its containers are being stopped: it was deleted, evicted or preempted."""
         return self.leaving or self.ending is not None
 
     @property
     def settled(self) -> bool:
-        """Whether nothing happens to it by itself: all of it runs, or nothing of it will run again."""
+        """Whether it needs no further work: all of its containers run, or none of them will run again."""
         if self.leaving:
             return False
         if self.phase() in TERMINAL_PHASES:
@@ -145,11 +145,11 @@ class PodWorker:
 
     @property
     def in_hooks(self) -> bool:
-        """Whether a hook runs, or a container waits for its turn to end."""
+        """Whether a hook runs, or a container waits for others before its stop."""
         return bool(self.terminations) or self.starting is not None
 
     def cancel_termination(self, state: ContainerState) -> None:
-        """Forget that a container was to end after its hook, or in its turn."""
+        """Cancel the stop of a container that waits for its hook or for other containers."""
         for one in self.terminations:
             if one.state is state:
                 one.cancel()
@@ -157,7 +157,7 @@ class PodWorker:
 
     @property
     def states(self) -> list[ContainerState]:
-        """All of them."""
+        """The states of all containers."""
         return [*self.inits, *self.mains, *self.ephemerals]
 
     @property
@@ -170,10 +170,10 @@ class PodWorker:
         return False
 
     def update(self, pod: Pod) -> bool:
-        """The manifest may have changed: what the containers may use, the time of deletion, the status.
+        """Take over a new version of the pod; its resources, its deletion timestamp and its status may have changed.
 
         Returns:
-            Whether anything has.
+            Whether anything has changed.
         """
         before, status = self.pod, self.standing
         self.pod, self.standing = pod, pod.status
@@ -192,7 +192,7 @@ class PodWorker:
         return True
 
     def _add_ephemerals(self) -> None:
-        """Ephemeral containers come one by one, and none goes. Source: ValidatePodEphemeralContainersUpdate."""
+        """Add new ephemeral containers; none is ever removed. Source: ValidatePodEphemeralContainersUpdate."""
         known = {state.container.name for state in self.ephemerals}
         for one in self.pod.spec.ephemeral_containers:
             if one.name not in known:
@@ -200,15 +200,15 @@ class PodWorker:
 
     @property
     def resizing(self) -> bool:
-        """Whether its containers should get other resources than they have."""
+        """Whether a resize is not complete: allocated, actual and desired resources differ."""
         return self.actual is not self.pod or self.resized_from is not None
 
     def allocate(self, pod: Pod) -> None:
-        """These resources are granted."""
+        """Allocate the resources of this version of the pod."""
         self.allocated = pod
 
     def actuate(self) -> None:
-        """The cgroups are to follow what was granted."""
+        """Make the allocated resources the desired ones of the cgroups."""
         self.actual = self.allocated
         self.generation += 1
         self._take_over()
@@ -219,7 +219,7 @@ class PodWorker:
             state.container = given.get(state.container.name, state.container)
 
     def may_restart(self, state: ContainerState) -> bool:
-        """Whether the policy starts a container again that has ended so."""
+        """Return whether the policy restarts a container with its last exit code."""
         if isinstance(state.container, EphemeralContainer):
             return False
         if self.restarting_all or state.starts_at_once:
@@ -231,38 +231,39 @@ class PodWorker:
         return container_should_restart(state.container, self.pod.spec, state.exit_code, self.release)
 
     def has_work(self, now: float) -> bool:
-        """Whether the pod is to be looked at again though nothing has happened to it."""
+        """Return whether the pod needs work although nothing has happened to it."""
         if self.terminating or self.restarting_all or self.in_hooks:
             return True
         return bool(self.resize_error or self.to_start(now))
 
     def exited(self, state: ContainerState) -> bool:
-        """Follow the rule of a container that has ended; whether all containers of the pod are restarted."""
+        """Apply the rules of an ended container; return whether all containers of the pod are restarted."""
         if state not in self.ephemerals and restarts_all_containers(state.container, state.exit_code, self.release):
             self.restarting_all = self.active
         return self.restarting_all
 
     def report_back_off(self, state: ContainerState, reports: Reports, now: float) -> None:
-        """Tell of a container that has ended and must wait before it is started again. Source: doBackOff."""
+        """Report an ended container that waits for its back-off. Source: doBackOff."""
         if state.back_off.not_before > now and self.may_restart(state) and self.active:
             where = field_path(self.pod, state.container)
             reports.event(self.pod, "Warning", "BackOff", event_message(state.container.name, self.pod), where)
 
     def to_start(self, now: float) -> list[ContainerState]:
-        """The containers whose turn it is: init containers one by one, sidecars beside them, then all others.
+        """Return the containers to start: init containers one by one, with sidecars beside them, then the regular ones.
 
-        Ephemeral containers start at once, even where an init container fails. Source: computePodActions.
+        Source: computePodActions.
         """
         due: list[ContainerState] = []
         if self.rejected is not None or self.terminating or self.restarting_all or self.not_before > now:
             return due
+        # Ephemeral containers start even if the initialization is not complete or fails: they may serve to debug it.
         due += [state for state in self.ephemerals if self._is_due(state, now)]
         for state in self.inits:
             if is_restartable_init(state.container):
                 if self._is_due(state, now):
                     due.append(state)
                 if "Startup" in state.probes and not state.has_started:
-                    return due  # source: computeInitContainerActions
+                    return due  # its startup probe blocks the next container: computeInitContainerActions
                 continue
             if state.succeeded:
                 continue
@@ -280,13 +281,14 @@ class PodWorker:
 
     @property
     def initialized(self) -> bool:
-        """Whether every init container has done its part."""
+        """Whether every init container has succeeded, and every sidecar has started."""
         return all(s.has_started if is_restartable_init(s.container) else s.succeeded for s in self.inits)
 
     def phase(self) -> str:
-        """Source: kubelet getPhase."""
+        """Return the pod's phase. Source: kubelet getPhase."""
         if self.rejected is not None:
             return "Failed"
+        # In a pod that is being stopped no container is restarted, so the restart policy plays no part.
         if self.terminating and all(not s.alive and s.ended for s in self.mains):
             return "Succeeded" if all(s.succeeded for s in self.mains) else "Failed"
         if self.inits:
@@ -306,21 +308,24 @@ class PodWorker:
 
     @classmethod
     def of_rejected(cls, pod: Pod, now: datetime, host: str = "") -> PodWorker:
-        """Return the worker of a pod that a kubelet before this one has rejected."""
+        """Return the worker of a pod that was rejected before the kubelet's restart."""
         made = cls(pod, now, host)
         made.rejected = pod.status.reason, pod.status.message
         made.restarted()
         return made
 
     def restarted(self) -> None:
-        """Note that the kubelet has restarted; containers of a rejected pod are not found. Source: TerminatePod."""
+        """Reset the accounting after a restart of the kubelet; a rejected pod has no containers.
+
+        Source: TerminatePod.
+        """
         self.counted, self.asked = False, {}
         if self.rejected is not None:
             for state in self.mains:
                 state.ended = state.ended or dict(UNKNOWN_STATUS)
 
     def ended(self, now: datetime, exit_code: Callable[[str], int]) -> None:
-        """All of its processes have gone after the kubelet had told them to end."""
+        """Record the end of a stopped pod after its last process has ended."""
         for state in self.states:
             if state.alive:
                 state.stopped(now, exit_code(state.id))
@@ -336,14 +341,14 @@ class PodWorker:
         runtime: ContainerRuntime,
         release: Release,
     ) -> PodStatus:
-        """The pod's status as the kubelet reports it.
+        """Return the pod's status.
 
         Args:
-            seconds: on the node's clock.
-            now: the date.
-            resources: what the runtime holds of a container.
-            runtime: that runs them.
-            release: whose rules hold.
+            seconds: seconds on the node's clock.
+            now: the current date.
+            resources: returns the runtime's resources of a container.
+            runtime: the container runtime.
+            release: the release that determines the fields.
         """
         phase, standing, generation = self.phase(), self.standing, self.pod.metadata.generation or None
         found = PodStatus(
@@ -351,7 +356,7 @@ class PodWorker:
             observed_generation=generation,
             start_time=standing.start_time or self.began,
             qos_class=standing.qos_class or get_pod_qos(self.pod, release),
-            resource_claim_statuses=list(standing.resource_claim_statuses),  # not the kubelet's: mergePodStatus
+            resource_claim_statuses=list(standing.resource_claim_statuses),  # written by controllers: mergePodStatus
             extended_resource_claim_status=standing.extended_resource_claim_status,
         )
         if self.rejected is not None:  # source: rejectPod
@@ -392,14 +397,14 @@ class PodWorker:
         return found
 
     def _put_addresses(self, status: PodStatus) -> None:
-        """An address stays in the status when the pod has ended. Source: kubelet generateAPIPodStatus."""
+        """Set the addresses; those of an ended pod remain in its status. Source: kubelet generateAPIPodStatus."""
         status.host_ip = self.host
         status.pod_ip = (self.host if self.pod.spec.host_network else self.address) or self.standing.pod_ip
         status.host_ips = [{"ip": self.host}] if self.host else []
         status.pod_ips = [{"ip": status.pod_ip}] if status.pod_ip else []
 
     def addressed(self) -> Pod:
-        """The pod with the addresses that its containers are told. Source: kubelet makeEnvironmentVariables."""
+        """Return the pod with its addresses for the downward API. Source: kubelet makeEnvironmentVariables."""
         if not self.host and not self.address:
             return self.pod
         made = copy(self.pod)
@@ -411,7 +416,7 @@ class PodWorker:
         before = {c.type: c for c in self.standing.conditions}
         ended = self.ending is not None and found.phase in TERMINAL_PHASES
         mine = (PENDING, IN_PROGRESS, RESTARTING, *OWNED, *([DISRUPTION_TARGET] if ended else []))
-        made = [c for c in self.standing.conditions if c.type not in mine]  # others' stay. Source: mergePodStatus
+        made = [c for c in self.standing.conditions if c.type not in mine]  # of other components: mergePodStatus
         own: list[Condition] = []
         if self.ending is not None and ended:
             reason = "TerminationByKubelet"

@@ -1,8 +1,8 @@
-"""Decides whether a pod may run on the node at all: the kubelet repeats the scheduler's checks and adds its own.
+"""The predicates of the kubelet: it repeats checks of the scheduler and adds its own.
 
-A pod that names its node in the manifest never passes the scheduler, and between the scheduler's choice and the
-kubelet's check labels, taints and ports may change. A failed check makes the pod Failed, permanently. Only the first
-reason is reported; for a critical pod only the reasons that preemption cannot remove.
+A pod that names its node in the manifest bypasses the scheduler, and labels, taints and ports may change between the
+scheduler's decision and the kubelet's check. A failed check makes the pod Failed, permanently. Only the first reason is
+reported; for a critical pod only the reasons that preemption cannot remove.
 
 Source: kubelet lifecycle predicateAdmitHandler.Admit, generalFilter; scheduler AdmissionCheck; sysctl patternAllowlist.
 """
@@ -28,14 +28,14 @@ TAINTS = "node(s) had taints that the pod didn't tolerate"
 
 
 class PodRefusal(NamedTuple):
-    """A reason to refuse a pod: the status' reason and message."""
+    """The rejection of a pod: the reason and the message of its status."""
 
     reason: str
     message: str
 
 
 def node_of(name: str, known: Node | None) -> Node:
-    """Return the node as the API has it, or as the kubelet would register it. Source: getNodeAnyWay, initialNode."""
+    """Return the node of the API server, or else as the kubelet registers it. Source: getNodeAnyWay, initialNode."""
     if known is not None:
         return known
     labels = {"kubernetes.io/hostname": name, OS_LABEL: GOOS}
@@ -61,12 +61,12 @@ def check_platform(pod: Pod, node: Node, release: Release) -> PodRefusal | None:
 
 
 def general_filter(pod: Pod, node: Node, others: Iterable[Pod], release: Release) -> Iterator[PodRefusal]:
-    """Return the failures other than resources, in the kubelet's order.
+    """Yield the failures other than resources, in the kubelet's order.
 
     Args:
         pod: the pod to admit.
         node: the node, with its labels and taints.
-        others: admitted pods.
+        others: the admitted pods.
         release: the release with the rules.
     """
     if not matches_required_node_affinity(pod, node):
@@ -105,6 +105,9 @@ def host_ports(pod: Pod, release: Release) -> list[HostPort]:
 
 
 def _conflict(wanted: HostPort, taken: Iterable[HostPort]) -> bool:
-    """Source: framework HostPortInfo.CheckConflict."""
+    """Return whether a host port is taken; 0.0.0.0 conflicts with every address.
+
+    Source: framework HostPortInfo.CheckConflict.
+    """
     address = wanted[0]
     return any(one[1:] == wanted[1:] and (ANY_ADDRESS in (address, one[0]) or address == one[0]) for one in taken)

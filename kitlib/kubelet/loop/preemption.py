@@ -1,8 +1,8 @@
-"""Which pods the kubelet ends so that a critical pod fits on the node: as few and as small as possible.
+"""The selection of the pods that the kubelet preempts for a critical pod: as few and as small as possible.
 
-A critical pod (a static pod, or one of system-critical priority) that lacks resources is not refused: pods that are not
-critical make room for it, BestEffort ones first, then Burstable, then Guaranteed; within a class the one whose request
-is nearest to what is missing.
+A critical pod (a static pod, or one with a system-critical priority) that lacks resources is not rejected. Instead
+pods that are not critical are preempted: BestEffort pods first, then Burstable, then Guaranteed; within a class the pod
+with the requests nearest to the missing resources.
 
 Source: kubelet preemption.CriticalPodAdmissionHandler (getPodsToPreempt, getPodsToPreemptByDistance,
 admissionRequirementList).
@@ -22,24 +22,24 @@ REASON = "Preempting"
 MESSAGE = "Preempted in order to admit critical pod"
 DISRUPTION = "Pod was preempted by Kubelet to accommodate a critical pod."
 Requirements = Mapping[str, int]
-"""Resource -> how much of it is missing: milli-CPU, bytes, pieces."""
+"""Resource -> missing amount, in milli-CPU, bytes or pieces."""
 
 
 class PreemptionError(KitError):
-    """No set of running pods makes enough room; with the kubelet's text."""
+    """No set of running pods frees enough resources; with the kubelet's message."""
 
 
 def get_pods_to_preempt(pod: Pod, pods: Sequence[Pod], missing: Requirements, release: Release) -> list[Pod]:
-    """The pods that have to go.
+    """Return the pods to preempt.
 
     Args:
-        pod: that is to be admitted.
-        pods: that run.
-        missing: what it lacks.
-        release: whose rules hold.
+        pod: the critical pod to admit.
+        pods: the running pods.
+        missing: the resources that the critical pod lacks.
+        release: the release that determines the rules.
 
     Raises:
-        PreemptionError: all of them together would not do.
+        PreemptionError: the preemption of all of them would not suffice.
     """
     by_class: dict[str, list[Pod]] = {"BestEffort": [], "Burstable": [], "Guaranteed": []}
     for other in pods:
@@ -49,6 +49,7 @@ def get_pods_to_preempt(pod: Pod, pods: Sequence[Pod], missing: Requirements, re
     unmet = _subtract(missing, [*best_effort, *burstable, *guaranteed], release)
     if unmet:
         raise PreemptionError(f"no set of running pods found to reclaim resources: {_text(unmet)}")
+    # Each class covers only what all lower classes together cannot, so the classes are computed from the highest down.
     first = _by_distance(guaranteed, _subtract(missing, [*best_effort, *burstable], release), release)
     second = _by_distance(burstable, _subtract(missing, [*best_effort, *first], release), release)
     third = _by_distance(best_effort, _subtract(missing, [*second, *first], release), release)
@@ -56,7 +57,7 @@ def get_pods_to_preempt(pod: Pod, pods: Sequence[Pod], missing: Requirements, re
 
 
 def preemptable(preemptor: Pod, preemptee: Pod) -> bool:
-    """Whether a pod may end another: a critical one one that is not, or the one of higher priority.
+    """Return whether a pod may preempt another: a critical pod one that is not, or the one with the higher priority.
 
     Source: kubelet types.Preemptable.
     """
@@ -67,7 +68,7 @@ def preemptable(preemptor: Pod, preemptee: Pod) -> bool:
 
 
 def _by_distance(pods: Sequence[Pod], missing: Requirements, release: Release) -> list[Pod]:
-    """Pods of one class, nearest to what is missing first, until nothing is."""
+    """Select pods of one class, the nearest to the missing resources first, until nothing is missing."""
     left, chosen = list(pods), []
     while missing:
         if not left:
@@ -81,7 +82,7 @@ def _by_distance(pods: Sequence[Pod], missing: Requirements, release: Release) -
 
 
 def _distance(missing: Requirements, pod: Pod, release: Release) -> float:
-    """0 where the pod has all of it, at most 1 a resource."""
+    """Return the distance of a pod's requests to the missing resources: 0 = it covers all, at most 1 a resource."""
     total = 0.0
     for name, amount in missing.items():
         rest = amount - _request(pod, name, release)
@@ -91,7 +92,7 @@ def _distance(missing: Requirements, pod: Pod, release: Release) -> float:
 
 
 def _subtract(missing: Requirements, pods: Sequence[Pod], release: Release) -> dict[str, int]:
-    """What is still missing without these pods."""
+    """Return the resources that are still missing without these pods."""
     left = {name: amount - sum(_request(pod, name, release) for pod in pods) for name, amount in missing.items()}
     return {name: amount for name, amount in left.items() if amount > 0}
 

@@ -1,4 +1,4 @@
-"""Probes the containers of one node: readiness goes into the status, what fails to start or live is killed.
+"""The probes of one node's containers: readiness updates the status; a failed startup or liveness probe kills.
 
 Source: kubelet prober.manager, prober.worker doProbe, prober.probe; Kubelet.syncLoopIteration (handleProbeSync);
 kuberuntime computePodActions (messages of containers to kill), killContainer (grace period).
@@ -20,12 +20,12 @@ from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
 
 
 class Prober:
-    """Probes one node's containers.
+    """Probes the containers of one node.
 
     Args:
-        settings: the node's.
-        killer: stops them; its runtime asks them.
-        died: is told of a container that has ended.
+        settings: the kubelet's settings.
+        killer: stops containers; its runtime runs the probes.
+        died: receives the id of a container that has ended.
     """
 
     def __init__(self, settings: KubeletSettings, killer: PodKiller, died: Callable[[str], None]) -> None:
@@ -35,19 +35,20 @@ class Prober:
         self._pods: dict[str, PodWorker] = {}
 
     def add(self, worker: PodWorker) -> None:
-        """Begin with a pod's probes, if it has any. Source: prober.manager.AddPod."""
+        """Start a pod's probes. Source: prober.manager.AddPod."""
         for state in (*worker.inits, *worker.mains):
             state.probes = workers_of(state.container, self._clock())
+            # A container with a hook is included, because a failed postStart hook ends it in `_ended`, too.
             if state.probes or state.container.lifecycle is not None:
                 self._pods[worker.pod.metadata.uid] = worker
 
     def adopt(self, worker: PodWorker) -> None:
-        """Go on with a pod's probes after a restart of the kubelet."""
+        """Continue a pod's probes after a restart of the kubelet."""
         if any(state.probes or state.container.lifecycle is not None for state in worker.states):
             self._pods[worker.pod.metadata.uid] = worker
 
     def tick(self) -> list[PodWorker]:
-        """Ask what is due; the pods in whose containers something has changed."""
+        """Run the due probes; return the pods with a container that has changed."""
         changed = []
         for uid, worker in list(self._pods.items()):
             if worker.rejected is not None or worker.phase() in TERMINAL_PHASES:
@@ -58,7 +59,7 @@ class Prober:
         return changed
 
     def forget(self, worker: PodWorker) -> None:
-        """A pod has gone."""
+        """Remove a pod's probes."""
         self._pods.pop(worker.pod.metadata.uid, None)
 
     def _probe(self, worker: PodWorker) -> bool:
@@ -71,11 +72,11 @@ class Prober:
                 if self._is_asked(probe):
                     changed |= self._ask(worker, state, probe)
                 if waited and not probe.asking and probe.is_due(self._clock()):
-                    changed |= self._ask(worker, state, probe)  # the tick that came meanwhile
+                    changed |= self._ask(worker, state, probe)  # the tick that was stored while the probe ran
         return changed
 
     def _ask(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> bool:
-        """Ask, and do what the answer asks for; whether something has changed."""
+        """Run a probe and kill its container if it has failed; return whether the result has changed."""
         if not self._do_probe(worker, state, probe):
             return False
         state.trigger_readiness()
@@ -84,14 +85,16 @@ class Prober:
         return True
 
     def _is_asked(self, probe: ProbeWorker) -> bool:
-        """Whether it is due, or its answer is waited for; then a tick waits too. Source: worker.run, its ticker."""
+        """Return whether a probe is due or runs. Source: worker.run, its ticker."""
         due = probe.is_due(self._clock())
+        # Go's ticker stores one tick while its receiver is busy; so a tick during
+        # a run starts the next run right after it.
         if probe.asking:
             probe.triggered = probe.triggered or due
         return due or probe.asking
 
     def _do_probe(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> bool:
-        """Ask once; whether the result that counts has changed. Source: worker.doProbe."""
+        """Run a probe once; return whether its result has changed. Source: worker.doProbe."""
         if not state.alive or probe.on_hold or (worker.starting is not None and worker.starting.holds(state)):
             probe.asking = False
             return False
@@ -118,7 +121,7 @@ class Prober:
         return probe.take("Failure" if failed else "Success")
 
     def _kill(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> None:
-        """End a container that has failed its liveness or startup probe, within the probe's grace period or the pod's.
+        """Stop a container with a failed liveness or startup probe, with the probe's grace period or else the pod's.
 
         Source: kuberuntime computePodActions, killContainer, setTerminationGracePeriod.
         """
@@ -136,20 +139,20 @@ class Prober:
         self._ended(worker, state)
 
     def _ended(self, worker: PodWorker, state: ContainerState) -> bool:
-        """Take note of the end of a container that was killed; whether it has ended."""
+        """Record the end of a container that the kubelet kills; return whether it has ended."""
         if self._runtime.pid(state.id):
             return False
         why, state.condemned = state.condemned, ""
-        if not state.alive or worker.terminating:  # the pod's end notes it
+        if not state.alive or worker.terminating:  # the end of the pod records it
             return False
         self._died(state.id)
         settings, now = self._settings, self._clock()
         state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
-        if why == "hook":  # only the pod's next sync starts it anew: like one that has ended by itself
+        if why == "hook":  # restarted by the pod's next sync, like a container that has ended by itself
             state.back_off.ended(state.since, now, *restart_back_off(settings, worker.release))
         elif not worker.exited(state):
             state.back_off.killed(state.ended_at, now, *restart_back_off(settings, worker.release))
-            # killed and started within one sync, whatever its exit code; after a back-off the code decides
+            # Within the same sync it is restarted regardless of its exit code; after a back-off the code decides.
             restartable = is_container_restartable(state.container, worker.pod.spec, worker.release)
             state.starts_at_once = restartable and not state.back_off.wait
         state.ended_at = now

@@ -1,4 +1,4 @@
-"""Brings images to the node before containers start, and tries again what cannot be pulled.
+"""Pulls images before containers start, and retries failed pulls.
 
 A failed pull is tried again after 10, 20, 40, … seconds, at most every five minutes; meanwhile the container waits in
 `ImagePullBackOff`.
@@ -23,14 +23,14 @@ PULL_FAILED = "ErrImagePull"
 
 
 class ImagePuller:
-    """Of one node.
+    """The image puller of one node.
 
     Args:
-        release: whose words are used.
-        runtime: that has the images.
-        reports: who hears of it.
-        timeline: what was done is noted there.
-        clock: seconds on the node's clock.
+        release: the release that determines the messages.
+        runtime: the container runtime, which has the images.
+        reports: the recorder of events.
+        timeline: the record of the kubelet's actions.
+        clock: returns seconds on the node's clock.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class ImagePuller:
         self._timeline, self._clock = timeline, clock
 
     def ensure(self, pod: Pod, container: Container) -> None:
-        """Pull what is not there; nothing is said of images that the runtime knows nothing of.
+        """Pull a container's image if it is not on the node; images that the runtime does not model have no events.
 
         Raises:
-            ContainerProblem: it cannot be pulled.
+            ContainerProblem: the image cannot be pulled.
         """
         image, field = container.image, field_path(pod, container)
         if any(one.name == image for one in self._runtime.images()):
@@ -68,7 +68,7 @@ class ImagePuller:
             self._timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
 
     def failed(self, pod: Pod, state: ContainerState, error: ContainerProblem) -> None:
-        """A container could not be started; it is tried again, with growing patience where it is for its image."""
+        """Record a failed start and set its back-off, which grows for a failed pull."""
         field, image = field_path(pod, state.container), state.container.image
         text = f"Error: {error.message}"
         state.problem = (error.reason, error.message)
@@ -82,7 +82,7 @@ class ImagePuller:
         self._reports.event(pod, "Warning", "Failed", text, field)
 
     def back_off(self, workers: Iterable[PodWorker]) -> bool:
-        """Say of what could not be pulled that it waits; whether there was any."""
+        """Report the back-off of containers with a failed pull; return whether there are any."""
         found = [(w.pod, s) for w in workers for s in w.states if s.problem[0] == PULL_FAILED]
         for pod, state in found:
             field, text = field_path(pod, state.container), f'Back-off pulling image "{state.container.image}"'

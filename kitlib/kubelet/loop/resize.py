@@ -1,8 +1,8 @@
-"""Whether a running pod's containers may get other resources in place, and what the kubelet says about it.
+"""The rules of in-place resizes, with the kubelet's messages.
 
-A resize is first allocated (the pod's new requests must fit on the node), then carried out (the cgroup files are
-written). What never fits is Infeasible; what does not fit now is Deferred and tried again when another pod goes, and
-every three minutes. A limit of memory is not lowered below what is in use.
+A resize is first allocated (the pod's new requests must fit on the node), then actuated (the cgroup files are written).
+A resize that can never fit is Infeasible; one that does not fit now is Deferred and tried again when another pod ends,
+and every three minutes. A memory limit is not lowered below the usage.
 
 Source: kubelet allocation.manager.canAdmitPod, retryPendingResizes; kuberuntime validateMemoryResizeAction,
 doPodResizeAction.
@@ -23,14 +23,14 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 RETRY = 180.0
-"""Seconds between two tries of what was deferred. Source: allocation.retryDelay."""
+"""Seconds between two tries of a deferred resize. Source: allocation.retryDelay."""
 INFEASIBLE, DEFERRED, ERROR = "Infeasible", "Deferred", "Error"
 PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 """Conditions of the pod."""
 
 
 def same_resources(one: Pod, other: Pod) -> bool:
-    """Whether two versions of a pod ask for the same."""
+    """Return whether two versions of a pod have the same resources."""
     theirs = {c.name: c.resources for c in containers_of(other)}
     if one.spec.resources != other.spec.resources:
         return False
@@ -38,7 +38,7 @@ def same_resources(one: Pod, other: Pod) -> bool:
 
 
 def with_resources(pod: Pod, of: Pod) -> Pod:
-    """The pod with the resources that it and its containers have in another version; itself where they are equal."""
+    """Return the pod with the resources of another version of it; the same object if they are equal."""
     if same_resources(pod, of):
         return pod
     made = deepcopy(pod)
@@ -51,7 +51,7 @@ def with_resources(pod: Pod, of: Pod) -> Pod:
 
 
 def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
-    """Why a resize can never be done on this node; "" = it could."""
+    """Return the reason why a resize is infeasible on this node; "" = it is feasible."""
     gates, settings = config.gates, config.settings
     if get_pod_qos(wanted, gates) == "Guaranteed":
         for resource, policy, static, gate, manager in (
@@ -81,9 +81,9 @@ def _changes(wanted: Pod, allocated: Pod, resource: str) -> bool:
 
 
 def restarting(wanted: Pod, actual: Pod, release: Release) -> list[str]:
-    """The containers whose resize policy asks for a restart.
+    """Return the containers whose resize policy requires a restart.
 
-    A container without a limit of its own has the pod's, and follows it.
+    A container without a limit of its own has the pod's, so that a change of the pod's limit restarts it, too.
 
     Source: containerResizePolicy RestartContainer; KEP-5419, Resize Restart Policy.
     """
@@ -103,11 +103,13 @@ def restarting(wanted: Pod, actual: Pod, release: Release) -> list[str]:
 def below_usage(
     limits: Mapping[str, int | None], before: Mapping[str, int | None], usage: Mapping[str, int], pod_name: str = ""
 ) -> str:
-    """Why memory limits cannot be lowered; "" = they can.
+    """Return the reason why memory limits cannot be lowered; "" = they can.
 
     Args:
-        limits, before: bytes by container, and under `pod_name` of the pod as a whole; None = no limit.
-        usage: bytes in use, page cache included, by the same names.
+        limits: container -> new limit in bytes, and `pod_name` -> that of the whole pod; None = no limit.
+        before: the same names -> old limit in bytes; None = no limit.
+        usage: the same names -> used bytes, with page cache.
+        pod_name: the key of the whole pod.
 
     Source: validateMemoryResizeAction.
     """
@@ -125,7 +127,10 @@ def below_usage(
 
 
 def event_message(what: str, pod: Pod, error: str = "") -> str:
-    """`Pod resize started: {"containers":[…],"generation":2}`: the message of the events. Source: podResizeSource."""
+    """Return the message of an event: `Pod resize started: {"containers":[…],"generation":2}`.
+
+    Source: podResizeSource.
+    """
 
     def listed(some: Iterable[Container]) -> list[dict[str, object]]:
         return [{"name": c.name, "resources": _sorted(to_dict(c.resources))} for c in some]

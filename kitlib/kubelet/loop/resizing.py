@@ -1,4 +1,4 @@
-"""Carries out in-place resizes: allocates them, checks memory, restarts what must be restarted, reports.
+"""Actuates in-place resizes: allocates them, checks memory, restarts containers if their policy requires it, reports.
 
 Source: kubelet allocation manager (handlePodResourcesResize), kuberuntime computePodResizeAction, doPodResizeAction,
 status manager (SetPodResizePendingCondition, SetPodResizeInProgressCondition).
@@ -31,12 +31,12 @@ class Resizer:
     """Resizes the pods of one node.
 
     Args:
-        config: the node's.
-        rules: where cgroups stand.
-        cgroups: of the node.
-        killer: stops containers that restart with other resources.
-        allocatable: what the node offers, in thousandths.
-        asked: what admitted pods request; kept up to date here.
+        config: the node's configuration.
+        rules: computes the paths of cgroups.
+        cgroups: the cgroup file system.
+        killer: stops containers that are restarted with other resources.
+        allocatable: resource -> allocatable amount of the node, in thousandths.
+        asked: resource -> sum of the admitted pods' requests, in thousandths; updated by resizes.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Resizer:
         self._allocatable, self._asked = allocatable, asked
 
     def work(self, workers: Iterable[PodWorker]) -> None:
-        """Do what can be done of the resizes that are asked for; more important pods first."""
+        """Allocate and actuate the resizes that are possible now, pods with a higher priority first."""
         waiting = [worker for worker in workers if worker.active and worker.resizing]
         for worker in sorted(waiting, key=lambda w: -(w.pod.spec.priority or 0)):
             if worker.allocated is not worker.pod and not self._allocate(worker):
@@ -118,13 +118,13 @@ class Resizer:
                 state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
 
     def finish(self, workers: Iterable[PodWorker], refused: Mapping[str, str]) -> None:
-        """Report the resizes whose cgroups were written, and those that the kernel has refused a write.
+        """Report the completed resizes, and those that the kernel has rejected.
 
-        A refused one is tried again; what was written of it stays.
+        A rejected resize is tried again; its written values remain.
 
         Args:
-            workers: those in which anything may have changed.
-            refused: pod UID -> what the kernel said.
+            workers: the pods in which anything may have changed.
+            refused: pod UID -> the kernel's error.
         """
         for worker in workers:
             if worker.resized_from is None or not worker.active:
@@ -139,7 +139,7 @@ class Resizer:
             self._timeline.note("kubeRuntimeManager", "resizing", pod.key, "", "doPodResizeAction")
 
     def _failed(self, worker: PodWorker, error: str) -> None:
-        """A resize is not carried out now; each reason is told once. Source: SetPodResizeInProgressCondition."""
+        """Report a failed resize, each error once. Source: SetPodResizeInProgressCondition."""
         if worker.resize_error == error:
             return
         worker.resize_error, pod = error, worker.allocated
@@ -147,9 +147,10 @@ class Resizer:
         self._timeline.note("kubeRuntimeManager", "cannot resize", pod.key, error, "doPodResizeAction")
 
     def _too_low(self, worker: PodWorker, again: set[str]) -> str:
-        """Whether memory limits would fall below what is in use; containers that are restarted do not count.
+        """Return the error if memory limits would fall below the usage; "" = they would not.
 
-        The pod's own limit counts only where it has one: all of its containers are limited, or the pod as a whole.
+        Containers that are restarted are not checked. The pod's own limit is checked only if the pod has one: all of
+        its containers are limited, or the pod as a whole.
         """
         pod, gates = worker.allocated, self._config.gates
         whole = self._rules.pod_path(pod) if pod_totals(pod, gates).memory_limits_declared else ""
@@ -168,7 +169,7 @@ class Resizer:
         file = MEMORY_USAGE[self._cgroups.version]
         falling = [n for n, limit in limits.items() if limit is not None and limit < (standing.get(n) or 2**63)]
         usage = {name: self._usage(where[name], file) for name in falling}
-        if worker.pod.name in usage:  # what is restarted has given back what it had
+        if worker.pod.name in usage:  # restarted containers release their memory
             gone = [state for state in worker.states if state.container.name in again and state.alive]
             paths = [self._rules.container_level(pod, state.container, state.id).path for state in gone]
             usage[worker.pod.name] -= sum(self._usage(path, file) for path in paths)

@@ -11,7 +11,7 @@ from kitlib.kubelet.loop.status import RESTARTING
 
 
 def restarting_condition(phase: str, *, restarting: bool) -> Condition:
-    """The condition AllContainersRestarting. Source: status.GenerateAllContainersRestartingCondition."""
+    """Return the condition AllContainersRestarting. Source: status.GenerateAllContainersRestartingCondition."""
     if phase in TERMINAL_PHASES:
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return Condition(type=RESTARTING, status="False", reason=reason)

@@ -1,4 +1,4 @@
-"""Decides whether an ended container is started again: by its own rules, its own policy, else the pod's.
+"""The restart of ended containers: determined by a container's own rules, its own policy, or else the pod's policy.
 
 Source: pkg/api/v1/pod ContainerShouldRestart, FindMatchingContainerRestartRule; kubelet container
 ShouldContainerBeRestarted; KEP-5307.
@@ -36,7 +36,7 @@ def container_should_restart(container: Container, spec: PodSpec, exit_code: int
 
 
 def restarts_all_containers(container: Container, exit_code: int, release: Release) -> bool:
-    """Whether the exit of a container restarts all containers of its pod.
+    """Return whether the exit of a container restarts all containers of its pod.
 
     Source: kubelet container ShouldAllContainersRestart; KEP-5532.
     """
@@ -47,7 +47,7 @@ def restarts_all_containers(container: Container, exit_code: int, release: Relea
 
 
 def could_restart_all_containers(spec: PodSpec, release: Release) -> bool:
-    """Whether any rule of a pod restarts all its containers. Source: AllContainersCouldRestart."""
+    """Return whether any rule of a pod restarts all of its containers. Source: AllContainersCouldRestart."""
     rules = [rule for one in (*spec.init_containers, *spec.containers) for rule in one.restart_policy_rules]
     return any(rule.action == RESTART_ALL for rule in rules) and release.enabled(RESTART_ALL_GATE)
 

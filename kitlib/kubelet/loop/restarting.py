@@ -24,13 +24,13 @@ def remove_all_containers(
     timeline: KubeletTimeline,
     report: Callable[[PodWorker], None],
 ) -> bool:
-    """Kill the running containers one after another, then remove all; ephemeral containers run on.
+    """Kill the running containers one after another, then remove all; ephemeral containers are not stopped.
 
     Args:
         worker: a pod with a container whose exit restarts all of them.
-        runtime: runs the containers.
-        reports: takes the events.
-        timeline: takes what was done and why.
+        runtime: the container runtime.
+        reports: the recorder of events.
+        timeline: the record of the kubelet's actions.
         report: writes the pod's status to the API server.
 
     Returns:
@@ -41,7 +41,7 @@ def remove_all_containers(
         if not runtime.pid(state.id):
             continue
         where = f"{worker.pod.key}/{state.container.name}"
-        # A grace period of 0 leaves out the PreStop hook; the container gets the minimum all the same.
+        # A grace period of 0 skips the preStop hook, but the container still gets the minimum.
         if not state.removed:
             reports.event(worker.pod, "Normal", "Killing", "killing", field_path(worker.pod, state.container))
             timeline.note("kubelet", "killing container", where, "all containers restart", "getContainersToReset")
@@ -54,7 +54,7 @@ def remove_all_containers(
         if state.alive:
             state.stopped(now, runtime.exit_code(state.id))
         state.condemned = ""
-        if state.ended:  # one that has not started yet waits as before
+        if state.ended:  # a container that has not started yet is unchanged
             state.last = {"terminated": {"exitCode": KILLED, "reason": REASON, "message": MESSAGE}}
             state.ended, state.removed, state.problem = {}, True, (REASON, MESSAGE)
             state.restarts += 1

@@ -1,4 +1,4 @@
-"""Starts what is due of a pod: its claims are made ready, then the pause container runs, then its containers.
+"""The start of a pod: its claims are prepared, then the pause container is started, then its containers.
 
 Source: kuberuntime SyncPod, startContainer; cm.PrepareDynamicResources.
 """
@@ -26,18 +26,18 @@ from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_s
 
 
 class ContainerStarter:
-    """Of one node.
+    """Starts the containers of one node.
 
     Args:
-        config: the node's.
-        rules: what cgroups hold.
-        managers: who has which CPUs and devices.
-        cgroups: of the node.
-        images: brings them.
-        killer: ends a container of a failed hook; has the runtime, the reports, the timeline and the clock.
+        config: the node's configuration.
+        rules: computes the desired content of cgroups.
+        managers: the resource managers, with the assigned CPUs and devices.
+        cgroups: the manager of the node's cgroups.
+        images: the image puller.
+        killer: stops the container of a failed hook; has the runtime, the reports, the timeline and the clock.
         objects: the ConfigMaps and Secrets that pods refer to.
-        volumes: writes the files of volumes.
-        allocatable: what the node offers, in thousandths.
+        volumes: the volume manager, which writes the files of volumes.
+        allocatable: resource -> allocatable amount of the node, in thousandths.
         report: writes a pod's status to the API server.
     """
 
@@ -60,7 +60,7 @@ class ContainerStarter:
         self._objects, self._volumes, self._allocatable, self._report = objects, volumes, allocatable, report
 
     def _claims_ready(self, worker: PodWorker) -> bool:
-        """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
+        """Return whether the pod's claims are prepared; report each problem once. Source: PrepareDynamicResources."""
         problem = self._managers.claims.problem(worker.pod)
         if problem and problem != worker.unprepared:
             text = f"Failed to prepare dynamic resources: {problem}"
@@ -69,7 +69,7 @@ class ContainerStarter:
         return not problem
 
     def start(self, worker: PodWorker) -> None:
-        """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
+        """Start the pause container and the due containers. Source: kuberuntime SyncPod."""
         pod = worker.pod
         if worker.restarting_all:
             from kitlib.kubelet.loop.restarting import remove_all_containers  # loaded with the first such restart
@@ -95,7 +95,7 @@ class ContainerStarter:
             worker.has_sandbox, worker.address = True, address
         for state in due:
             if self._runtime.pid(state.id):
-                continue  # it was told to end, and has not yet
+                continue  # it is still being stopped
             container = state.container
             given = self._managers.assigned(pod, container)
             cgroup = self._rules.container_level(pod, container, state.id, given)
@@ -127,17 +127,21 @@ class ContainerStarter:
 
     @staticmethod
     def _with_references(container: Container, env: dict[str, str]) -> Container:
-        """Raises: ContainerProblem, where the command becomes more than a program can be given."""
+        """Replace the references in a container's command.
+
+        Raises:
+            ContainerProblem: the command exceeds the limit of Linux.
+        """
         try:
             return expanded(container, env)
         except KitError as error:
             raise ContainerProblem("RunContainerError", str(error)) from error
 
     def _environment(self, pod: Pod, container: Container) -> dict[str, str]:
-        """All variables: the manifest's, then those of devices.
+        """Return all variables of a container: those of the manifest, then those of devices.
 
         Raises:
-            ContainerProblem: where the manifest names what is not there.
+            ContainerProblem: the manifest refers to an object or a key that does not exist.
 
         Source: kuberuntime generateContainerConfig.
         """

@@ -1,4 +1,4 @@
-"""What the API shows of a pod: container statuses with the resources that the runtime holds, conditions with reasons.
+"""The status of a pod in the API: container statuses with the runtime's resources, conditions with reasons.
 
 Source: kubelet generateAPIPodStatus, convertToAPIContainerStatuses, convertContainerStatusResources;
 status.GenerateContainersReadyCondition, GeneratePodReadyCondition, GeneratePodInitializedCondition.
@@ -33,7 +33,7 @@ from kitlib.kubelet.loop.interfaces import ContainerRuntime
 from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 MIN_MILLI_CPU_LIMIT = 10
-"""Milli-CPU: limits up to it are shown as they were asked for. Source: kubelet cm.MinMilliCPULimit."""
+"""Milli-CPU: limits up to this value are shown as in the manifest. Source: kubelet cm.MinMilliCPULimit."""
 DISRUPTION_TARGET = "DisruptionTarget"
 READY_TO_START, INITIALIZED = "PodReadyToStartContainers", "Initialized"
 READY, CONTAINERS_READY, SCHEDULED = "Ready", "ContainersReady", "PodScheduled"
@@ -52,16 +52,16 @@ def container_status(
     runtime: ContainerRuntime,
     release: Release,
 ) -> ContainerStatus:
-    """A container as the API shows it.
+    """Return the API's status of a container.
 
     Args:
-        pod: as it was granted.
-        state: of one of its containers.
+        pod: the pod, with its allocated resources.
+        state: the state of one of its containers.
         now: seconds on the node's clock.
-        may_restart: whether the policy starts it again.
-        resources: what the runtime holds; None = not known.
-        runtime: that runs it.
-        release: whose fields are shown.
+        may_restart: whether the policy restarts the container.
+        resources: the runtime's resources of the container; None = unknown.
+        runtime: the container runtime.
+        release: the release that determines the fields.
     """
     declared = state.container
     identity = f"{runtime.name}://{state.id}"
@@ -87,7 +87,7 @@ def container_status(
 
 
 def _named(shown: dict[str, Any], identity: str) -> dict[str, Any]:
-    """A state with the ID of the container that ended in it; one that never ran had none."""
+    """Return a state with the ID of its ended container; a container that has never run has no ID."""
     ended = shown.get("terminated")
     if ended is None or "startedAt" not in ended:
         return shown
@@ -95,7 +95,7 @@ def _named(shown: dict[str, Any], identity: str) -> dict[str, Any]:
 
 
 def _mounts(declared: Container, runtime: ContainerRuntime) -> list[VolumeMountStatus]:
-    """Source: kubelet convertToAPIContainerStatuses, resolveRecursiveReadOnly."""
+    """Return the statuses of mounts. Source: kubelet convertToAPIContainerStatuses, resolveRecursiveReadOnly."""
     made = []
     for mount in declared.volume_mounts:
         status = VolumeMountStatus(name=mount.name, mount_path=mount.mount_path, read_only=mount.read_only)
@@ -107,7 +107,7 @@ def _mounts(declared: Container, runtime: ContainerRuntime) -> list[VolumeMountS
 
 
 def _user(pod: Pod, declared: Container, runtime: ContainerRuntime) -> ContainerUser:
-    """Source: kubelet toKubeContainerUser."""
+    """Return the user of a container's first process. Source: kubelet toKubeContainerUser."""
     return ContainerUser(linux=runtime.user(pod, declared))
 
 
@@ -125,10 +125,7 @@ def _state(pod: Pod, state: ContainerState, now: float, may_restart: bool) -> di
 
 
 def _resources(declared: Container, held: LinuxContainerResources | None) -> ResourceRequirements:
-    """What the runtime holds of a running container; of another what was asked for.
-
-    A quota or shares at the minimum are worth more than what was asked for; both below the minimum the API shows what
-    was asked for.
+    """Return the runtime's resources of a running container; for others those of the manifest.
 
     Source: kubelet convertContainerStatusResources.
     """
@@ -147,15 +144,17 @@ def _resources(declared: Container, held: LinuxContainerResources | None) -> Res
 
 
 def _actual(resources: ResourceList, milli: int, least: int) -> None:
-    """Put what the kernel holds in place of what was asked for, unless both are at the minimum or below."""
+    """Replace the CPU of the manifest by the kernel's, unless both are at the minimum or below."""
     asked = resources["cpu"].milli_value() if "cpu" in resources else 0
+    # The kubelet rounds small amounts up to the kernel's minimum; converted
+    # back they would show more than the manifest.
     if milli == asked or (milli <= least and asked <= least):
         return
     resources["cpu"] = Quantity.from_milli(milli, "DecimalSI")
 
 
 def pod_resources(actual: Pod, release: Release) -> ResourceRequirements:
-    """`status.resources` of a pod: what all of it requests and is limited to. Source: generateAPIPodStatus."""
+    """Return `status.resources` of a pod: its total requests and limits. Source: generateAPIPodStatus."""
     return ResourceRequirements(
         requests=dict(pod_requests(actual, release=release)), limits=dict(pod_limits(actual, release=release))
     )
@@ -170,12 +169,13 @@ def conditions(
     sandbox: bool,
     keeps_initialized: bool = False,
 ) -> list[Condition]:
-    """The conditions that the kubelet always sets, without dates.
+    """Return the conditions that the kubelet always sets, without dates.
 
     Args:
-        pod: whose.
-        phase: that it is in.
-        inits, mains: the statuses of its containers.
+        pod: the pod.
+        phase: the pod's phase.
+        inits: the statuses of its init containers.
+        mains: the statuses of its regular containers.
         sandbox: whether its pause container runs.
         keeps_initialized: whether a pod that was initialized stays so while its init containers run again.
     """
@@ -190,7 +190,7 @@ def conditions(
 
 
 def _ready(pod: Pod, containers: Condition) -> Condition:
-    """Its containers are ready, and the conditions that its readiness gates name hold.
+    """Return the condition Ready: all containers are ready, and the conditions of all readiness gates are true.
 
     Source: GeneratePodReadyCondition.
     """
@@ -212,7 +212,7 @@ def _ready(pod: Pod, containers: Condition) -> Condition:
 def _containers_ready(
     pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus]
 ) -> Condition:
-    """Source: GenerateContainersReadyCondition."""
+    """Return the condition ContainersReady. Source: GenerateContainersReadyCondition."""
     if phase in TERMINAL_PHASES:
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return Condition(type=CONTAINERS_READY, status="False", reason=reason)
@@ -227,9 +227,10 @@ def _containers_ready(
 def _initialized(
     pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus], *, keeps: bool
 ) -> Condition:
-    """Once a regular container has started the pod stays initialized. Source: GeneratePodInitializedCondition."""
+    """Return the condition Initialized. Source: GeneratePodInitializedCondition."""
     if phase == "Succeeded":
         return Condition(type=INITIALIZED, status="True", reason="PodCompleted")
+    # After a regular container has started, a restarting sidecar does not make the pod uninitialized again.
     if any("running" in one.state or "terminated" in one.state for one in mains):
         return Condition(type=INITIALIZED, status="True")
     sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}
@@ -242,7 +243,7 @@ def _initialized(
 
 
 def dated(made: Condition, before: Condition | None, now: datetime, generation: int | None) -> Condition:
-    """A condition with the date of its last change; it keeps the old one where the status is the same."""
+    """Set the transition time of a condition, which is that of `before` if the status is the same."""
     same = before is not None and before.status == made.status
     made.last_transition_time = before.last_transition_time if same and before is not None else now
     made.observed_generation = generation

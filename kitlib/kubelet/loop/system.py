@@ -1,4 +1,4 @@
-"""Carries out, every minute or every five, what `cm.system_cgroups` says about the system's processes."""
+"""Applies the decisions of `cm.system_cgroups` about the system's processes, every minute or every five minutes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class System(Protocol):
     """The machine's own processes."""
 
     def processes(self) -> list[SystemProcess]:
-        """Those that belong to no pod, the kernel's threads too."""
+        """Return the processes that belong to no pod, with the kernel's threads."""
         ...
 
     def move(self, pid: int, cgroup: str) -> None:
         """Write a process into a cgroup.
 
         Raises:
-            KitError: where the kernel refuses.
+            KitError: the kernel rejects it.
         """
         ...
 
@@ -36,18 +36,18 @@ class System(Protocol):
         """Write a process's oom_score_adj.
 
         Raises:
-            KitError: where the kernel refuses.
+            KitError: the kernel rejects it.
         """
         ...
 
 
 class SystemCgroups:
-    """The kubelet's care for the processes beside the pods.
+    """The kubelet's management of processes outside the pods.
 
     Args:
-        settings: its own.
-        system: the machine's processes; None = they are not the kubelet's business here.
-        timeline: what was done is noted there.
+        settings: the kubelet's settings.
+        system: the machine's processes; None = the kubelet does not manage them here.
+        timeline: the record of the kubelet's actions.
     """
 
     def __init__(self, settings: KubeletSettings, system: System | None, timeline: KubeletTimeline) -> None:
@@ -55,7 +55,7 @@ class SystemCgroups:
         self._next_minute = self._next_five = 0.0
 
     def tick(self, now: float) -> None:
-        """Do what is due. Source: containerManagerImpl.Start."""
+        """Run the due rounds. Source: containerManagerImpl.Start."""
         if self._system is None:
             return
         settings, minute, five = self._settings, now >= self._next_minute, now >= self._next_five

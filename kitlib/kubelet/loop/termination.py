@@ -1,8 +1,8 @@
-"""The stop of a container that has a preStop hook, or that waits for the containers which it serves.
+"""The stop of a container that has a preStop hook, or that waits for the containers that it serves.
 
 The hook runs first, within the grace period. Then a sidecar waits until the regular containers and the sidecar after it
-have ended, or until the period is over. Then comes SIGTERM, with the rest of the period, two seconds at least. A failed
-hook is reported by an event; a hook that takes too long is not.
+have ended, or until the period is over. Then it gets SIGTERM, with the rest of the period, but at least two seconds. A
+failed hook is reported by an event; a hook that takes too long is not.
 
 Source: kuberuntime killContainer, executePreStopHook; terminationOrdering (KEP-753); kubernetes#115817.
 """
@@ -32,8 +32,8 @@ class Termination:
         worker: the pod.
         state: the container.
         grace: seconds between now and SIGKILL, more than 0.
-        killer: stops it when its turn has come.
-        in_turn: whether it waits for the containers that it serves: where the whole pod ends.
+        killer: stops the container.
+        in_turn: whether it waits for the containers that it serves, because the whole pod is stopped.
     """
 
     def __init__(self, worker: PodWorker, state: ContainerState, grace: float, killer: Killer, in_turn: bool) -> None:
@@ -45,13 +45,13 @@ class Termination:
         self._hook = begin_hook(worker, state, handler, killer.runtime, killer.clock) if handler is not None else None
 
     def cancel(self) -> None:
-        """End the hook: the container has ended, or is stopped within another period."""
+        """End the hook, because the container has ended or is stopped with another period."""
         if self._hook is not None:
             self._hook.cancel()
             self._hook = None
 
     def go_on(self) -> bool:
-        """Do what is due; return whether the container has been told to end, or has ended."""
+        """Continue the stop; return whether the container has got SIGTERM or has ended."""
         runtime = self._killer.runtime
         if not runtime.pid(self.state.id):
             self.cancel()
@@ -84,10 +84,8 @@ class Termination:
         return self._killer.clock() - self._began
 
     def _spend(self) -> None:
-        """Take the whole seconds that have passed off the grace period.
-
-        Before 1.28 the container got the whole period after its hook once more (kubernetes#115817).
-        """
+        """Subtract the whole seconds that have passed from the grace period."""
+        # Before 1.28 the container got the whole period again after its hook (kubernetes#115817).
         if self._worker.release.default("preStopHookUsesGracePeriod"):
             self._grace -= int(self._passed())
         self._began = self._killer.clock()

@@ -1,7 +1,7 @@
-"""What a kubelet did, when and why: every decision and every file that it wrote, in order.
+"""The record of a kubelet's actions: every decision and every written file, in order, with its time and reason.
 
-A real kubelet tells this in its log; here each entry names the function of the kubelet that would have done it, so
-that the log can be read beside the source.
+A real kubelet has this information in its log. Here each entry names the function of the real kubelet, so that the
+record can be compared with the source.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 KEPT = 20_000
-"""Entries that are kept at most; older ones go."""
+"""The maximum number of entries; the oldest ones are removed."""
 KEPT_SECONDS = 3600.0
-"""How long an entry is kept at least where there is room, as long as a Kubernetes event."""
+"""Seconds for which an entry is kept within `KEPT`, equal to the lifetime of a Kubernetes event."""
 KEPT_ALWAYS = 500
-"""As many of the last entries are kept however old they are."""
+"""The number of last entries that are kept regardless of their age."""
 
 
 class TimelineEntry(NamedTuple):
-    """One thing that happened.
+    """One action of the kubelet.
 
     Attributes:
         time: seconds on the node's clock.
-        actor: the part of the kubelet, `cpumanager`.
-        action: what it did, `updating container`.
+        actor: the component of the kubelet, `cpumanager`.
+        action: the action, `updating container`.
         about: the pod, container or cgroup.
         detail: the value, `0,7-32`.
         source: the function of the kubelet.
@@ -38,7 +38,7 @@ class TimelineEntry(NamedTuple):
     source: str = ""
 
     def files(self) -> list[str]:
-        """The files that were written, where the detail tells `memory.max=1, cpu.weight=2`."""
+        """Return the names of the written files if the detail has the format `memory.max=1, cpu.weight=2`."""
         return [name for name, found, _ in (part.partition("=") for part in self.detail.split(", ")) if found]
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class KubeletTimeline:
     """The entries of one kubelet.
 
     Args:
-        clock: seconds on the node's clock.
+        clock: returns seconds on the node's clock.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -58,7 +58,7 @@ class KubeletTimeline:
         self._entries: deque[TimelineEntry] = deque(maxlen=KEPT)
 
     def note(self, actor: str, action: str, about: str = "", detail: str = "", source: str = "") -> None:
-        """Something happens now."""
+        """Add an entry with the current time."""
         now, entries = self._clock(), self._entries
         entries.append(TimelineEntry(now, actor, action, about, detail, source))
         while len(entries) > KEPT_ALWAYS and entries[0].time < now - KEPT_SECONDS:
@@ -71,5 +71,5 @@ class KubeletTimeline:
         return len(self._entries)
 
     def of(self, *actors: str) -> list[TimelineEntry]:
-        """The entries of some parts of the kubelet."""
+        """Return the entries of some components of the kubelet."""
         return [entry for entry in self._entries if entry.actor in actors]

@@ -1,7 +1,7 @@
-"""Writes the files of pods' volumes before containers start, and again when what they show has changed.
+"""Writes the files of pods' volumes before containers start, and again when their objects have changed.
 
-A running pod's files follow a change with its next sync, at most a minute later; environment variables never do, nor
-do files that were mounted by `subPath`.
+A running pod's files are updated with its next sync, at most a minute after a change; environment variables and files
+mounted by `subPath` are never updated.
 
 Source: volumemanager WaitForAttachAndMount, reconciler; kubelet syncFrequency.
 """
@@ -18,9 +18,9 @@ from kitlib.kubelet.pods.objects import Objects, claim_of
 from kitlib.kubelet.pods.volume_files import Files, makes_files, volume_files
 
 SYNC_FREQUENCY = 60.0
-"""Seconds between two looks at a running pod's files. Source: KubeletConfiguration syncFrequency."""
+"""Seconds between two updates of a running pod's files. Source: KubeletConfiguration syncFrequency."""
 FIRST_WAIT, MAX_WAIT = 0.5, 122.0
-"""Seconds until a mount that failed is tried again; doubled each time. Source: exponentialbackoff."""
+"""Seconds until a failed mount is tried again, doubled each time, and their maximum. Source: exponentialbackoff."""
 
 SYNC_AGAIN = 10.0
 """Seconds until the pod is synced again after its volumes could not be attached. Source: kubelet backOffPeriod."""
@@ -28,14 +28,14 @@ PVC_PROTECTION = "kubernetes.io/pvc-protection"
 
 
 class VolumeManager:
-    """Of one node.
+    """The volume manager of one node.
 
     Args:
         objects: the ConfigMaps and Secrets that pods refer to.
-        runtime: keeps the files.
-        reports: who hears of what cannot be mounted.
-        allocatable: what the node offers, in thousandths.
-        clock: seconds on the node's clock.
+        runtime: the container runtime, which stores the files.
+        reports: the recorder of events.
+        allocatable: resource -> allocatable amount of the node, in thousandths.
+        clock: returns seconds on the node's clock.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class VolumeManager:
         self._next_sync = SYNC_FREQUENCY
 
     def ready(self, worker: PodWorker) -> bool:
-        """Return whether all of a pod's files are written and its claims bound; report the obstacle at every try."""
+        """Return whether all of a pod's files are written and its claims bound; report a problem at every try."""
         uid = worker.pod.metadata.uid
         unbound = "" if uid in self._attached else self._unbound(worker.pod)
         if unbound:
@@ -84,19 +84,19 @@ class VolumeManager:
             self.refresh(worker)
 
     def refresh(self, worker: PodWorker) -> None:
-        """Bring the files of a running pod up to date; one whose object has gone keeps what it has."""
+        """Bring the files of a running pod up to date; a volume whose object was deleted keeps its files."""
         if worker.active and worker.pod.metadata.uid in self._written:
             self._write(worker)
 
     def forget(self, worker: PodWorker) -> None:
-        """Tear down the volumes of a pod that has ended; its object may stay. Source: WaitForUnmount."""
+        """Tear down the volumes of a pod that has ended; its object may still exist. Source: WaitForUnmount."""
         self._runtime.forget(worker.pod)
         self._written.pop(worker.pod.metadata.uid, None)
         self._failed.pop(worker.pod.metadata.uid, None)
         self._attached.discard(worker.pod.metadata.uid)
 
     def _unbound(self, pod: Pod) -> str:
-        """Return the claims that containers mount and that are not bound, in the kubelet's words; "" = all are bound.
+        """Return the kubelet's message about mounted claims that are not bound; "" = all are bound.
 
         Source: volumemanager WaitForAttachAndMount; desiredStateOfWorldPopulator createVolumeSpec, getPVCExtractPV.
         """
@@ -117,10 +117,7 @@ class VolumeManager:
         return f"{which}: {'; '.join(wrong.values())}"
 
     def _write(self, worker: PodWorker) -> list[tuple[str, str]]:
-        """Write what has changed; the volumes that cannot be written, and why.
-
-        Nothing is written where a first one fails.
-        """
+        """Write the changed volumes; return the volumes that cannot be written, with the reasons."""
         pod = worker.pod
         standing = self._written.get(pod.metadata.uid, {})
         made: dict[str, Files] = {}
@@ -132,6 +129,7 @@ class VolumeManager:
                 made[volume.name] = volume_files(pod, volume, self._objects, self._allocatable)
             except KitError as error:
                 problems.append((volume.name, str(error)))
+        # A pod does not start with a part of its volumes; a running pod gets the volumes that can be written.
         if problems and not standing:
             return problems
         for name, files in made.items():

@@ -1,4 +1,4 @@
-"""Looks at the machine every ten seconds: eviction, the node's pressure conditions and the events about them.
+"""The observation of the machine every ten seconds: eviction, the node's pressure conditions and their events.
 
 Source: kubelet eviction managerImpl.Start, makeSignalObservations; nodestatus.MemoryPressureCondition,
 DiskPressureCondition, PIDPressureCondition; kubelet recordNodeStatusEvent; oomwatcher (SystemOOM).
@@ -24,15 +24,16 @@ from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
 
 class Watcher:
-    """Watches one node.
+    """Observes one node.
 
     Args:
-        config: the node's.
-        cgroups, runtime: where the figures are.
-        manager: its cgroups.
-        reports: who hears of pressure.
-        timeline: what was done is noted there.
-        garbage: what can be freed first.
+        config: the node's configuration.
+        cgroups: the cgroup file system.
+        runtime: the container runtime, with the machine's signals.
+        manager: the manager of the node's cgroups.
+        reports: the recorder of events and conditions.
+        timeline: the record of the kubelet's actions.
+        garbage: the garbage collector, which reclaims disk space before an eviction.
 
     Attributes:
         eviction: the eviction manager.
@@ -55,10 +56,10 @@ class Watcher:
         self._reported: tuple[str, ...] = ()
 
     def look(self, now: float, workers: Collection[PodWorker]) -> PodEviction | None:
-        """Look once; the pressures found are reported with the next node status.
+        """Check once; the pressures are reported with the next node status.
 
         Returns:
-            The pod that has to go, or None.
+            The pod to evict, or None.
         """
         running = {w.pod.metadata.uid: w for w in workers if w.ending is None and w.rejected is None and w.running}
         pods = [w.pod for w in running.values()]
@@ -85,7 +86,7 @@ class Watcher:
         self._reported = standing
 
     def observations(self) -> dict[str, Observation]:
-        """What the eviction signals show; that of allocatable memory is read from the cgroup of all pods."""
+        """Return signal -> its observation; that of allocatable memory is read from the cgroup of all pods."""
         machine = self._config.machine
         seen = without_huge_pages(self._runtime.signals(), machine.huge_page_memory, self._config.gates)
         whole = self._allocatable()
@@ -104,7 +105,7 @@ class Watcher:
         return None
 
     def _stats(self, workers: Mapping[str, PodWorker]) -> Callable[[], Mapping[str, PodStats]]:
-        """What the pods use, measured when it is first asked for."""
+        """Return a function that measures the pods' usage at its first call."""
 
         @lru_cache(maxsize=1)
         def measured() -> dict[str, PodStats]:

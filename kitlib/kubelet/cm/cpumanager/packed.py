@@ -22,10 +22,10 @@ class Accumulator:
         available: the processors that can be assigned.
         needed: the number of requested processors.
 
-        Attributes:
-            free: the processors that can still be assigned.
-            taken: the collected processors.
-            needed: the number of processors that are still missing.
+    Attributes:
+        free: the processors that can still be assigned.
+        taken: the collected processors.
+        needed: the number of processors that are still missing.
     """
 
     def __init__(self, topology: CPUTopology, available: Iterable[int], needed: int) -> None:

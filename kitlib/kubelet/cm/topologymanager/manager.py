@@ -117,10 +117,10 @@ class TopologyManager:
         Returns:
             Container -> the hint that the managers allocated by.
 
-            Raises:
-                AdmissionProblem: the policy rejects the pod.
-                KitError: a manager cannot satisfy a request. Earlier allocations remain until the caller releases the
-                    pod.
+        Raises:
+            AdmissionProblem: the policy rejects the pod.
+            KitError: a manager cannot satisfy a request. Earlier allocations remain until the caller releases the
+                pod.
 
         Source: scope_container.go, scope_pod.go Admit; admitPolicyNone.
         """
