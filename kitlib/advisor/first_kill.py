@@ -139,6 +139,7 @@ def run(cluster: Any) -> Outcome:
     while waited < WAIT:
         cluster.advance(0.5)
         waited += 0.5
+        # The ranking just before the kill; after it the victim's process no longer exists.
         ranking = _ranking(node) or ranking
         killed = _killed(cluster)
         if killed:

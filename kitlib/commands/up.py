@@ -90,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
                 print(f"export KUBECONFIG={path}    # then: kubectl get nodes")
                 print(f"ready {service.address}", flush=True)
                 parent = os.getppid()
+                # A parent that is killed sends no signal; its death shows only in a new parent ID.
                 while not ended.wait(0.5) and os.getppid() == parent:
                     pass
             finally:

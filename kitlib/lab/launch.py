@@ -231,7 +231,7 @@ def launch(
     port: int | None = None,
     link: str = "",
 ) -> None:
-    """Create the course folder and replace this process by JupyterLab, Notebook 7 or Voilà; does not return.
+    """Create the course folder and replace this process by JupyterLab, Notebook 7 or Voilà (code hidden).
 
     Args:
         folder: the learner's course folder.

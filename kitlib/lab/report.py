@@ -117,6 +117,7 @@ def read_learners(
             f"{place}: no progress files (NAME.jsonl, NAME/progress.jsonl or, of nbgrader, NAME/LAB/progress.jsonl)"
         )
     points = [
+        # parameters of a sweep are text, but a file's name may have bytes that are not UTF-8
         {"paths": [quote_from_bytes(os.fsencode(path)) for path in paths], "recheck": recheck}
         for paths in seen.values()
     ]
@@ -209,6 +210,7 @@ def _row(learner: str, paths: Sequence[Path], recheck: bool) -> LearnerRow:
         return LearnerRow(learner, problems=(f"bad file: {error}",), not_confirmed=() if recheck else None)
     points = {key: entry.points for key, entry in found.checks.items()}
     claims = replay(found.checks) if recheck else []
+    # Every claim is replaced, so one that the replay does not confirm counts with the replay's points.
     points |= {(claim.lab, claim.task): claim.confirmed for claim in claims}
     course = submissions.course_labs()
     labs = dict.fromkeys(found.seconds, (0.0, 0.0))

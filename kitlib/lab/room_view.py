@@ -129,6 +129,7 @@ class RoomView:
 
     def _entries(self, path: Path) -> Sequence[Submitted] | str:
         try:
+            # Not stat, so that a symbolic link cannot make another file look unchanged; reading it is refused.
             told = path.lstat()
             mark = told.st_mtime_ns, told.st_size
         except OSError as error:
@@ -181,6 +182,7 @@ def _in_lab(learner: str, lab: Definition, here: Sequence[Submitted], now: float
     if len(solved) == len(lab.tasks):
         return Seat(learner, DONE, name, "", len(solved), len(lab.tasks), idle=idle, why="all tasks solved")
     task = _task(lab, here, solved)
+    # Reversed, so that the first time of each hint remains; showing a hint again is another entry.
     taken = {e.details.number: e.seconds for e in reversed(here) if e.kind == "hint" and e.task == task}
     hints, there = len(taken), len(lab.task(task).hints)
     failed = [e.seconds for e in here if e.kind == "check" and e.task == task]

@@ -45,6 +45,7 @@ def encrypt(kernels: Any) -> None:
 
     if zmq.has("curve") and ENCRYPTION in KernelManager.class_trait_names():
         wanted = Config({"KernelManager": {ENCRYPTION: "auto"}})
+        # In this order, so that the user's own setting replaces the kit's.
         wanted.merge(kernels.config)
         kernels.config = wanted
 

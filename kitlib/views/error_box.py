@@ -1,7 +1,8 @@
 """An error of the kit in a notebook: a box with the message, the excerpt and the next step; the traceback is folded.
 
-Only errors that say what to change are shown in this way; others keep Python's traceback. Source: IPython
-InteractiveShell.set_custom_exc.
+Only errors that say what to change are shown in this way; others keep Python's traceback.
+
+Source: IPython InteractiveShell.set_custom_exc.
 """
 
 from __future__ import annotations

@@ -192,7 +192,9 @@ def _swap(node: Any, path: str, version: int) -> tuple[int, int]:
     """Return the bytes of swap that lxcfs shows to a container, and the used part of it.
 
     The size is the smallest swap limit up to the root, at most the machine's swap. Cgroup v1 counts memory and swap
-    together. Source: lxcfs proc_fuse.c, get_swap_info.
+    together.
+
+    Source: lxcfs proc_fuse.c, get_swap_info.
     """
     limits: list[int] = [node.config.machine.swap]
     for above in _upwards(path):

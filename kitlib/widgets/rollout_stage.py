@@ -2,8 +2,9 @@
 
     RolloutStage()
 
-The Deployment controller of the kit's cluster makes the decisions; the player shows its actions. Source:
-kube-controller-manager pkg/controller/deployment (rolling.go, recreate.go, sync.go).
+The Deployment controller of the kit's cluster makes the decisions; the player shows its actions.
+
+Source: kube-controller-manager pkg/controller/deployment (rolling.go, recreate.go, sync.go).
 """
 
 from __future__ import annotations

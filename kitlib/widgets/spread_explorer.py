@@ -219,6 +219,7 @@ class SpreadExplorer(KitWidget):
             now = self.max_skew.value
             wanted = skew_at(float(act["y"]), rows, lowest(domains)) if kind == "drag" else now + int(act.get("by", 0))
             self.max_skew.value = max(1, min(self.max_skew.max, wanted))
+            # An unchanged value sends no event, but the end of a drag must release the scale.
             if self.max_skew.value == now:
                 self.refresh()
         elif kind == "press" or (kind == "drop" and what == "next"):
