@@ -302,10 +302,7 @@ class Lab:
     def call_for_help(self, wanted: bool = True) -> str:
         """Call the trainer, or withdraw the call; the trainer's page shows it together with this cluster."""
         journal, ground = self.done()
-        self._progress.record(
-            "help", self.name, "", 0, 0, wanted=wanted, journal=journal, ground=msgspec.to_builtins(ground)
-        )
-        return "Your trainer sees that you need help." if wanted else "Your trainer sees that you no longer need help."
+        return self._progress.call_for_help(self.name, wanted, journal=journal, ground=msgspec.to_builtins(ground))
 
     # ---- hints
 

@@ -15,11 +15,12 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.origin import origin_of, together
-from kitlib.lab import host, kubectl, real_nodes
+from kitlib.lab import host, kubectl, real_nodes, room
 from kitlib.lab.exercise import TRIES, Judgement, Question, judged, tries
 from kitlib.lab.gate import OutputGate, shows_all
 from kitlib.lab.lessons import content
@@ -86,6 +87,7 @@ class Lesson:
         why: the reason for this kernel.
         as_pods: whether real nodes are pods of a Kubernetes cluster.
         print: prints once the open questions have their guesses.
+        call_for_help: calls the trainer; with False as argument, withdraws the call.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Lesson:
         self._tally, self._compared, self._told = Tally(), set[str](), set[str]()
         self._served: kubectl.Served | None = None
         self._progress.opened(name)
+        self.call_for_help = partial(self._progress.call_for_help, name)
         self._gate = OutputGate(self._questions, shows_all(answers))
         self.print = self._gate.print
 
@@ -362,8 +365,7 @@ class Lesson:
 
     def done(self) -> Summary:
         """Return a summary of this notebook's results and the next step; the cluster remains open."""
-        solved = self._progress.score(self.name, ("check",))[0]
-        exercises = (solved, float(len(self._content.exercises)))
+        exercises = (self._progress.score(self.name, ("check",))[0], float(len(self._content.exercises)))
         tally = self._tally.with_open(self._open_clusters())
         tally.predictions = len(self._compared)
         return Summary(self.score(), exercises, self._cluster is not None, str(tally))
@@ -411,6 +413,7 @@ class Lesson:
         other = "" if self._because or sys.platform == "emscripten" else f" Other choice: <code>{choice}</code>."
         score = f" Predictions so far: {right:g} of {of:g} right." if of else ""
         notes = "".join(f"<br>{html.escape(_sentence(note))}" for note in self.notes)
+        notes += "<br><code>lesson.call_for_help()</code> calls your trainer." if os.environ.get(room.VARIABLE) else ""
         return (
             f'<style>{css()}</style><p class="kitlib-lesson" style="border-left:2px solid;padding-left:.7em">'
             f"<b>{html.escape(self._kernel_words())}</b> ({html.escape(self.why)}).{other}{score}{notes}</p>"
@@ -428,12 +431,9 @@ def _sentence(note: str) -> str:
 
 def _show(lesson: Lesson) -> None:
     """Display the lesson's box again, in a notebook."""
-    try:
-        from IPython.core.getipython import get_ipython
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
         from IPython.display import display
-    except ImportError:
-        return
-    if get_ipython() is not None:
+
         display(lesson)
 
 

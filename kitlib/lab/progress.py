@@ -91,6 +91,17 @@ class Progress:
             warnings.warn(told, stacklevel=2)
         return entry
 
+    def call_for_help(self, lab: str, wanted: bool = True, **details: Any) -> str:
+        """Call the trainer, or withdraw the call; return a sentence for the learner.
+
+        Args:
+            lab: the lab's or notebook's name.
+            wanted: whether help is needed, or no longer.
+            details: the cluster to look at: its journal and ground.
+        """
+        self.record("help", lab, "", 0, 0, wanted=wanted, **details)
+        return "Your trainer sees that you need help." if wanted else "Your trainer sees that you no longer need help."
+
     def opened(self, lab: str) -> None:
         """Record on a hub which account opened a lab or notebook, so that a trainer sees where people are."""
         if account := os.environ.get(ACCOUNT):

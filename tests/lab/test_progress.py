@@ -31,5 +31,15 @@ def test_the_folder_can_be_named_by_the_environment(tmp_path, monkeypatch):
     assert (tmp_path / "here" / "progress.jsonl").exists()
 
 
+def test_a_call_for_help_is_kept_and_withdrawn(tmp_path):
+    progress = Progress(tmp_path)
+    assert progress.call_for_help("01") == "Your trainer sees that you need help."
+    assert progress.call_for_help("01", False) == "Your trainer sees that you no longer need help."
+    assert [(one.kind, one.lab, one.details) for one in progress.entries()] == [
+        ("help", "01", {"wanted": True}),
+        ("help", "01", {"wanted": False}),
+    ]
+
+
 def test_a_new_learner_has_no_score(tmp_path):
     assert Progress(tmp_path).score("01") == (0, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.lab import Lab, room
+from kitlib.lab import Lab, Lesson, room
 from kitlib.lab.progress import Progress
 from kitlib.lab.submissions import course_labs
 from kitlib.workshop.desk import Desk, Settings
@@ -98,6 +98,19 @@ def test_labs_are_closed_and_opened(desk: Desk) -> None:
     assert room.read(desk.settings.room).open == tuple(sorted(course_labs()))
     with pytest.raises(KitError, match="there is no such lab"):
         desk.decide("99", True)
+
+
+def test_a_call_for_help_in_a_notebook_names_the_notebook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "01-a-pod-becomes-cgroup-files"
+    monkeypatch.delenv("KITLIB_ROOM", raising=False)
+    lesson = Lesson(name, "simulated", progress=Progress(desk.settings.learners / "bob"))
+    assert "call_for_help" not in lesson._repr_html_(), "without a room there is no trainer"
+    monkeypatch.setenv("KITLIB_ROOM", str(desk.settings.room))
+    assert "<code>lesson.call_for_help()</code>" in lesson._repr_html_()
+    lesson.call_for_help()
+    assert [(seat.state, seat.lab) for seat in desk.seats() if seat.learner == "bob"] == [("help", name)]
+    lesson.call_for_help(False)
+    assert [(seat.state, seat.lab) for seat in desk.seats() if seat.learner == "bob"] == [("reads", name)]
 
 
 def test_a_learners_cluster_is_looked_at(desk: Desk) -> None:
