@@ -83,6 +83,7 @@ def attempts(name: str, timeline: Sequence[Entry]) -> dict[str, list[Attempt]]:
             for which in ("lastState", "state"):
                 for identity, run in _runs(status, status.get(which) or {}):
                     ended = run.seconds is not None
+                    # An ended run replaces the entry of the same run while it was running, unless the kubelet ended it.
                     if identity not in known or (known[identity].seconds is None and ended and not asked):
                         known[identity] = run if not asked else Attempt(None)
     return {container: list(found.values()) for container, found in runs.items()}

@@ -150,7 +150,7 @@ class KubeletReplay(Observer):
             self._delete(name)
         elif known and resources and verb in ("resize", "patch"):
             self._resize(name, resources)
-        elif known and (resources or action.get("manifest")):  # a static pod's file is written anew: another pod
+        elif known and (resources or action.get("manifest")):  # a static pod's rewritten file defines another pod
             self._kubelet.sync([pod for other, pod in self._pods.items() if other != name])
             self._create(action, name)
 

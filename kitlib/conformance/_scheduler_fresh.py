@@ -53,7 +53,7 @@ def expected(decision: Decision) -> dict[str, Any]:
     if "preFilter" in found:
         del found["preFilter"]["plugins"]
     if not found.get("absentNodes", {}).get("plugin", True):
-        del found["absentNodes"]["plugin"]  # of what no single plugin says
+        del found["absentNodes"]["plugin"]  # no single plugin has rejected the other nodes
     if decision.filters is not None and decision.filters.evaluated is not None:
         evaluated = {decision.nodes[row] for row in decision.filters.evaluated}
         found["rejected"] = {name: status for name, status in found["rejected"].items() if name in evaluated}

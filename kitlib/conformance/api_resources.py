@@ -21,7 +21,7 @@ CUSTOM = {
         ],
     },
 }
-"""The CustomResourceDefinition that the server had when it was asked."""
+"""The CustomResourceDefinition that existed on the recorded server."""
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:

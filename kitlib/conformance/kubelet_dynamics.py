@@ -176,7 +176,7 @@ def _not_sampled(case: Mapping[str, Any], difference: CaseDifference) -> bool:
     if not difference.field.startswith("timeline.qos."):
         return False
     seen, all_values = json.loads(difference.expected), json.loads(difference.found or "[]")
-    rest = iter(all_values)
+    rest = iter(all_values)  # `in` consumes the iterator, so that a subsequence is found
     return bool(all_values) and all(value in rest for value in seen) and seen[-1] == all_values[-1]
 
 

@@ -1,9 +1,9 @@
 """Examples that come with the kit: manifests and kubelet configurations, and the worked example as a whole.
 
 The worked example (`worked_node`, `worked_pods`) is a control plane node of 8 CPUs under the systemd driver, on cgroup
-v1, whose containerd still uses its own cgroupfs driver: that is why its containers stand below
-`system.slice/containerd.service`. The other example (`qos_reserved_node`, `qos_reserved_pods`) shows
-`--qos-reserved=memory=100%`: 1G for pods, then 900M for the lower classes, then 700M for BestEffort.
+v1, whose containerd uses its own cgroupfs driver, so that its containers are below `system.slice/containerd.service`.
+The other example (`qos_reserved_node`, `qos_reserved_pods`) shows `--qos-reserved=memory=100%`: 1G for pods, then 900M
+for the lower classes, then 700M for BestEffort.
 
 Imported by cluster and what is above it.
 Face: `worked_node` and `worked_pods`, `stories`.

@@ -1,7 +1,7 @@
 """The pod of a node: the minimum of rights that can own a cgroup tree, its own resources, and no access to the host.
 
     capabilities   those of a node on Docker, and NET_ADMIN to create a network namespace for the node
-    resources      limits are the machine that was asked for; requests are small, so that a room fits on few machines
+    resources      limits are those of the declared machine; requests are small, so that many nodes fit on few machines
     credentials    none: no service account token, no links to services
     host           no host paths, no host namespaces, a read-only root, two directories in memory
     end            at the end of its standard input (`stdinOnce`), at `activeDeadlineSeconds`, with its owner
@@ -55,8 +55,7 @@ class PodOptions:
         requests: resource requests; the limits are the machine's resources.
         deadline: seconds after which Kubernetes ends a node.
         spec: values of fields of `PLACEMENT`.
-        machines: "preferred": run on the machines that are set aside for node pods where there are any; "required":
-            run nowhere else.
+        machines: "preferred" = on machines that are set aside for node pods, if there are any; "required" = only there.
 
     Raises:
         KitError: an argument is invalid; the message names it.

@@ -105,6 +105,7 @@ def _enter_cgroup(bounds: Bounds) -> list[str]:
         _write(f"{root}/cgroup.subtree_control", f"+{controller}")
     os.makedirs(root + NODE, exist_ok=True)
     notes = _bound(root + NODE, bounds)
+    # First the move, then the namespace: its root is the cgroup of the process at that time (cgroup_namespaces(7)).
     _write(f"{root}{NODE}/cgroup.procs", "0")
     mounts.own_cgroups(MOUNT)
     return notes

@@ -242,7 +242,7 @@ class RealCgroupFS:
             names = list(wanted) if wanted is not None else self.settings(path)
             found = {}
             for name in names:
-                with suppress(CgroupError):  # cgroups come and go while we read
+                with suppress(CgroupError):  # cgroups are created and removed during the reads
                     found[name] = self.read(path, name)
             values[path] = found
         return CgroupTree.observed(self.version, driver, values)

@@ -147,7 +147,7 @@ def _home() -> Path:
 
 
 def _is_there(path: Path) -> bool:
-    # os.path.exists answers False where a folder may not be searched; Path.exists raises there until Python 3.14
+    # os.path.exists returns False for a folder without search permission; Path.exists raises until Python 3.14
     return os.path.exists(path)
 
 

@@ -288,7 +288,7 @@ def _checked_import(client: Any, root: Path, *, systemd: bool) -> str:
 
 
 def _lacks(root: str | os.PathLike[str] | None, *, systemd: bool) -> str:
-    """Return what a given root file system lacks and how to add it without a network; "" = nothing, or none given."""
+    """Return which programs a given root file system lacks and how to add them without a network; "" = none."""
     lacking = missing_packages(Path(root), systemd=systemd) if root is not None else []
     if not lacking:
         return ""
@@ -390,8 +390,8 @@ class _NotTaken(Exception):
 def _loaded(client: Any, said: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the names in an engine's answer to /images/load.
 
-    Docker says one line for each name, and the ID of an image without one; Podman says all names in one line, with
-    commas, which the SDK's own method takes for a single name.
+    Docker sends a line for each name, and the ID of an image without names; Podman sends all names in one line, with
+    commas, which the SDK's own method reads as a single name.
     Source: moby image/tarexport load.go; Podman pkg/api/handlers/compat LoadImages.
     """
     names: set[str] = set()

@@ -167,6 +167,7 @@ def bundle(
             {"destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": [*_TMPFS, "size=1m"]},
             *mounts,
         ],
+        # By default crun creates a sub-cgroup `container` below a scope; containerd's containers have none.
         **({"annotations": {"run.oci.systemd.subgroup": ""}} if ":" in cgroup else {}),
         "linux": {
             "namespaces": namespaces,

@@ -1,6 +1,6 @@
 """The required contents of a node's root file system, checked before it replaces a base that works.
 
-Without a network nothing can be added to it; with one, `apt-get` installs Debian's packages, where the root has it.
+Without a network nothing can be added to it; with one, `apt-get`, if the root contains it, installs Debian's packages.
 """
 
 from __future__ import annotations

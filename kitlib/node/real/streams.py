@@ -112,6 +112,7 @@ class NodeStream:
                 count = len(self._pending)
             del self._pending[:count]
             taken += count
+        # A closed input: the waiting bytes are confirmed as taken, so that the owner does not wait for them.
         if self.input < 0:
             taken, self._pending = len(self._pending), bytearray()
         if taken:
@@ -339,6 +340,7 @@ class NodeStreams:
             for descriptor in list(stream.outputs):
                 while stream.credit > 0 and descriptor in stream.outputs and stream.read(descriptor):
                     pass
+            # Without granted bytes the rest of the output waits for the owner's next grant.
             if stream.credit > 0 or not stream.outputs:
                 stream.end()
         elif not stream.pid and not stream.outputs and not self._is_log(stream):

@@ -130,6 +130,7 @@ class Systemd:
                 job = bus.call(_NAME, _PATH, _MANAGER, member, signature, *arguments)[0]
             except BusError as error:
                 raise _Missing(error.name, str(error)) if error.name == _NO_SUCH else error from None
+            # The reply only says that the job is queued; JobRemoved is sent once the unit has its new state.
             for heard in bus.signals():
                 if heard.member == "JobRemoved" and heard.body[1] == job:
                     if heard.body[3] != "done":

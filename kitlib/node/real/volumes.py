@@ -44,6 +44,7 @@ def write(place: str, files: Files, owner: int) -> None:
         os.chown(target, owner, owner)
         os.chmod(target, file.mode)
     os.symlink(version, f"{place}/{DATA}_tmp")
+    # A rename replaces the link atomically: readers see the old files or the new ones, never a mixture (AtomicWriter).
     os.rename(f"{place}/{DATA}_tmp", f"{place}/{DATA}")
     tops = {path.split("/")[0] for path in files}
     for name in os.listdir(place):
@@ -121,6 +122,7 @@ def open_below(root: str, below: str) -> int:
             os.close(held)
             held = inner
             if new:
+                # mkdir applies the umask, but pods of any user must be able to write (doSafeMakeDir sets the mode too).
                 os.fchmod(held, 0o777)
     except BaseException:
         os.close(held)

@@ -253,6 +253,8 @@ class Bursts:
                     queued[bandwidth].add(lane.cpu)
                     if lane.cpu not in bandwidth.queued:
                         bandwidth.enqueue(lane.cpu, at)
+                    # A throttled cgroup leaves the queues above it, whose quotas do not see the thread
+                    # (throttle_cfs_rq).
                     if lane.cpu in bandwidth.throttled:
                         lane.runs = False
                         break

@@ -25,7 +25,7 @@ from kitlib.node.common.workload import (
 from kitlib.node.simulated.mounts import mounts_of
 from kitlib.node.simulated.programs import Behaviour, images, note_of
 
-if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
+if TYPE_CHECKING:  # the shell is imported with the first command
     from kitlib.node.simulated.programs.recorder import Mount
 
 MAX_WORDS, MAX_LENGTH = 10_000, 20_000
@@ -78,7 +78,7 @@ def behaviour_of(
     environment: Mapping[str, str] | None = None,
     shown: Mapping[str, str] | None = None,
 ) -> Behaviour:
-    """Return what a container's command does, whatever its annotation declares; see `workload_of`."""
+    """Return the behaviour of a container's command, regardless of its annotation; see `workload_of`."""
     words = images.command_line(container)
     if words is None:
         note = f'Image "{shortened(container.image, 60)}" is not known: its program idles' if container.image else ""
@@ -112,7 +112,7 @@ def not_found(pod: Pod, container: Container) -> str:
 
 
 def ways_out(container: str) -> str:
-    """Return the two ways to declare what a program does that is not known."""
+    """Return a sentence with two ways to declare the behaviour of an unknown program."""
     return (
         f'declare what it uses with the annotation {ANNOTATION}{container}: "10s cpu=500m memory=100Mi; memory=200Mi", '
         "or give the container a command that is known, such as stress, dd, sleep or a shell script of them"
@@ -129,7 +129,7 @@ def behaviour(
     *,
     waits: bool = False,
 ) -> Behaviour:
-    """Return what a command line does; one that cannot be followed idles, with a note that says so.
+    """Return the behaviour of a command line; a command that is not supported idles, with a note for the user.
 
     Args:
         words: the words of the command.
@@ -139,7 +139,7 @@ def behaviour(
         shown: (path, content) of files that the node shows in the container.
         waits: whether it is a shell that reads its input.
     """
-    if waits:  # a shell that reads what is typed
+    if waits:  # an interactive shell
         return Behaviour(IDLE._replace(name=words[0].rpartition("/")[2][:15] if words else "sh", tidying=FOREVER))
     if len(words) > MAX_WORDS or sum(map(len, words)) > MAX_LENGTH:
         return Behaviour(_unknown(words, f"longer than {MAX_LENGTH} characters"))

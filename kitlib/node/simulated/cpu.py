@@ -212,6 +212,7 @@ class CPUScheduler:
         if split:
             self._divide_split(root, masks, now)
         else:
+            # A split division bypasses `_share`: its results cannot be reused.
             if self._split:
                 self._make_all_stale()
             # processors that no pod may use count for nothing
@@ -284,6 +285,7 @@ class CPUScheduler:
                 if parent is not None:
                     if group.wanted > 0:
                         parent.active[group.path] = group
+                    # Its parent no longer divides anything to it, so its rates are set to 0 here.
                     elif parent.active.pop(group.path, None) is not None:
                         self._share(group, 0.0, now)
                     by_depth.setdefault(depth - 1, set()).add(parent)

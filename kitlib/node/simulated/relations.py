@@ -209,6 +209,7 @@ def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
         _may_enable(fs, path, enable)
     for name in disable:
         for below in fs.children(path):
+            # The kernel drops the state of a disabled controller: enabled again it starts with the defaults.
             fs.begin_anew(below, name)
     handed = (handed | enable) - disable
     return " ".join(name for name in fs.available if name in handed)

@@ -232,6 +232,7 @@ class SimulatedRuntime:
                 if identity in self._stopping:
                     self._stopping.pop(identity, None)
                     self._volumes.pop(identity, None)
+                    # The kubelet has stopped it and asks for `exit_code`: it is not reported as an exit by itself.
                     self._codes[identity] = gone.code
                     continue
                 found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=gone.oom))

@@ -77,6 +77,7 @@ class Stalls:
                 for process in stalled:
                     runs *= 1.0 - process.stall[i]
                     all_wait *= process.stall[i]
+                # A working process beside the waiting ones is enough for `full` to be 0.
                 full = all_wait if stalled and busy == len(stalled) else 0.0
                 found = self._pressures.get((resource, path))
                 if found is None:

@@ -1,11 +1,11 @@
 """The throttled periods of cgroups, tick by tick: one processor, with threads that never pause.
 
-Averages do not give them for a cgroup that would get about its quota. The kernel charges runtime, and checks whether a
-quota is used up, at a tick (every 4 ms at 250 Hz). Until then a cgroup runs on, and owes the excess in the next period.
-So it may be throttled only in every second period, although it would always get more than its quota; or in some
-periods, although its weight alone gives it less, because the others are throttled too and leave it the rest of the
-period. All of this is deterministic: periods and ticks are counted from the machine's start, a period of 100 ms is 25
-ticks, and at its end the quotas are refilled just before the tick.
+Averages do not determine them for a cgroup near its quota. The kernel charges runtime, and checks whether a quota is
+used up, at a tick (every 4 ms at 250 Hz). Until then a cgroup runs on, and owes the excess in the next period. So it
+may be throttled only in every second period, although it would always get more than its quota; or in some periods,
+although its weight alone gives it less, because the others are throttled too and leave it the rest of the period. All
+of this is deterministic: periods and ticks are counted from the machine's start, a period of 100 ms is 25 ticks, and at
+its end the quotas are refilled just before the tick.
 
 The model has a queue for every cgroup, ordered by virtual runtime:
 

@@ -96,6 +96,7 @@ class Tmpfs:
             more -= fits
             if more <= 0:
                 return
+            # One page more than fits, so that `exceeded` finds the cgroup that is full.
             self._ledger.hold(files, files.memory + PAGE, 0)
             full = self._ledger.exceeded(files.charged)
             if full is not None:

@@ -1,4 +1,4 @@
-"""Sweeps: one scenario over a grid of parameters and random seeds (`sweep`), and what came out (`Results`).
+"""Sweeps: one scenario over a grid of parameters and random seeds (`sweep`), and the results (`Results`).
 
 Imported by `study`, commands and lessons. Face: `sweep`, `Results`.
 """

@@ -84,7 +84,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
-                start_new_session=True,  # what it starts itself ends with it
+                start_new_session=True,  # its process group, so that `kill` also ends its children
                 env={**os.environ, **_ONE_THREAD},
             )
         except OSError as error:

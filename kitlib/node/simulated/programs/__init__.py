@@ -13,7 +13,7 @@ from kitlib.api.core import Container, Pod
 from kitlib.api.errors import shortened
 from kitlib.node.common.workload import Workload
 
-if TYPE_CHECKING:  # the shell is loaded with the first command that is looked into
+if TYPE_CHECKING:  # the shell is imported with the first command
     from kitlib.node.simulated.programs.recorder import FileChange
     from kitlib.node.simulated.shell.machine import Data
 
@@ -25,7 +25,7 @@ class Behaviour(NamedTuple):
         workload: the resource usage over time.
         changes: changes of files, by seconds since the container's start.
         loop: (start, duration of an iteration) of the endless loop, in seconds; None = no loop.
-        output: (seconds since the start, text) of what it writes to standard output and standard error, in order.
+        output: (seconds since the start, text) of its standard output and standard error, in order.
         output_loop: (index in `output` of an iteration's first line, its duration in seconds) of the endless loop.
         traps: whether its shell has a trap for SIGTERM.
     """

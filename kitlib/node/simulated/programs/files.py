@@ -18,7 +18,7 @@ LARGE = 16 * 2**20
 
 
 def _contents(call: Call, paths: list[str]) -> Result:
-    """Return the files one after another; standard input where no file is named."""
+    """Return the concatenation of files; standard input if no file is named."""
     out, err = Data(), ""
     if not paths:
         return Result(call.stdin)
@@ -48,14 +48,14 @@ def head(call: Call) -> Result:
     if count is not None:
         return result._replace(out=result.out.first(size_of(count, decimal=True)))
     number = int(found.get("n", found.get("lines", "10")) or 10)
-    if result.out.size == FOREVER and not result.out.text:  # no end of a line comes
+    if result.out.size == FOREVER and not result.out.text:  # the line never ends
         growing(call.machine, FOREVER)
     return result._replace(out=Data("".join(result.out.text.splitlines(keepends=True)[:number])))
 
 
 @program("tail")
 def tail(call: Call) -> Result:
-    """Return the last lines; with -f it never ends, and of a stream without lines it keeps everything in memory."""
+    """Return the last lines; with -f it never exits, and a stream without lines is kept in memory."""
     found, paths = options(call, "nc", ("bytes", "lines"))
     result = _contents(call, [path for path in paths if path != "/dev/null"] or (["/dev/null"] if paths else []))
     if "f" in found or "F" in found or "follow" in found:
@@ -64,7 +64,7 @@ def tail(call: Call) -> Result:
         growing(call.machine, FOREVER)
     if paths:
         copying(call.machine, result.out.more)
-    else:  # of a pipe it keeps what may be a part of the last lines
+    else:  # a pipe's unknown rest may be part of the last lines: it is kept in memory
         growing(call.machine, result.out.more)
     count = int(found.get("n", found.get("lines", "10")).lstrip("+-") or 10)
     return result._replace(out=Data("".join(result.out.text.splitlines(keepends=True)[-count:])))
@@ -111,7 +111,7 @@ def dd(call: Call) -> Result:
     if target is None:
         return Result(data, "", 0)
     append = "append" in words.get("oflag", "") or "notrunc" in words.get("conv", "")
-    if "seek" in words and not data.size:  # makes a sparse file, which has no blocks
+    if "seek" in words and not data.size:  # creates a sparse file, which uses no blocks
         call.machine.write(target, Data(), append=append)
         return Result()
     call.machine.write(target, data, append=append)

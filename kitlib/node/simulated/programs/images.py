@@ -83,8 +83,8 @@ def command_line(container: Container) -> list[str] | None:
 def _joined(entry: Entrypoint, args: Sequence[str]) -> list[str]:
     words = [*entry.entrypoint, *(args or entry.arguments)]
     if not entry.entrypoint and args and args[0].startswith("-"):
-        # a runtime would look for a program of that name and fail; options are meant for the image's own program
+        # a runtime would not find a program of that name; options are meant for the image's own program
         words = [*entry.arguments[:1], *args]
-    if words[:1] in (["docker-entrypoint.sh"], ["/docker-entrypoint.sh"]):  # starts the program that it is given
+    if words[:1] in (["docker-entrypoint.sh"], ["/docker-entrypoint.sh"]):  # starts the program in its arguments
         words = words[1:]
     return words

@@ -99,7 +99,7 @@ class RecordingMachine:
         repeats: index of the phase that follows the last one; None = the recording ends.
         program: the name of the last program that took time.
         jobs: recorders of background jobs.
-        output: (seconds, text) of what is written to standard output and standard error.
+        output: (seconds, text) of standard output and standard error.
         output_loop: (index in `output`, seconds of an iteration) of the endless loop with output; None = no loop.
     """
 
@@ -271,7 +271,7 @@ class RecordingMachine:
         return found
 
     def read(self, path: str) -> Data:
-        """Return what was written to a file; reading it twice makes its page cache active."""
+        """Return a file's content; the second read makes its page cache active."""
         if path in _SOURCES:
             return Data("", _SOURCES[path])
         if path in _SINKS:
