@@ -31,15 +31,15 @@ GROUPS = {
     "scheduling.k8s.io": "policy",
     "storage.k8s.io": "storage",
 }
-"""The module of this package with the types of each API group; it is loaded with the first object of the group."""
+"""The module with the types of each API group; it is loaded with the first object of the group."""
 SAME_FIELDS = (
     *(("resource.k8s.io/v1beta2", kind) for kind in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate")),
     ("resource.k8s.io/v1beta2", "ResourceSlice"),
     *((f"resource.k8s.io/{version}", "DeviceTaintRule") for version in ("v1", "v1alpha3")),
 )
-"""Versions and kinds with the fields of the version that the kit has a type for."""
+"""The versions and kinds whose fields equal those of a type of the kit in another version."""
 STORED_AS = {"HorizontalPodAutoscalerV1": "autoscaling_v1.to_v2"}
-"""Types of versions that are not kept, and the function that converts their data to the version that is."""
+"""The types of versions that are not stored, and the function that converts their data to the stored version."""
 
 
 def type_of(api_version: str, kind: str) -> type[KubeObject]:

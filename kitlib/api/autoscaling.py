@@ -78,7 +78,7 @@ class HPAScalingPolicy(KubeStruct):
 class HPAScalingRules(KubeStruct):
     stabilization_window_seconds: Int32 | None = None
     select_policy: str | None = None
-    policies: list[HPAScalingPolicy] | None = None  # [] is not the same as none: it is refused
+    policies: list[HPAScalingPolicy] | None = None  # None = default; [] is rejected
     tolerance: Quantity | None = None
 
 

@@ -25,7 +25,7 @@ _FIELDS = {
     "object": (("value", "Value"), ("averageValue", "")),
     "external": (("value", "Value"), ("averageValue", "AverageValue")),
 }
-"""Source of a metric -> (field of its v2 value, the end of the v1 field; "" = `averageValue` itself)."""
+"""By source of a metric: the field of its v2 value, and the end of the v1 field's name ("" = `averageValue`)."""
 _TYPES = {"averageUtilization": "Utilization", "averageValue": "AverageValue", "value": "Value"}
 
 

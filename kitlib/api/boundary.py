@@ -23,16 +23,17 @@ import msgspec
 from kitlib.api.errors import KitError, ManifestError
 
 MAX_BYTES = 256 << 20
-"""Of a text: a dump of 20,000 pods as JSON is half of this."""
+"""The maximum size of a text in bytes; a dump of 20,000 pods as JSON has half of it."""
 MAX_DEPTH = 100
-"""Levels of a document: a Pod has 15, a CustomResourceDefinition's schema rarely more than 40."""
+"""The maximum depth of a document; a Pod has 15 levels, a CustomResourceDefinition's schema rarely more than 40."""
 MAX_NODES = 600_000
-"""Values that a YAML text may expand to: a second of work. Larger ones are read as JSON, or in plain block style."""
+"""The maximum number of values of an expanded YAML text, about a second of work. JSON and plain block style have no
+such limit."""
 LARGE = 4 << 20
-"""Bytes from which a JSON text counts as written by a program: keys that stand twice are not looked for."""
+"""The size in bytes from which a JSON text counts as generated; it is not searched for duplicate keys."""
 MAX_KEY = 65_536
 MAX_DIGITS = 400
-"""Digits of a number: none that is compared with anything has more than 40."""
+"""The maximum number of digits of a number; numbers that matter have at most 40."""
 _ALL_BUT_BRACKETS_AND_QUOTES = bytes(set(range(256)) - set(b'[]{}"'))
 _ROUND = bytes.maketrans(b"[]{}", b"()()")
 _OPENS = ord("(")
@@ -74,14 +75,14 @@ def bracket_depth(text: bytes) -> int:
     """Return the depth of the nesting of a JSON text without parsing it."""
     if len(text) <= LARGE and text.count(b"[") + text.count(b"{") <= MAX_DEPTH // 2:
         return MAX_DEPTH // 2
-    # without escaped backslashes and quotes, every second part between quotes is outside of texts; two quotes that have
-    # no bracket between them lead back to where they began
+    # Brackets inside of strings do not nest. Without escaped backslashes and quotes, every second part between quotes
+    # is outside of strings. Two quotes without a bracket between them can be dropped, because the parity remains.
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     quoted = text.translate(_ROUND, _ALL_BUT_BRACKETS_AND_QUOTES)
     brackets = b"".join(quoted.replace(b'""', b"").split(b'"')[::2])
     depth = 0
-    while b"()" in brackets and depth <= MAX_DEPTH:  # the innermost level goes each time
+    while b"()" in brackets and depth <= MAX_DEPTH:  # each pass removes the innermost level
         brackets, depth = brackets.replace(b"()", b""), depth + 1
     return depth + max(accumulate(1 if one == _OPENS else -1 for one in brackets), default=0)
 
@@ -104,6 +105,7 @@ def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:
     if bracket_depth(raw) > MAX_DEPTH:
         raise ManifestError(f"more than {MAX_DEPTH} levels", file=file, document=document)
     try:
+        # msgspec takes the last of duplicate keys; files of this size come from programs, which write none.
         if len(raw) > LARGE:
             return msgspec.json.decode(raw)
         data = _json.decode(raw.decode("utf-8"))
@@ -115,7 +117,8 @@ def json_document(text: str | bytes, file: str = "", document: int = 1) -> Any:
         raise ManifestError(f"more than {MAX_DEPTH} levels", file=file, document=document) from None
     except _Refused as error:
         raise ManifestError(str(error), file=file, document=document) from None
-    if "\\u" in (text if isinstance(text, str) else text.decode("utf-8")):  # only escapes can write what is refused
+    # Surrogates, which UTF-8 cannot contain, can only come from \u escapes.
+    if "\\u" in (text if isinstance(text, str) else text.decode("utf-8")):
         check_data(data, file=file, document=document)
     return data
 
@@ -168,6 +171,7 @@ def check_data(data: Any, *, file: str = "", document: int = 0) -> None:
     Raises:
         ManifestError: a value breaks one of these rules; the error has the path of the first one.
     """
+    # An explicit stack: data that contains itself reaches MAX_DEPTH instead of the interpreter's recursion limit.
     stack: list[tuple[Any, int, tuple[Any, ...]]] = [(data, 0, ())]
     count = 0
     while stack:

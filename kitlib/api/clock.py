@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 from kitlib.api.errors import KitError
 
 EPOCH = datetime(2026, 1, 5, 8, 0, 0, tzinfo=UTC)
-"""The date at second 0 of every virtual clock that is given no other."""
+"""The default date at second 0 of a virtual clock."""
 FIRST, LAST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9700, 1, 1, tzinfo=UTC)
-"""The dates between which virtual clocks go: the longest `duration` before and after them still is a date."""
+"""The range of virtual clocks: a `duration` before or after these dates is still within the range of `datetime`."""
 
 
 _STEADY_START = datetime.now(UTC) - timedelta(seconds=time.monotonic())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MANY = 2_000
-"""Objects made in a block from which on they are made old at its end."""
+"""The number of new objects in a block from which they are moved to the oldest generation at its end."""
 
 
 @contextmanager
@@ -28,8 +28,9 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            # the count of frozen objects walks all of them, so it is asked for only where it pays
-            if gc.get_count()[0] > MANY and not gc.get_freeze_count():  # nothing that others have frozen for good
+            # freeze() and unfreeze() move all objects to the oldest generation. unfreeze() would also release objects
+            # that others froze, hence the check; get_freeze_count() walks all frozen objects, so it comes last.
+            if gc.get_count()[0] > MANY and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

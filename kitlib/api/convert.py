@@ -26,7 +26,7 @@ _WORDS = {
     "bool": "true or false",
     "null": "nothing",
 }
-"""msgspec's names of types -> what a user writes."""
+"""The words for a user by msgspec's names of types."""
 Hook = Callable[[type, Any], Any]
 
 _meeting = threading.RLock()
@@ -44,6 +44,8 @@ def meet(type_: Any, dec_hook: Hook | None = None) -> None:
 
 @cache
 def _met(type_: Hashable, dec_hook: Hook | None) -> None:
+    # Converting None fails for most types, but only after msgspec has collected the fields of the type and of all types
+    # in it. The cache makes the lock a cost of the first use alone.
     with _meeting, contextlib.suppress(msgspec.ValidationError):
         msgspec.convert(None, type_, dec_hook=dec_hook)
 

@@ -34,6 +34,7 @@ def share(new: KubeStruct, old: KubeStruct) -> None:
         mine, theirs = getattr(new, name), getattr(old, name)
         if mine is theirs or mine is None:
             continue
+        # Unchanged parts of a stored object occupy memory once for all its versions.
         if mine == theirs and not _has_unknown_fields(mine) and not _has_unknown_fields(theirs):
             setattr(new, name, theirs)
         elif isinstance(mine, KubeStruct) and type(mine) is type(theirs):
@@ -114,12 +115,14 @@ _COPIERS = _Copiers({list: _list, dict: _dict})
 def _struct(kind: type[KubeStruct]) -> Copier:
     """Generate the function that copies values of a type field by field."""
     hints = typing.get_type_hints(kind)
+    # msgspec's __copy__ copies all fields at C speed; only the mutable ones are replaced afterwards.
     lines = ["def copy(value):", " made = value.__copy__()"]
     for name in kind.__struct_fields__:
         expression = _expression(hints[name], f"value.{name}")
         if expression:
             lines += [f" if value.{name} is not None:", f"  made.{name} = {expression}"]
     lines += [
+        # __copy__ copies the declared fields only, not the instance's __dict__.
         " if value.unknown_fields_ is not None:",
         "  made.__dict__['unknown_fields_'] = copiers[dict](value.unknown_fields_)",
         " if value.created_:",

@@ -165,7 +165,7 @@ class PodExtendedResourceClaimStatus(KubeStruct):
 
 
 TERMINAL_PHASES = ("Succeeded", "Failed")
-"""Phases of a pod that has ended and will not run again."""
+"""The phases of a pod that has ended and will not run again."""
 
 
 class PodStatus(KubeStruct):
@@ -185,7 +185,7 @@ class PodStatus(KubeStruct):
     container_statuses: list[ContainerStatus] = []
     ephemeral_container_statuses: list[ContainerStatus] = []
     resize: str = ""
-    resource_claim_statuses: list[PodResourceClaim] = []  # without the template
+    resource_claim_statuses: list[PodResourceClaim] = []  # entries without their templates
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     allocated_resources: ResourceList = {}
     resources: ResourceRequirements | None = None

@@ -85,6 +85,8 @@ class Schedule:
         return None
 
     def _on(self, at: datetime) -> bool:
+        # If both fields are restricted, one match is enough: "0 0 13 * 5" runs on every 13th and on every Friday. With
+        # `*` in one of them both must match. Source: dayMatches.
         day, weekday = at.day in self.days, (at.weekday() + 1) % 7 in self.weekdays
         return day and weekday if self.any_day or self.any_weekday else day or weekday
 

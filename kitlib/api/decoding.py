@@ -37,7 +37,7 @@ STRUCTS = {
     "HorizontalPodAutoscalerV1": "HorizontalPodAutoscaler",
     "HorizontalPodAutoscalerSpecV1": "HorizontalPodAutoscalerSpec",
 }
-"""Types of the kit that have another name upstream."""
+"""The upstream names of types that have another name in the kit."""
 
 NAMED: dict[str, str] = {
     # "Struct.field" -> the Go type of its value, or of its list's items, where it is a string with a type of its own
@@ -311,7 +311,7 @@ def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str
     if value is None:
         return
     options = _alternatives(hint)
-    if len(options) > 1:  # the only union is IntOrString
+    if len(options) > 1:  # IntOrString, the only union in the API
         if not isinstance(value, str) and not _fits(value, Int32):
             yield _wrong(value, path, where, "int32", final=True)
         return

@@ -17,13 +17,13 @@ from kitlib.api.meta import Condition, KubeObject, KubeStruct, ObjectMeta
 from kitlib.api.resource import Quantity
 
 MAX_RESULTS = 32
-"""Devices that one claim may get. Source: AllocationResultsMaxSize."""
+"""The maximum number of devices of one claim. Source: AllocationResultsMaxSize."""
 MAX_REQUESTS = 32
 MAX_SUBREQUESTS = 8
 MAX_USERS = 256
-"""Pods that may share one claim. Source: ResourceClaimReservedForMaxSize."""
+"""The maximum number of pods that share one claim. Source: ResourceClaimReservedForMaxSize."""
 FINALIZER = "resource.kubernetes.io/delete-protection"
-"""Keeps an allocated claim from vanishing. Source: resourceapi.Finalizer."""
+"""The finalizer that prevents the deletion of an allocated claim. Source: resourceapi.Finalizer."""
 EXACT_COUNT, ALL = "ExactCount", "All"
 
 

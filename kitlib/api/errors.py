@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MAX_MESSAGE = 10_000
-"""Characters of a message; a name of a megabyte stands in it with its beginning and its end."""
+"""The maximum length of a message in characters; longer names are shortened in the middle."""
 
 
 class KitError(Exception):

@@ -23,10 +23,10 @@ _NAMES = {
     "lastTimestamp": "deprecatedLastTimestamp",
     "count": "deprecatedCount",
 }
-"""Field of the core group -> field of events.k8s.io."""
+"""The fields of events.k8s.io by the fields of the core group."""
 _CORE_NAMES = {new: old for old, new in _NAMES.items()}
 _OMITTED = ("reportingController", "reportingInstance")
-"""Fields that events.k8s.io leaves out where they are empty; the core group always writes them."""
+"""The fields that events.k8s.io omits when they are empty; the core group always writes them."""
 
 
 class EventV1(KubeObject):

@@ -49,7 +49,7 @@ _WORDS = {
 _WITHOUT_VALUE = ("FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError")
 
 OMITTED = object()
-"""In place of a value that the message leaves out. Source: field.OmitValueType."""
+"""A placeholder for a value that the message omits. Source: field.OmitValueType."""
 NOT_NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 IMMUTABLE = "field is immutable"

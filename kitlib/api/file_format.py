@@ -27,7 +27,7 @@ def check_format(data: Any, newest: int, place: str = "", field: str = "format")
         try:
             data = _FORMAT.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return  # no document of any format: its own schema says so
+            return  # not JSON: the document's own schema reports it
     found = data.get(field, 0) if isinstance(data, dict) else 0
     if isinstance(found, int) and found > newest:
         told = f"format {found} is newer than {newest}, the newest that this kitlib reads: update kitlib"

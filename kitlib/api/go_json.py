@@ -21,7 +21,7 @@ _DIGITS = b"0123456789"
 _HEX = b"0123456789abcdefABCDEF"
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: '"', 39: r"\'", 92: r"\\"}
 _END = ord(" ")
-"""What the scanner is given at the end of the text, to learn whether something was left open."""
+"""The byte that the scanner receives at the end of the text, to detect unfinished values."""
 
 
 class _SyntaxError(Exception):
@@ -56,7 +56,7 @@ def _wrong(data: bytes, at: int, where: str) -> _SyntaxError:
 
 def _scan(data: bytes) -> None:
     at, size, closers = 0, len(data), bytearray()
-    first = False  # in a container of which nothing has been read
+    first = False  # true behind an opening bracket, where the container may end without an item
     while True:
         at = _skip(data, at)
         if closers and first and data[at : at + 1] == closers[-1:]:

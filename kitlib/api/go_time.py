@@ -50,7 +50,7 @@ def parse_problem(text: str, layout: str = RFC3339) -> str:
         if problem:
             return f"parsing time {quote(text)}: {problem} out of range"
         date[part], rest = number, after
-        if part == "05" and not layout.startswith(".", at):  # a fraction that the layout does not ask for
+        if part == "05" and not layout.startswith(".", at):  # time.Parse accepts a fraction that is not in the layout
             fraction = _FRACTION.match(rest)
             rest = rest[fraction.end() :] if fraction else rest
     if rest:
@@ -74,7 +74,7 @@ def _number(rest: str, part: str) -> tuple[int, str | None]:
     if part.startswith("."):
         found = re.match(rf"[.,][0-9]{{{len(part) - 1}}}", rest)
         return 0, rest[len(part) :] if found else None
-    if part == "15":  # one digit is enough
+    if part == "15":  # the hour may have one digit
         found = re.match(r"[0-9]{1,2}", rest)
     else:
         found = re.match(rf"[0-9]{{{len(part)}}}", rest)

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 LONGEST = 500
-"""Characters of an error in an event."""
+"""The maximum length of an error in an event, in characters."""
 _REMEMBERED = 1000
 
 

@@ -20,7 +20,7 @@ import msgspec
 from kitlib.api.meta import KubeObject, KubeStruct
 
 Shape = type[KubeStruct] | Mapping[str, Any] | None
-"""Of what is merged: a type of the kit, the schema of a custom resource, or None = not known."""
+"""The shape of a merged value: a type of the kit, the schema of a custom resource, or None = unknown."""
 
 
 class MergeRule(NamedTuple):
@@ -111,9 +111,9 @@ RULES: dict[str, dict[str, MergeRule]] = {
     "ServiceSpec": {"ports": _keyed("port", "protocol"), "selector": _ATOMIC},
     "UncountedTerminatedPods": {"failed": _SET, "succeeded": _SET},
 }
-"""Type -> field -> rule; `conditions` have one rule everywhere else."""
+"""The rules by type and field; `conditions` of all other types have the same rule."""
 NOT_MERGED_CONDITIONS = frozenset({"AllocatedDeviceStatus", "CertificateSigningRequestStatus"})
-"""Types whose conditions have keys for server-side apply and none for a strategic merge."""
+"""The types whose conditions have keys for server-side apply but none for a strategic merge."""
 ATOMIC_TYPES = frozenset(
     [
         "ConfigMapKeySelector",
@@ -139,9 +139,9 @@ ATOMIC_TYPES = frozenset(
         "TypedLocalObjectReference",
     ]
 )
-"""Mappings that are one field to server-side apply."""
+"""The mappings that server-side apply treats as one field."""
 _GRANULAR = frozenset({("PersistentVolumeSpec", "claimRef")})
-"""Fields of an atomic type whose own fields have owners nevertheless."""
+"""The fields of an atomic type that are granular nevertheless: each of their own fields has an owner."""
 _NONE = MergeField(MergeRule(), None)
 _CONDITIONS = MergeField(_TYPE, None)
 

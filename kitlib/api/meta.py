@@ -22,10 +22,11 @@ class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     Fields of a manifest that the type does not declare are in `unknown_fields` of the struct they belong to.
     """
 
-    # Few instances have these: they stand in `__dict__` there, which the others never make.
+    # Class attributes with values in the `__dict__` of the few instances that have them. Other instances have no
+    # `__dict__`, which saves its memory.
     unknown_fields_: ClassVar[dict[str, Any] | None] = None
     created_: ClassVar[int] = 0
-    """The store's version at which an object was created."""
+    """The version of the store at which the object was created."""
 
     if TYPE_CHECKING:
 

@@ -15,7 +15,7 @@ from kitlib.api.core import PodSpec
 from kitlib.api.release import Release
 
 NEEDS_RUNTIME = {"UserNamespacesHostNetworkSupport", "VolumeBindMountOptions"}
-"""Features that the container runtime has to support as well. Source: FeatureRequirements.RequiredRuntimeFeatures."""
+"""The features that also need the container runtime's support. Source: FeatureRequirements.RequiredRuntimeFeatures."""
 
 
 def known(release: Release) -> tuple[str, ...]:

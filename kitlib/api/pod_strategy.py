@@ -116,13 +116,14 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
     if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
         if grace is not None and grace < meta.deletion_grace_period_seconds:
             asked_at = meta.deletion_timestamp - duration(meta.deletion_grace_period_seconds)
+            # A shorter grace period counts from the first request, not from this one. Source: BeforeDelete.
             until = asked_at + duration(grace)
-            if until < now:  # that time is over already: it gets the shortest there is, from now on
+            if until < now:  # already over: the shortest period, from now on
                 until, grace = now, min(grace, 1)
             meta.deletion_timestamp, meta.deletion_grace_period_seconds = until, grace
         return meta.deletion_grace_period_seconds > 0
     seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
-    if seconds is not None and seconds < 0:  # the pod's own
+    if seconds is not None and seconds < 0:  # a negative value in the pod's specification
         seconds = 1
     if not seconds or not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
         return False

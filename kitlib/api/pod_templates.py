@@ -128,4 +128,4 @@ _FIELDS: dict[str, tuple[Callable[[PodSpec], None], Callable[[PodSpec], bool]]] 
         lambda spec: any(one.pod_certificate is not None for one in _projections(spec)),
     ),
 }
-"""Gate -> how its fields are dropped, and whether a spec has any."""
+"""By gate: the function that drops its fields, and the function that tells whether a spec uses them."""

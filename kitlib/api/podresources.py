@@ -15,7 +15,7 @@ from kitlib.api.core import Container, EphemeralContainer, Pod, ResourceList
 from kitlib.api.release import Release
 
 POD_LEVEL_RESOURCES = ("cpu", "memory")
-"""Resources that `spec.resources` may name, besides huge pages."""
+"""The resources that `spec.resources` may set, besides huge pages."""
 
 
 def containers_of(pod: Pod) -> list[Container]:
@@ -76,6 +76,7 @@ def pod_requests(
     """
     spec, rules = pod.spec, release or Release.followed()
     resized = use_status and bool(pod.status.container_statuses) and rules.enabled("InPlacePodVerticalScaling")
+    # During a resize the node must have room for the old and the new size, so the maximum counts.
     effective = _effective_requests(pod, rules) if resized else None
 
     def wanted(container: Container) -> ResourceList:
@@ -90,6 +91,7 @@ def pod_requests(
         for name, quantity in level.items():
             if name in POD_LEVEL_RESOURCES or (supports_pod_level(name) and rules.enabled("KitPodLevelHugePages")):
                 total[name] = quantity
+    # The overhead is outside of pod-level resources, too: it belongs to the sandbox, not to the containers.
     if spec.overhead and not exclude_overhead:
         add_to(total, spec.overhead)
     return total
@@ -180,6 +182,8 @@ def aggregate_container_requests(pod: Pod) -> ResourceList:
 
 def _aggregate(pod: Pod, of: Callable[[Container], ResourceList], release: Release | None = None) -> ResourceList:
     """Return the larger one, per resource, of the containers' sum with sidecars and the peak of initialization."""
+    # Each init container runs alone beside the sidecars that started before it; then the containers run beside all
+    # sidecars. So the order of init containers matters: a sidecar does not count for those before it.
     stays = release is None or release.enabled("KitRequestsCountSidecars")
     total: ResourceList = {}
     for container in pod.spec.containers:

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _EXPONENT_FROM = 6
-"""Powers of ten that are written as an exponent. Source: strconv ftoa.go, format `g` of the shortest digits."""
+"""The power of ten from which an exponent is written. Source: strconv ftoa.go, format `g` of the shortest digits."""
 Labels = tuple[str, ...]
 
 

@@ -9,7 +9,7 @@ Source: pkg/features/kube_features.go (versioned feature specs) and the changelo
 from __future__ import annotations
 
 RELEASES = tuple(f"1.{minor}" for minor in range(23, 38))
-"""The releases that can be followed, oldest first."""
+"""The supported releases, oldest first."""
 
 _OFF, _ON = False, True
 
@@ -266,7 +266,7 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     # None = MemoryQoS writes no memory.high; a null in a configuration file is this default too (KEP-2570)
     "memoryThrottlingFactor": ((22, 0.8), (27, 0.9), (37, None)),
 }
-"""Defaults of settings that changed from release to release."""
+"""The defaults of settings that changed between releases."""
 
 
 TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
@@ -325,4 +325,4 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
         (35, "node(s) had untolerated taint(s)"),
     ),
 }
-"""Messages whose wording changed from release to release."""
+"""The messages whose wording changed between releases."""

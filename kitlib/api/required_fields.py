@@ -88,7 +88,7 @@ REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
         }
     },
 }
-"""Kind -> path (`a.b[]` = each item of the list) -> fields with the values that stand for "empty"."""
+"""The required fields with their empty values, by kind and path (`a.b[]` = each item of the list)."""
 
 
 def complete(kind: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ _STEPS = {
     ]
     for kind, paths in REQUIRED.items()
 }
-"""As `REQUIRED`, with each path in steps: a field, and whether each item of its list is meant."""
+"""`REQUIRED` with each path split into steps: a field, and whether the step goes to each item of its list."""
 
 
 def _places(data: dict[str, Any], steps: list[tuple[str, bool]]) -> list[dict[str, Any]]:

@@ -22,9 +22,9 @@ MAX_INT64 = 2**63 - 1
 _MAX_FAST_DIGITS = 18
 _ONE_MULTIPLICATION = frozenset((0, 1, 2, 3, 6, 9))
 _ABSURD_EXPONENT = 3_000
-"""Powers of ten beyond this are read as this one: they are out of every range that anything compares with."""
+"""The largest power of ten that is read; larger ones are replaced by it, since both exceed every range in use."""
 _MAX_DIGITS = 1_000
-"""Digits that are read: with the largest power of ten, Python still writes the number."""
+"""The maximum number of digits, with which Python can print a number even with the largest power of ten."""
 
 _SYNTAX = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -59,7 +59,7 @@ class Quantity:
 
     format: Format
     _nano: int
-    _power: int  # Kubernetes holds an integer times 10**_power: of 64 bits, or (_decimal) of any size
+    _power: int  # upstream: an integer times 10**_power, of 64 bits or (_decimal) of any size
     _decimal: bool
     _text: str
 
@@ -120,6 +120,8 @@ class Quantity:
             units = -(-nano // 10**shift) if nano >= 0 else nano // 10**shift
         if _in_64_bits(units):
             return units
+        # scaledValue returns the low 64 bits of a decimal. The path for 64-bit amounts returns 0 on overflow, except
+        # for powers of ten that it multiplies in one unchecked step.
         kept = self._decimal or self._power - exponent in _ONE_MULTIPLICATION
         return _low_64_bits(units) if kept else 0
 
@@ -172,7 +174,7 @@ class Quantity:
         return self._sum(other, -other._nano)
 
     def _sum(self, other: Quantity, change: int) -> Quantity:
-        # Zero has no notation of its own: the sum takes the other's. Source: Quantity.Add, Sub, int64Amount.Add.
+        # A zero takes the format of the other operand, so that 0 + 1Gi prints as 1Gi. Source: Quantity.Add, Sub.
         format_ = self.format if self._nano else other.format
         nano = self._nano + change
         if not (self._decimal or other._decimal):
@@ -181,6 +183,8 @@ class Quantity:
             if self._nano == 0:
                 return Quantity._of(nano, format_, other._power)
             power = min(self._power, other._power)
+            # int64Amount.Add works at the smaller of the two scales and falls back to the decimal form on overflow. The
+            # form matters: the two round negative numbers and overflow differently.
             if all(_in_64_bits(_units(part, power)) for part in (self._nano, change, nano)):
                 return Quantity._of(nano, format_, power)
         return Quantity._of(nano, format_, min(self._power, other._power), decimal=True)
@@ -254,6 +258,7 @@ def _number_text(number: int | float) -> str:
 def _parse(text: str) -> Quantity:
     if text == "":
         raise QuantityError(FORMAT_WRONG)
+    # Python converts at most 4300 digits between int and str. These digits and the largest power of ten have 4000.
     if len(text) > _MAX_DIGITS:
         raise QuantityError(NUMERIC_WRONG)
     found = _SYNTAX.fullmatch(text) if text.isascii() else None
@@ -269,6 +274,7 @@ def _parse(text: str) -> Quantity:
         units = int(digits)
     else:
         units = int(digits) << exponent
+        # upstream: 2**exponent has about exponent * 3 / 10 decimal digits; 15 digits always fit into 64 bits
         fast = not fraction and 14 - len(digits) - int(exponent * 3 / 10) >= 0 and units <= MAX_INT64
     signed = -1 if sign == "-" else 1
     if fast:
@@ -279,11 +285,12 @@ def _parse(text: str) -> Quantity:
 
     if not (zeros or whole or fraction):
         raise QuantityError(NUMERIC_WRONG)
+    # Non-zero values round up to one billionth: a request for too little gets something. Source: ParseQuantity.
     amount = _rounded_up(units, (exponent if base == 10 else 0) - len(fraction) + 9)
     power = -9
     if format_ == "BinarySI":
         if amount > MAX_INT64 * NANO:
-            amount, power = MAX_INT64 * NANO, 0  # only binary numbers are capped
+            amount, power = MAX_INT64 * NANO, 0  # upstream caps binary numbers only
         elif 0 < amount < NANO:
             format_ = "DecimalSI"  # a fraction of one byte has no binary notation
     return Quantity._of(signed * amount, format_, power, decimal=True)
@@ -337,4 +344,5 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
     exponent = int(found[1])
     if not -(2**63) <= exponent < 2**63:
         raise QuantityError(SUFFIX_WRONG)
+    # Go parses 64 bits and converts to int32, which wraps around.
     return 10, (exponent + 2**31) % 2**32 - 2**31, "DecimalExponent"

@@ -42,6 +42,7 @@ class LabelSelectorMatcher:
                 (key, "In", (value,)) for key, value in selector.match_labels.items()
             ]
             found += [_label_requirement(r) for r in selector.match_expressions]
+            # sorted, so that equal selectors compare and hash equal
             self.requirements = tuple(sorted(found))
         self.everything = not self.nothing and not self.requirements
 
@@ -100,6 +101,7 @@ def requirement_holds(labels: Labels, key: str, operator: str, values: tuple[str
     if operator == "In":
         return key in labels and labels[key] in values
     if operator == "NotIn":
+        # NotIn matches objects without the label, unlike In. Source: labels.Requirement.Matches.
         return key not in labels or labels[key] not in values
     if operator == "Exists":
         return key in labels

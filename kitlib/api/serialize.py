@@ -65,7 +65,7 @@ class Located(NamedTuple):
 def load_located(source: Source, *, strict: bool = False, keep_data: bool = False) -> list[Located]:
     """Read objects like `load`, each with its source, for later error messages, and with its data if `keep_data`."""
     text, name = read_source(source)
-    # JSON has no aliases: each part stands in one place, and nulls can be taken out of it without a copy
+    # JSON has no aliases: no part of the data occurs twice, so nulls can be removed in place.
     mend = not keep_data and text.lstrip()[:1] in ("{", b"{")
     found: list[Located] = []
     with collector_paused():
@@ -184,7 +184,7 @@ def _object(data: Any, type_: type[T] | None, file: str, number: int, strict: bo
         made = convert(cleaned, wanted, _decode)
     except msgspec.ValidationError as error:
         problem = decoding.type_problem(data, wanted)
-        if problem is None:  # a text that Go's decoder reads and ours does not, or the other way round
+        if problem is None:  # Go's decoder and msgspec differ on this text
             text, _, where = str(error).partition(" - at `$")
             problem = decoding.Problem(text, tuple(where.removesuffix("`").removeprefix(".").split(".")))
         raise refused(problem) from error
@@ -198,9 +198,9 @@ def _object(data: Any, type_: type[T] | None, file: str, number: int, strict: bo
     return made if stored is None else _object(stored, None, file, number, strict=False)
 
 
-Plan = Any  # None = a leaf; dict = a struct's fields; ("list" or "dict", plan of the items, what null stands for)
+Plan = Any  # None = a leaf; dict = a struct's fields; ("list" or "dict", plan of the items, zero value)
 _ZEROS = {str: "", int: 0, bool: False, float: 0.0, Quantity: "0", bytes: ""}
-"""What Go's decoder makes of null in a list or a map: the zero value of the type."""
+"""The zero values to which Go's decoder converts null in a list or a map, by type."""
 
 
 @cache
@@ -253,7 +253,7 @@ def _is_as_declared(data: Any, plan: Plan, mend: bool = False) -> bool:
                 return False
             for key, item in list(enumerate(data) if kind == "list" else data.items()):
                 data[key] = zero if item is None else item
-        if inner is not None:  # a loop: asked about every part of every object
+        if inner is not None:  # a loop, not all(): this runs for every part of every object
             for item in items:
                 if not _is_as_declared(item, inner, mend):
                     return False
@@ -331,7 +331,7 @@ def to_dict(obj: KubeStruct) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, attribute, default, is_struct in _fields(type(obj)):
         value = getattr(obj, attribute)
-        # Most fields are unset: the cheapest question comes first.
+        # Most fields are unset, so the cheapest test comes first.
         if value is None or value is default or (default is not None and value == default):
             continue
         kind = type(value)
@@ -399,7 +399,8 @@ def to_yaml(obj: KubeStruct | Iterable[KubeStruct]) -> str:
 
     documents = [to_dict(d) for d in ([obj] if isinstance(obj, KubeStruct) else obj)]
     text = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True)
-    if any(mark in text for mark in "\x85\u2028\u2029"):  # line breaks to YAML, which does not escape them by itself
+    # With allow_unicode PyYAML writes these line breaks of YAML unescaped, and the text would not be read back equal.
+    if any(mark in text for mark in "\x85\u2028\u2029"):
         text = yaml.safe_dump_all(documents, sort_keys=False)
     return str(text)
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 LARGE = 100_000
-"""Bytes from which the effort pays."""
+"""The size in bytes from which the fast path pays off."""
 LONG_LINE = 1 << 20
 _VALUE = rb"(?:^|[:\-])[ \t]+"
 _DOUBTFUL = re.compile(
@@ -22,11 +22,11 @@ _DOUBTFUL = re.compile(
     + rb"(?:[&*!%@`]"  # anchors, aliases, tags
     + rb"|(?:[yYnN]|[yY][eE][sS]|[nN][oO]|[oO][nN]|[oO][fF][fF]|~|N(?:ull|ULL)|T(?:rue|RUE)|F(?:alse|ALSE))[ \t\r]*$"
     + rb"|[-+]?\.?(?i:inf|infinity|nan)[ \t\r]*$"
-    # whatever looks like a number, but is neither a plain one nor an IPv4 address
+    # texts that look like numbers, but are neither plain numbers nor IPv4 addresses
     + rb"|(?!(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|(?:[0-9]{1,3}\.){3}[0-9]{1,3})[ \t\r]*$)"
     + rb"(?:[-+.]?[0-9][0-9_.:eE+\-]*|[-+]?0[xob][0-9a-fA-F_]*)[ \t\r]*$)"
     + rb"|^[ \t]*(?:<<[ \t]*:|\?[ \t])|^%|^\.\.\.|^---[ \t]+\S|\t"
-    + rb"|^ {200}|(?:- ){20}"  # deeper than a walk of it may go
+    + rb"|^ {200}|(?:- ){20}"  # too deep for recursive code
 )
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _SEPARATOR = re.compile(rb"(?m)^---[ \t\r]*$")
@@ -40,7 +40,7 @@ def documents(text: str | bytes) -> list[Any] | None:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError:
         return None
-    # most lines of such a file stand in it many times; each needs to be looked at only once
+    # Most lines of such a file occur many times, so the set of lines is far smaller than the text to search.
     lines = set(data.splitlines())
     if max(map(len, lines), default=0) > LONG_LINE:
         return None
@@ -55,7 +55,7 @@ def documents(text: str | bytes) -> list[Any] | None:
         del parts[0]
     try:
         return [_decoded(ryml, part) if part.strip() else None for part in parts]
-    except Exception:  # of the parser's own kind: PyYAML then says what is wrong, and where
+    except Exception:  # the parser's own types; PyYAML then reports the error with its position
         return None
 
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 LEGACY_ISSUER = "kubernetes/serviceaccount"
-"""Of the tokens that Secrets hold. Source: serviceaccount.LegacyIssuer."""
+"""The issuer of tokens in Secrets. Source: serviceaccount.LegacyIssuer."""
 _LEGACY = LEGACY_ISSUER.replace("kubernetes/", "kubernetes.io/")
 MAX_TOKEN = 16 * 1024
-"""Characters of a token that is looked into."""
+"""The maximum length of a token that is decoded, in characters."""
 
 
 class TokenSubject(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 STDOUT, STDERR = 1, 2
 WINDOW = 256 * 1024
-"""Bytes that may be on their way in each direction."""
+"""The maximum number of unacknowledged bytes in each direction."""
 
 
 class StreamEvent(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
 
 KEY_DEFAULTS = {"protocol": "TCP"}
-"""Of keys that an item may leave out."""
+"""The defaults of keys that an item may omit."""
 
 
 def keys_of(rule: MergeRule, items: list[Any]) -> tuple[str, ...]:
@@ -74,6 +74,7 @@ def _merged_field(shape: Shape, name: str, live: Any, applied: Any) -> Any:
             made.append(live[old])
         else:
             new = items[given]
+            # A key that the live list has several times is ambiguous: the applied item replaces instead of merging.
             made.append(_merged(below, live[old], new) if old != _ABSENT and steps[old] in once else new)
     return made
 
@@ -89,6 +90,8 @@ def _in_order(live: Sequence[Hashable], applied: Sequence[Hashable]) -> Iterator
 
     Source: mergingWalker.visitListItems.
     """
+    # Both lists are walked side by side. Items of both lists are emitted in the applied order; an item of the live list
+    # alone keeps its position relative to its live neighbours.
     standing = {step: place for place, step in reversed(list(enumerate(live)))}
     wanted = set(applied)
     done: set[Hashable] = set()
@@ -103,7 +106,7 @@ def _in_order(live: Sequence[Hashable], applied: Sequence[Hashable]) -> Iterator
                 old, new, awaited = old + 1, new + 1, next(shared, None)
                 continue
             if live[old] in wanted and awaited is not None and awaited != live[old]:
-                old += 1  # its place is behind another
+                old += 1  # it comes later, in the applied order
                 continue
         if old < len(live):
             if live[old] not in wanted:

@@ -19,7 +19,7 @@ from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.structured_merge import KEY_DEFAULTS
 
 _ANYTHING: Mapping[str, Any] = {}
-"""The schema of a value that may be of any kind."""
+"""The schema of a value of any type."""
 _PLAIN = MergeRule()
 _SCALARS = {str: "string", bytes: "string", bool: "boolean", int: "number", float: "number"}
 

@@ -101,7 +101,7 @@ def yaml_documents(text: str | bytes, file: str = "", repeated: list[str] | None
 
 
 _WIDEST = 160
-"""Characters of a line in an excerpt."""
+"""The maximum length of a line in an excerpt, in characters."""
 
 
 @lru_cache(maxsize=1)
@@ -176,6 +176,7 @@ class _Reader:
                 continue
             else:
                 made = self._end(event)
+            # The size includes expanded aliases, so nested aliases ("billion laughs") reach the limit early.
             self.count += made.size
             if self.count > MAX_NODES:
                 raise self._wrong(f"more than {MAX_NODES} values, aliases expanded; as JSON it can be larger", event)
@@ -190,6 +191,7 @@ class _Reader:
         if len(self._open) >= MAX_DEPTH:
             raise self._wrong(f"more than {MAX_DEPTH} levels", event)
         if event.anchor is not None:
+            # An anchor counts from its end on: an alias inside of its own value would make the data cyclic.
             self._anchors.pop(event.anchor, None)
         if self._open and isinstance(self._open[-1].value, dict) and not self._open[-1].awaits:
             raise self._wrong("a key must be a text, a number or a truth value", event)
@@ -200,7 +202,7 @@ class _Reader:
         value = done.value
         if done.merged and isinstance(value, dict):
             whole: dict[str, Any] = {}
-            for merged in reversed(done.merged):  # the first one wins, the mapping's own keys win over all
+            for merged in reversed(done.merged):  # the first merge wins; the mapping's own keys win over all
                 whole.update(merged)
             value = {**whole, **value}
         made = _Built(value, done.size, done.height)
@@ -239,7 +241,7 @@ class _Reader:
                 top.merged += self._merged(made.value, event)
             else:
                 top.value[top.key] = made.value
-                if top.line and self._repeated is not None:  # go-yaml tells it after it has read the value
+                if top.line and self._repeated is not None:  # go-yaml reports it after it has read the value
                     self._repeated.append(f"line {top.line}: key {go_quote(top.key)} already set in map")
                     top.line = 0
 
@@ -256,7 +258,7 @@ class _Reader:
         if len(value) > MAX_KEY:
             raise self._wrong(f"a key of {len(value)} characters, at most {MAX_KEY} are read", event)
         if value in self._open[-1].value and self._repeated is not None:
-            self._open[-1].line = -1  # the value's, which begins with the next event
+            self._open[-1].line = -1  # the line of the value, which begins with the next event
         elif value in self._open[-1].value:
             raise self._wrong(f"key {shortened(value)} already set in map", event)
         return value
@@ -270,6 +272,7 @@ class _Reader:
     def _scalar(self, event: Any) -> Any:
         text, tag = event.value, event.tag
         if tag in (None, "!"):
+            # Only plain scalars are resolved to other types; a quoted "1" remains a string.
             plain = tag is None and event.implicit[0]
             value = _resolved(text) if plain and len(text) <= MAX_DIGITS else text
             if isinstance(value, _Unreadable):

@@ -32,7 +32,7 @@ from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.serving import Serve, ServedAPI
 
 MOST_SECONDS = 366 * 86400
-"""Seconds that pass at once at most: an idle node takes two seconds of the machine's time for a day."""
+"""The maximum seconds of one `advance`; an idle node needs two seconds of real time for a day."""
 
 
 class Clock(Protocol):
@@ -395,7 +395,7 @@ class BaseCluster(Closeable, ABC):
             KitError: the cluster is closed, or an option is wrong.
         """
         self._check_open()
-        # named and not imported: the server stands above clusters, and needs more packages than they do
+        # imported by name: the server is a layer above clusters and needs more packages
         serve: Serve = pkgutil.resolve_name("kitlib.apiserver.http:serve")
         server = serve(self, **options)
         self._servers = (*self._servers, server)

@@ -33,7 +33,8 @@ class Chronicle:
         self._last: Any = None
         self._values: dict[str, dict[str, str]] | None = None
         self._names: dict[str, str] = {}
-        self._start = getattr(cluster.clock, "start", None)  # of virtual time; real nodes have clocks of their own
+        # The start of virtual time; None for real nodes, which have their own clocks.
+        self._start = getattr(cluster.clock, "start", None)
         self._looked = 0.0
 
     def look(self, seconds: float) -> list[dict[str, Any]]:
@@ -71,14 +72,15 @@ class Chronicle:
         for line in new:
             stamp = _STAMP.match(line)
             seconds = float(stamp["seconds"]) if stamp else now
-            if self._start is None:  # the kernel's own clock may run a little apart
+            if self._start is None:  # the kernel's own clock may drift slightly from the node's
                 seconds = min(max(seconds - self._node.facts.get("began", 0.0), self._looked), now)
             found.append(_entry(seconds, "kernel", self._node.name, stamp["text"] if stamp else line))
         return found
 
     def _new_steps(self) -> list[dict[str, Any]]:
         steps = self._node.timeline()
-        seen = next((i + 1 for i in reversed(range(len(steps))) if steps[i] == self._last), 0)  # old ones are dropped
+        # The last seen step is searched, because the node drops old steps and a count would be wrong.
+        seen = next((i + 1 for i in reversed(range(len(steps))) if steps[i] == self._last), 0)
         new = steps[seen:]
         if new:
             self._last = new[-1]

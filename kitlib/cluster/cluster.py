@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ControlPlane = Literal["container", "process"]
 _PLACES = ("process", "container")
 DEADLINE, START = 8 * 3600, 180.0
-"""Seconds: that a node of `Cluster.kubernetes` lives at most, and that its pod may take to run."""
+"""The maximum lifetime of a node of `Cluster.kubernetes`, and the maximum time until its pod runs, in seconds."""
 
 
 class Cluster(BaseCluster):

@@ -121,7 +121,7 @@ AnyAction = (
     Apply | Create | Delete | Patch | PatchStatus | Resize | Evict | Advance | Write | Signal | Exit | RestartKubelet
 )
 ACTIONS: dict[str, type[AnyAction]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
-"""Name of an action -> the schema of its entry."""
+"""The schemas of entries by name of the action."""
 
 
 def owner(tree: CgroupTree, path: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
         entry: a checked entry of the journal; changed in place.
     """
     action = entry.pop("action")
-    entry.pop("at", None)  # on real nodes, the time of the action; waiting is recorded as an entry of its own
+    entry.pop("at", None)  # the time of an action on real nodes; waiting has entries of its own
     if action in ("apply", "create"):
         objects = [at_present(one, cluster.api.store) for one in entry["objects"]]
         cluster.apply_located(action, manifests.read(objects), action == "create")

@@ -25,12 +25,12 @@ from kitlib.cluster.journal import Journal
 
 MARK = "kitlib="
 FORMAT = 1
-"""The field `version` of what a link holds, of a cluster or a widget."""
+"""The field `version` in the state of a cluster or a widget."""
 MAX_TEXT = 48_000
-"""Characters of a state; chat programs and mail keep links of this size, browsers far longer ones."""
+"""The maximum length of a state in characters; chat programs and mail keep links of this length."""
 MAX_BYTES = 1 << 20
 MAX_SECONDS = 7 * 86_400.0
-"""Time that a shared journal may let pass."""
+"""The maximum total time of a shared journal, in seconds."""
 _STATE = re.compile(r"[A-Za-z0-9_-]+")
 _FLAG = re.compile(r"--(?!config)[a-z0-9-]+(=[^/\\]*)?")
 Kind = TypeVar("Kind")

@@ -24,10 +24,10 @@ from kitlib.controllers.informers import Delta, Informers, controller_of
 from kitlib.controllers.workqueue import WorkQueue
 
 Key = tuple[str, ...]
-"""Namespace and name; a controller of several kinds puts the kind in front."""
+"""Namespace and name; controllers of several kinds add the kind in front."""
 Handler = Callable[[Delta], None]
 ANY_KIND = "*"
-"""Watches the objects of every kind, custom ones included, that the controller does not name."""
+"""The kind of handlers for all kinds, including custom ones, that the controller does not name."""
 log = logging.getLogger(__name__)
 
 
@@ -36,7 +36,7 @@ class Retry(KitError):
 
 
 Usages = Mapping[tuple[str, str], Mapping[str, tuple[float, int]]]
-"""(namespace, pod) -> container -> CPUs, and bytes of memory."""
+"""The CPUs and bytes of memory of each container, by (namespace, pod) and container."""
 
 
 class Manager(Protocol):

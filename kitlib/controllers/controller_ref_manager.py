@@ -87,7 +87,7 @@ def claim_objects(
         if matches is None:
             matches = selected[id(meta.labels)] = selector.matches(meta.labels)
         matches = matches and fits(obj)
-        if reference is not None and matches:  # nearly all of a large set
+        if reference is not None and matches:  # the common case in a large set
             claimed.append(obj)
         elif leaving:
             continue

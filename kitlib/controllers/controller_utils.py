@@ -23,7 +23,7 @@ from kitlib.controllers.controller import Controller
 
 SLOW_START_INITIAL_BATCH_SIZE = 1
 _KNOWN = frozenset({"terminatingReplicas", "collisionCount"})
-"""Counts that are pointers upstream: None = unknown, 0 is written."""
+"""The counts that are pointers upstream: None = unknown, and 0 is written."""
 _OFFSET, _PRIME = 2166136261, 16777619
 
 
@@ -138,6 +138,7 @@ def create_pod(controller: Controller, pod: Pod, owner: KubeObject) -> Pod | Non
         made: Pod = controller.api.create(pod)
     except KitError as refused:
         if is_namespace_terminating(refused):
+            # Every creation fails now, and the namespace controller deletes the owner: no event, no retry.
             return None
         controller.event(owner, "Warning", "FailedCreate", f"Error creating: {refused}")
         raise CreateError(str(refused)) from refused
@@ -176,6 +177,8 @@ def slow_start_batch(count: int, create: Callable[[int], object]) -> None:
 
     Source: slowStartBatch.
     """
+    # A quota or a webhook usually rejects all pods for the same reason. The small first batches keep the number of
+    # failed requests and events low.
     done, size = 0, SLOW_START_INITIAL_BATCH_SIZE
     while done < count:
         first: KitError | None = None
@@ -210,6 +213,7 @@ def set_status(api: APIServer, obj: Any, status: Mapping[str, object]) -> bool:
     Returns:
         Whether the status was written.
     """
+    # Go's omitempty leaves out zero counts of int32; a pointer to 0 is written.
     wanted = {name: value for name, value in status.items() if value or (name in _KNOWN and value is not None)}
     if status_data(obj) == wanted:
         return False

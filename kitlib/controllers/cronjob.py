@@ -24,10 +24,10 @@ from kitlib.controllers.job import condition_of, is_finished
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 DELTA = 0.1
-"""Seconds after a scheduled time at which the controller looks again (nextScheduleDelta)."""
+"""The seconds after a scheduled time at which the controller syncs again (nextScheduleDelta)."""
 TOO_MANY_MISSED = 100
 HISTORY = (3, 1)
-"""Finished Jobs that are kept: successful, failed."""
+"""The default numbers of successful and of failed Jobs that are kept."""
 
 
 class ZonedSchedule(NamedTuple):
@@ -44,6 +44,7 @@ class ZonedSchedule(NamedTuple):
             if local is None:
                 return None
             shown = local.astimezone(UTC).astimezone(self.zone)
+            # A time that the zone skips at the start of daylight saving time changes in the round trip over UTC.
             if (shown.hour, shown.minute) == (local.hour, local.minute):
                 return local.astimezone(UTC)
         return None
@@ -165,6 +166,7 @@ class CronJobController(Controller):
         template = one.spec.job_template
         local = due.astimezone(_zone(one))
         meta = ObjectMeta(
+            # The name follows from the scheduled time, so a second attempt for the same time cannot start another Job.
             name=f"{one.name}-{int(due.timestamp()) // 60}",
             namespace=one.namespace,
             labels=dict(template.metadata.labels),
@@ -199,6 +201,7 @@ class CronJobController(Controller):
             finished = [job for job in jobs if condition_of(job, kind) is not None]
             finished.sort(key=lambda job: (job.status.start_time or datetime.max.replace(tzinfo=UTC), job.name))
             for job in finished[: max(0, len(finished) - (default if limit is None else limit))]:
+                # `_note_finished` must not see the deleted Jobs.
                 jobs.remove(job)
                 self._delete_job(one, job.name)
 

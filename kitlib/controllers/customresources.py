@@ -25,7 +25,7 @@ from kitlib.controllers.informers import Delta
 
 _KIND = "CustomResourceDefinition"
 POLL_SECONDS = 5.0
-"""The interval of the look for remaining objects of a definition in deletion. Source: CRDFinalizer.deleteInstances."""
+"""The interval in seconds of checks for remaining objects of a definition. Source: CRDFinalizer.deleteInstances."""
 
 
 class CustomResourceDefinitionController(Controller):
@@ -35,7 +35,7 @@ class CustomResourceDefinitionController(Controller):
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
-        self.user = API_SERVER  # both run in it
+        self.user = API_SERVER  # these controllers run in kube-apiserver
 
     def handlers(self) -> Mapping[str, Handler]:
         return {_KIND: self._on_definition}
@@ -89,7 +89,7 @@ class CustomResourceDefinitionController(Controller):
             for obj in store.list(kind, copy=False):
                 if obj.metadata.deletion_timestamp is None:
                     self.api.remove(kind, obj.name, obj.namespace, grace=0)
-            if store.list(kind, copy=False):  # finalizers hold some
+            if store.list(kind, copy=False):  # some have finalizers
                 if changed.status != definition.status:
                     store.update(changed)
                 self.queue.add_after(key, POLL_SECONDS)

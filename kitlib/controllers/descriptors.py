@@ -172,7 +172,7 @@ CONTROLLERS: tuple[ControllerDescriptor, ...] = (
 )
 """The controllers in running order; taint eviction follows the DaemonSet controller, which deletes such pods too."""
 OF_API_SERVER = ("crd-naming-condition-controller", "api-priority-and-fairness-config-consumer-v1")
-"""Controllers that run in kube-apiserver. Source: apiextensions-apiserver apiserver.go; util/flowcontrol."""
+"""The controllers that run in kube-apiserver. Source: apiextensions-apiserver apiserver.go; util/flowcontrol."""
 
 
 def descriptors_of(*, manager: bool) -> tuple[ControllerDescriptor, ...]:

@@ -22,7 +22,7 @@ from kitlib.controllers.informers import Delta
 from kitlib.controllers.tainteviction import mark_disruption_target
 
 STATUS_PERIOD = 10.0
-"""Seconds: the shortest time between two statuses of a rule. Source: ruleStatusPeriod."""
+"""The minimum interval in seconds between two statuses of a rule. Source: ruleStatusPeriod."""
 IN_PROGRESS = "EvictionInProgress"
 _NOT_AGAIN = "This information will not be updated again. Recreate the DeviceTaintRule to trigger an update."
 

@@ -53,7 +53,7 @@ class Evictions:
         for wanted in pod.spec.resource_claims:
             try:
                 name, owned = claim_name(pod, wanted)
-            except ClaimError:  # not made yet
+            except ClaimError:  # not created yet
                 continue
             claim = self._store.find(ResourceClaim, name, pod.namespace, copy=False) if name else None
             if claim is None or (owned and not is_for_pod(claim, pod)) or not is_reserved_for(claim, pod):

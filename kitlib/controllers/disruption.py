@@ -30,7 +30,7 @@ from kitlib.controllers.controller_utils import from_rfc3339, is_ready, scaled_v
 from kitlib.controllers.informers import Delta, controller_of
 
 DELETION_TIMEOUT = 120.0
-"""Seconds within which a pod whose eviction was allowed must be gone; then the disruption counts as undone."""
+"""The seconds within which an evicted pod must be deleted; then its disruption no longer counts."""
 _SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
 
 
@@ -68,6 +68,7 @@ class DisruptionController(Controller):
         if not self.informers.has_any("PodDisruptionBudget", pod.namespace) or not isinstance(pod, Pod):
             return
         found = budgets_of(pod, self.informers.of_namespace("PodDisruptionBudget", pod.namespace))
+        # Upstream takes the first budget that selects the pod; eviction rejects a pod with several.
         if found:
             self.enqueue(found[0])
         if len(found) > 1 and change.type != "DELETED":

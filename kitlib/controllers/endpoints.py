@@ -33,7 +33,7 @@ from kitlib.controllers.informers import Delta
 ENDPOINTS_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 HEADLESS = "service.kubernetes.io/headless"
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
-"""When that happened which the last change of the addresses followed from."""
+"""The annotation with the time of the event that caused the last change of the addresses."""
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 MAX_ENDPOINTS = 1000
 

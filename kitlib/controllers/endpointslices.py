@@ -49,7 +49,7 @@ LEADER = "control-plane.alpha.kubernetes.io/leader"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ZONE = "topology.kubernetes.io/zone"
 MAX_ENDPOINTS_PER_SUBSET = 1000
-"""Addresses of one subset that are mirrored. Source: --mirroring-max-endpoints-per-subset."""
+"""The maximum number of mirrored addresses per subset. Source: --mirroring-max-endpoints-per-subset."""
 SAME_ZONE = ("PreferClose", "PreferSameZone")
 SAME_NODE = "PreferSameNode"
 

@@ -25,7 +25,7 @@ class FlowControlController(Controller):
 
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
-        self.user = API_SERVER  # it runs in it
+        self.user = API_SERVER  # this controller runs in kube-apiserver
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"FlowSchema": self._on_schema, "PriorityLevelConfiguration": self._on_level}

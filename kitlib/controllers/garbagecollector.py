@@ -45,7 +45,7 @@ class GarbageCollector(Controller):
         if change.type == "DELETED":
             for dependent in self.informers.dependents(meta.uid):
                 self.queue.add((dependent.metadata.uid,))
-            for reference in meta.owner_references:  # an owner in foreground deletion may wait for it
+            for reference in meta.owner_references:  # an owner in foreground deletion may wait for this object
                 self._check_owner(reference)
             return
         old = change.old.metadata if change.old is not None else None
@@ -119,19 +119,23 @@ class GarbageCollector(Controller):
                 self._delete_dependents(item)
             return
         if not all(self._is_resolvable(item, one) for one in meta.owner_references):
+            # Without its kind the absence of an owner cannot be proved, so the object is kept. Source: isDangling.
             self._unresolved.add(meta.uid)
             return
         dangling = [one for one in meta.owner_references if self._is_dangling(item, one)]
         waiting = [one for one in meta.owner_references if self._is_waiting(one) and one not in dangling]
         if not dangling and not waiting:
             return
-        if len(dangling) + len(waiting) < len(meta.owner_references):  # another owner still holds it
+        # Waiting owners are removed too; otherwise they would wait forever for this object, which is kept.
+        if len(dangling) + len(waiting) < len(meta.owner_references):  # another owner remains
             gone = {one.uid for one in (*dangling, *waiting)}
             self._write_references(item, [one for one in meta.owner_references if one.uid not in gone])
             return
         dependents = self.informers.dependents(meta.uid)
         if waiting and dependents:
-            if any(_deletes_dependents(one) for one in dependents):  # a ring of owners would wait for ever
+            # A cycle of owners in foreground deletion would block itself, so the references stop blocking. The check
+            # has false positives, like upstream's. Source: attemptToDeleteItem.
+            if any(_deletes_dependents(one) for one in dependents):
                 self._unblock_owners(item)
             propagation = "Foreground"
         elif ORPHAN in meta.finalizers:
@@ -164,6 +168,7 @@ class GarbageCollector(Controller):
             for one in dependents
             if any(r.uid == item.metadata.uid and r.block_owner_deletion for r in one.metadata.owner_references)
         ]
+        # Dependents without blockOwnerDeletion are deleted too, but the owner does not wait for them.
         if not blocking:
             self.api.remove_finalizer(item, FOREGROUND)
             return

@@ -22,7 +22,10 @@ from kitlib.controllers.controller_utils import owner_reference, safe_hash
 
 REVISION_LABEL = "controller-revision-hash"
 _HASH_LABEL = {"StatefulSet": "controller.kubernetes.io/hash", "DaemonSet": REVISION_LABEL}
-"""Whose revisions -> their label. Source: ControllerRevisionHashLabel, DefaultDaemonSetUniqueLabelKey."""
+"""The hash label of revisions by kind of the owner.
+
+Source: ControllerRevisionHashLabel, DefaultDaemonSetUniqueLabelKey.
+"""
 
 
 def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]:

@@ -41,7 +41,7 @@ class Informers:
         store: the object store; existing objects are indexed at once.
 
     Attributes:
-    finished: the finished pods by UID, in the order in which they finished.
+        finished: the finished pods by UID, in the order in which they finished.
     """
 
     def __init__(self, store: Store) -> None:

@@ -71,7 +71,7 @@ class ControllerManager:
         kind = watched_kind(event.object)
         if kind not in NOT_INDEXED:
             for place in self._start_wanted(kind, event.object):
-                for obj in self.informers.objects():  # as they were before this change
+                for obj in self.informers.objects():  # in their state before this change
                     self._call(self._watching[place], Delta("ADDED", None, obj))
             self._notify(self.informers.apply(event))
 
@@ -147,7 +147,7 @@ class ControllerManager:
         self.is_restless = False
         for _ in range(MAX_ROUNDS):
             busy = False
-            for place in range(len(self._running)):  # one that is started by one before it has its turn in this round
+            for place in range(len(self._running)):  # also controllers that are started during this round
                 controller = self._running[place]
                 if controller is not None and controller.queue.is_due():
                     busy |= controller.process()

@@ -21,9 +21,9 @@ from kitlib.controllers.controller_utils import condition
 from kitlib.controllers.informers import Delta
 
 GRACE_PERIOD = 5.0
-"""Seconds in which others hear of the deletion. Source: namespaceDeletionGracePeriod."""
+"""The delay in seconds in which all API servers observe the deletion. Source: namespaceDeletionGracePeriod."""
 FINALIZER_ESTIMATE = 15
-"""Seconds that a finalizer is given. Source: finalizerEstimateSeconds."""
+"""The estimated seconds until finalizers are removed. Source: finalizerEstimateSeconds."""
 
 
 class NamespaceController(Controller):
@@ -63,12 +63,13 @@ class NamespaceController(Controller):
             held = [finalizer for obj in left for finalizer in obj.metadata.finalizers]
             for finalizer in held:
                 finalizers[finalizer] = finalizers.get(finalizer, 0) + 1
+            # Without grace periods and finalizers nothing may remain, so this is an error with a back-off.
             if left and not estimate and not held:
                 gvr = f"{one.group}/{left[0].api_version.rpartition('/')[2]}, Resource={one.plural}"
                 unexpected.append(f"unexpected items still remain in namespace: {namespace.name} for gvr: {gvr}")
             longest = max(longest, (estimate or (FINALIZER_ESTIMATE if held else 0)) if left else 0)
             if left and one.qualified == "pods" and self.api.release.enabled("OrderedNamespaceDeletion"):
-                break  # what a pod may need until its end stays until then
+                break  # terminating pods may need the other objects. KEP-5080
         if not remaining:
             self.api.finalize_namespace(namespace)
             return

@@ -14,9 +14,9 @@ from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 
 NODE_MONITOR_PERIOD = 5.0
-"""Seconds between two checks of the nodes' health. Source: --node-monitor-period."""
+"""The interval in seconds between checks of the nodes' health. Source: --node-monitor-period."""
 NODE_STARTUP_GRACE_PERIOD = 60.0
-"""The same of a node whose kubelet has never posted its status. Source: --node-startup-grace-period."""
+"""The grace period in seconds of a node that has never posted a status. Source: --node-startup-grace-period."""
 
 
 def monitor_grace_period(release: Release) -> float:

@@ -26,7 +26,7 @@ from kitlib.controllers.node_zones import Zones
 from kitlib.kubelet.loop.node_conditions import PRESSURES, pressure_condition, ready_condition, status_message
 
 EVICTION_PERIOD = 0.1
-"""Seconds between two looks at the nodes that wait for a taint. Source: scheduler.NodeEvictionPeriod."""
+"""The interval in seconds between checks of the nodes that wait for a taint. Source: scheduler.NodeEvictionPeriod."""
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -46,7 +46,7 @@ _LABELS = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
     "kubernetes.io/arch": "beta.kubernetes.io/arch",
 }
-"""Label of a node -> its older name, which always has the same value. Source: labelReconcileInfo."""
+"""The older names of node labels, which always have the same values. Source: labelReconcileInfo."""
 
 
 class NodeLifecycleController(Controller):
@@ -116,6 +116,7 @@ class NodeLifecycleController(Controller):
             self._assess()
         standing = {t.key for t in node.spec.taints if t.effect == "NoSchedule" and t.key in _NO_SCHEDULE}
         executing = {t.key for t in node.spec.taints if t.effect == "NoExecute" and t.key in _NO_EXECUTE.values()}
+        # A node without the condition Ready is new: its taints wait for a status or the end of the grace period.
         wanted_executing = executing if ready is None else self._executing(node.name, executes, executing)
         if not executes and executing - wanted_executing and not self._monitored(key):
             wanted_executing |= executing
@@ -162,7 +163,7 @@ class NodeLifecycleController(Controller):
         if wanted is None or self._zones.suspended:
             self._zones.cancel(name)
             return set()
-        if standing:  # the reason may change at once
+        if standing:  # an existing taint may change its reason without the zone's rate
             return {wanted}
         self._zones.request(name)
         self.queue.add_after(_ZONES, EVICTION_PERIOD)
@@ -173,6 +174,7 @@ class NodeLifecycleController(Controller):
         before = self._zones.suspended
         self._zones.assess(self.now().timestamp())
         if self._zones.suspended != before:
+            # Nodes that could not report while the network was down get a full grace period. Source: handleDisruption.
             if before:
                 self._health.restart(self.api.store.steady_now())
             for name in self._zones.names():

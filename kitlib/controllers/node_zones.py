@@ -15,19 +15,19 @@ from typing import Literal
 from kitlib.api.core import Node
 
 EVICTION_RATE = 0.1
-"""Nodes a second that get a NoExecute taint in a zone. Source: --node-eviction-rate."""
+"""The nodes per second that get a NoExecute taint in a zone. Source: --node-eviction-rate."""
 SECONDARY_EVICTION_RATE = 0.01
-"""The same in a large zone of which much is gone. Source: --secondary-node-eviction-rate."""
+"""The nodes per second in a large zone in PartialDisruption. Source: --secondary-node-eviction-rate."""
 UNHEALTHY_ZONE_THRESHOLD = 0.55
-"""The part of a zone's nodes (and at least three) that makes it unhealthy. Source: --unhealthy-zone-threshold."""
+"""The share of unready nodes, at least three, that makes a zone unhealthy. Source: --unhealthy-zone-threshold."""
 LARGE_CLUSTER_SIZE = 50
-"""Up to so many nodes a zone is small: then an unhealthy one loses nothing. Source: --large-cluster-size-threshold."""
-_TINY = 1e-9  # what a sum of fractions may be short of a whole token
+"""The maximum size of a small zone, where an unhealthy zone taints no node. Source: --large-cluster-size-threshold."""
+_TINY = 1e-9  # tolerance for rounding errors in a sum of fractions of a token
 _REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
 EXCLUDED = "node.kubernetes.io/exclude-disruption"
-"""A node with this label says nothing about its zone. Source: labelNodeDisruptionExclusion."""
+"""The label of nodes that do not count for the state of their zone. Source: labelNodeDisruptionExclusion."""
 
 ZoneState = Literal["Initial", "Normal", "PartialDisruption", "FullDisruption"]
 
@@ -44,6 +44,7 @@ def zone_state(ready: int, not_ready: int) -> ZoneState:
     """Source: ComputeZoneState."""
     if not ready and not_ready:
         return "FullDisruption"
+    # A zone with one or two unready nodes counts as normal, whatever its size.
     if not_ready > 2 and not_ready / (ready + not_ready) >= UNHEALTHY_ZONE_THRESHOLD:
         return "PartialDisruption"
     return "Normal"

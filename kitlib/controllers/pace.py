@@ -18,7 +18,7 @@ from kitlib.controllers.informers import Delta
 
 QPS, BURST = 20.0, 30.0
 SHORT_LIFE = 1.0
-"""Seconds: a pod that ends as early was refused, not used."""
+"""The lifetime in seconds up to which an ended pod counts as rejected by its kubelet."""
 _TOLD = 1000
 log = logging.getLogger(__name__)
 Key = tuple[str, ...]

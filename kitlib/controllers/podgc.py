@@ -25,13 +25,13 @@ from kitlib.controllers.controller import Controller, Handler, Key, key_of
 from kitlib.controllers.informers import Delta
 
 QUARANTINE = 40.0
-"""Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
+"""The seconds in which a missing node may still appear. Source: gc_controller.go quarantineTime."""
 CHECK_PERIOD = 20.0
-"""Seconds between two checks of the ended pods. Source: gc_controller.go gcCheckPeriod."""
+"""The interval in seconds between checks of terminated pods. Source: gc_controller.go gcCheckPeriod."""
 TERMINATED_POD_THRESHOLD = 12_500
 """Source: podgc config DefaultTerminatedPodGCThreshold."""
 _TERMINATED: Key = ("", "")
-"""The key of the check of ended pods."""
+"""The key of the check of terminated pods."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 

@@ -115,6 +115,8 @@ def _compare_ages(a: Pod, b: Pod, left: datetime | None, right: datetime | None,
 
 def _magnitude(since: datetime, now: datetime) -> int:
     nanoseconds = int((now - since).total_seconds() * 1e9)
+    # Ages of the same power of two count as equal, so that the newest pods, often those of one failure domain, are
+    # not always the first ones. Source: the gate LogarithmicScaleDown.
     return int(math.log2(nanoseconds)) if nanoseconds > 0 else -1
 
 

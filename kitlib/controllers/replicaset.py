@@ -37,9 +37,9 @@ from kitlib.controllers.pace import Pace
 from kitlib.controllers.pods_to_delete import ranked_for_deletion
 
 BURST_REPLICAS = 500
-"""Pods created or deleted in one sync."""
+"""The maximum number of pods created or deleted in one sync."""
 REQUESTS_PER_POD = 3
-"""Requests for a pod that is refused: its creation, and the set's status with it and without it."""
+"""The requests for a rejected pod: its creation, and the set's status with it and without it."""
 
 
 class ReplicaSetController(Controller):
@@ -83,6 +83,7 @@ class ReplicaSetController(Controller):
                 self._manage_replicas(owner, pods)
             except KitError as error:
                 failure = error
+        # The writes above may have changed or deleted the owner.
         owner = self.find(self.kind, key)
         if owner is None:
             return
@@ -100,6 +101,7 @@ class ReplicaSetController(Controller):
         difference, key = len(pods) - replicas_of(owner), key_of(owner)
         if difference < 0:
             wanted = min(-difference, BURST_REPLICAS)
+            # Pods that a kubelet rejects at once would be replaced without end; see `pace`.
             count = self.pace.allowed(key, wanted, f"{owner.kind} {owner.key}")
             if count < wanted:
                 self.queue.add_after(key, self.pace.wait)

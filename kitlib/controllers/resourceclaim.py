@@ -32,8 +32,8 @@ from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.informers import Delta
 
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
-"""The annotation that says for which entry of the pod a claim was made. Source: podResourceClaimAnnotation."""
-_LONGEST = 57  # leaves room for the hyphen and the five letters that the server adds
+"""The annotation with the pod's entry that a claim was created for. Source: podResourceClaimAnnotation."""
+_LONGEST = 57  # room for the hyphen and the five letters that the server adds
 
 
 class ResourceClaimController(Controller):
@@ -57,7 +57,7 @@ class ResourceClaimController(Controller):
                 for claim in self.informers.owned(pod, "ResourceClaim"):
                     self.queue.add(("ResourceClaim", claim.namespace, claim.name))
         uid = change.new.metadata.uid
-        if change.type == "DELETED":  # whatever else is reserved for it
+        if change.type == "DELETED":  # other claims that are reserved for the pod
             for claim in self.informers.of_namespace("ResourceClaim", change.new.namespace):
                 if isinstance(claim, ResourceClaim) and any(user.uid == uid for user in claim.status.reserved_for):
                     self.queue.add(("ResourceClaim", claim.namespace, claim.name))
@@ -134,6 +134,7 @@ def _claim_for(api: APIServer, pod: Pod, wanted: PodResourceClaim) -> str:
     claim = api.store.find(ResourceClaim, name, pod.namespace, copy=False) if name else None
     if claim is not None and (not must_own or is_for_pod(claim, pod)):
         return ""
+    # A sync that stopped between creating the claim and updating the pod's status has left a claim without a reference.
     for orphan in api.store.list(ResourceClaim, pod.namespace, copy=False):
         if is_for_pod(orphan, pod) and orphan.metadata.annotations.get(POD_CLAIM) == wanted.name:
             return str(orphan.name)
@@ -152,7 +153,7 @@ def _claim_for(api: APIServer, pod: Pod, wanted: PodResourceClaim) -> str:
 def claim_from(template: ResourceClaimTemplate, pod: Pod, entry: str) -> ResourceClaim:
     """Return a new claim of a template for one entry of a pod, its owner; the server completes the name."""
     prefix = f"{pod.name}-{entry}-"
-    if len(prefix) > _LONGEST:  # both parts are cut, in proportion
+    if len(prefix) > _LONGEST:  # both parts are cut in proportion
         names = (name[: len(name) * _LONGEST // len(prefix)] for name in (pod.name, entry))
         prefix = "-".join(names)
     meta = ObjectMeta(

@@ -17,7 +17,7 @@ from kitlib.controllers.informers import Delta
 from kitlib.kubelet.loop.status import DISRUPTION_TARGET
 
 STALE_AFTER = 120.0
-"""Seconds. Source: stalePodDisruptionTimeout."""
+"""The seconds after which the condition is stale. Source: stalePodDisruptionTimeout."""
 _BY_KUBELET = "TerminationByKubelet"
 
 

@@ -81,6 +81,8 @@ class TaintEvictionController(Controller):
             self._cancel(pod)
             return
         now = self.now()
+        # A further taint may only bring the eviction forward: the time counts from the first taint, and a longer
+        # toleration does not extend a scheduled eviction. Source: processPodOnNode.
         start, fire = self._scheduled.get(uid, (now, now))
         if uid in self._scheduled and (fire - start).total_seconds() <= seconds:
             if now >= fire:

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 BASE_DELAY = 0.005
 MAX_DELAY = 1000.0
-"""Seconds: DefaultTypedControllerRateLimiter's exponential back-off per key."""
+"""The maximum back-off per key in seconds. Source: DefaultTypedControllerRateLimiter."""
 
 
 class WorkQueue(Generic[K]):
@@ -74,6 +74,7 @@ class WorkQueue(Generic[K]):
             now = self._now()
             while self._waiting and self._waiting[0][0] <= now:
                 at, _, key = heapq.heappop(self._waiting)
+                # Entries of the heap cannot be removed: one that an earlier wake-up or drop() replaced is stale.
                 if self._wakes.get(key) == at:
                     del self._wakes[key]
                     self._ready[key] = None

@@ -55,7 +55,7 @@ RULES = {
     "devices.ResourceClaim": "cluster.resource_claim",
     "devices.ResourceClaimTemplate": "cluster.resource_claim_template",
 }
-"""Module and name of a type in `kitlib.api` -> module and name of its rule here, loaded with the first such object."""
+"""The module and name of each type's rule, by module and name of the type; loaded with the first such object."""
 
 
 def set_defaults(obj: T) -> T:

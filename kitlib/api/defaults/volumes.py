@@ -23,7 +23,7 @@ from kitlib.api.volume import (
 )
 
 MODE = 0o644
-"""Permissions of files in volumes where the manifest gives none."""
+"""The default permissions of files in volumes (0644)."""
 TOKEN_SECONDS = 3600
 _SOURCES = tuple(name for name in Volume.__struct_fields__ if name != "name")
 

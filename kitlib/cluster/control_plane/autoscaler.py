@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ZONE = "topology.kubernetes.io/zone"
 BACKOFF = 300.0
-"""Seconds for which a group whose node did not come is left alone (--initial-node-group-backoff-duration)."""
+"""The back-off in seconds of a group after a failed node. Source: --initial-node-group-backoff-duration."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Autoscaler:
         for one in due:
             self._ordered.remove(one)
             self._bring(api, one[1], now, pending.values(), add)
-        if due or self._ordered:  # the scheduler tries new nodes before a pod is told that none will come
+        if due or self._ordered:  # the scheduler must try a new node before a pod gets NotTriggerScaleUp
             return
         for uid, pod in pending.items():
             if now - self._since[uid] >= self.after:

@@ -28,7 +28,7 @@ from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.scheduler.profile import Profile
 
 LEFT_OUT = ("Event", "Lease", "CronJob", "HorizontalPodAutoscaler", "Secret")
-"""Kinds that are not copied."""
+"""The kinds that are not copied."""
 
 
 class CopiedCluster(SimulatedCluster):
@@ -67,7 +67,8 @@ class CopiedCluster(SimulatedCluster):
                 if isinstance(obj, Node) and _is_healthy(obj):
                     _give_kubelet(obj)
                 if isinstance(obj, Pod) and obj.status.phase == "Running" and not obj.status.conditions:
-                    mark_running(obj, self.now())  # a hand-written pod: budgets and Deployments count Ready ones
+                    # a hand-written pod without a status: budgets and Deployments count only Ready pods
+                    mark_running(obj, self.now())
                 if store.standing(obj) is None:
                     store.create(obj)
         self.settle()
@@ -84,14 +85,14 @@ class CopiedCluster(SimulatedCluster):
         self.api.leases.drop(node)
         silent = self.api.store.get(Node, node)
         for one in silent.status.conditions:
-            one.last_heartbeat_time = self.now()  # its last report, from which the node controller counts
+            one.last_heartbeat_time = self.now()  # its last report, where the node controller's grace period starts
         self.api.update_status(silent)
 
 
 def _give_kubelet(node: Node) -> None:
     node.metadata.annotations = {**node.metadata.annotations, KUBELET: "true"}
     ready = Condition(type="Ready", status="True", reason="KubeletReady")
-    # a Node without the condition would get the status of a new machine
+    # A Node without the condition Ready would get the status of a new machine.
     node.status.conditions = with_condition(node.status.conditions, ready)
 
 

@@ -29,7 +29,7 @@ class DockerCluster(RealTimeCluster):
     def __init__(self, options: ClusterOptions, provision: Provision) -> None:
         self.release = options.release
         for one in options.nodes:
-            container_node_config(one, options.release)  # what cannot be is said before anything is started
+            container_node_config(one, options.release)  # impossible settings are reported before anything is started
         self._provisioner = provision.provisioner()
         self._started: dict[str, ContainerNode] = {}
         try:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
 
 EXPIRE_EVERY = 60.0
-"""Seconds between two looks for events whose time is over."""
+"""The interval in seconds at which expired events are deleted."""
 N = TypeVar("N", bound=KernelNode)
 
 
@@ -77,7 +77,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._scheduler: ClusterScheduler | None = None
         self._configuration = None if options.scheduler is True else options.scheduler
         if self._configuration is not False and (self._configuration is not None or options.plugins):
-            self.load()  # what was asked for may be wrong: that is said now
+            self.load()  # reports an invalid configuration now
         self.api.store.subscribe(self._on_store_change)
         with self.api.store.transaction():
             for one in options.nodes:
@@ -297,7 +297,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             self._schedule()
             for name, node in list(self._nodes.items()):
                 pods = self._by_node.get(name)
-                if pods is not None:  # empty, once the last pod has gone: its containers must end
+                if pods is not None:  # also when it is empty: the containers of the last pod must end
                     try:
                         with requested_by(kubelet(name)):
                             node.sync(self.api, pods)
@@ -350,7 +350,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                     node.advance(seconds)
             except Exception as error:
                 self._guard.caught(name, error)
-        if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
+        if self._autoscaler is not None and self._scheduler is not None:  # no scheduler is loaded before the first pod
             seconds_now = self.clock.seconds
             self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add_node)
         self._expire()

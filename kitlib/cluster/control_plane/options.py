@@ -124,7 +124,7 @@ class ClusterOptions:
 
 
 SHORTEST_TICK = 0.001
-"""Seconds."""
+"""The minimum of `tick` in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from kitlib.cluster.nodes.room import shortage
 _GONE_WITHIN = 120.0
 _SHOWN = 5
 TICK = 0.05
-"""Seconds between two looks at nodes while something is waited for."""
+"""The interval in seconds at which a waiting cluster polls its nodes."""
 
 
 class RealClock:
@@ -55,7 +55,7 @@ class PollingCluster(BaseCluster):
 
     clock: RealClock
     waits_for_deleted = False
-    """Whether `delete` returns when the object is gone, as `kubectl delete` does."""
+    """Whether `delete` returns after the object is removed, as `kubectl delete` does."""
 
     def _record(self, action: str, **fields: object) -> None:
         """Record a user's action with its time, because time advances by itself here."""

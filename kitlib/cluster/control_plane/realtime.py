@@ -79,7 +79,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         for name, node in list(self._nodes.items()):
             with requested_by(kubelet(name)):
                 found |= node.take_reports(self.api)
-        if found:  # a node that is back wants its pods, though no object has changed
+        if found:  # a node that is back needs its pods, although no object has changed
             self._settled = -1
         return found
 

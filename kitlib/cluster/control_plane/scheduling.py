@@ -52,9 +52,9 @@ _OBJECTS = {
     "StatefulSet": "stateful_sets",
     "PodDisruptionBudget": "budgets",
 }
-"""Kinds that plugins look at, and the scheduler's name for them."""
+"""The kinds that plugins read, with the scheduler's names for them."""
 _SELECTOR_ONLY = ("ReplicationController", "ReplicaSet", "StatefulSet")
-"""Kinds of which only the selector matters, which never changes."""
+"""The kinds of which plugins read only the selector, which never changes."""
 _STORAGE = {
     "PersistentVolumeClaim": PVC,
     "PersistentVolume": PV,
@@ -145,7 +145,7 @@ class ClusterScheduler:
         elif isinstance(obj, Known):
             (handlers.delete_device_object if event.type == "DELETED" else handlers.put_device_object)(obj)
         elif type(obj) is KubeObject:
-            return  # no plugin looks at custom objects
+            return  # no plugin reads custom objects
         elif obj.kind in _OBJECTS and (event.type != "MODIFIED" or obj.kind not in _SELECTOR_ONLY):
             self._changed.add(obj.kind)
         elif obj.kind in _STORAGE:
@@ -301,7 +301,7 @@ class ClusterScheduler:
             nominated=[pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name],
             **self._objects({*_OBJECTS, *_STORAGE}),
         )
-        if but is not None:  # volumes that are promised to pods which are not bound yet are taken for a question too
+        if but is not None:  # volumes assumed for unbound pods are not free for this pod either
             made.context.volumes.assumed = self.loop.scheduler.context.volumes.assumed
         return made
 

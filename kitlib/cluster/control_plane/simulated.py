@@ -30,7 +30,7 @@ class SimulatedCluster(LocalControlPlane[KernelNode]):
         super().__init__(options, VirtualClock(simulation.start), simulation.tick)
 
     def _make_node(self, one: NodePlan) -> KernelNode:
-        number = self._numbers.setdefault(one.name, len(self._numbers))  # a node that comes again has its addresses
+        number = self._numbers.setdefault(one.name, len(self._numbers))  # a recreated node keeps its addresses
         if not self._simulation.kubelets:
             from kitlib.cluster.nodes.hollow import HollowNode
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from kitlib.apiserver.store.store import WatchEvent
 
 ROUNDS = 100
-"""Rounds of controllers, scheduler and nodes in a second."""
+"""The maximum number of rounds of controllers, scheduler and nodes per second."""
 FEW_ROUNDS = 5
-"""Rounds for each further request in a second without remaining rounds: a user's request must still be handled."""
+"""The rounds for each further request within a second without remaining rounds, to handle a user's request."""
 _NAMED = 5
 log = logging.getLogger(__name__)
 

@@ -47,8 +47,8 @@ from kitlib.node.real.container import MAX_PID
 from kitlib.node.real.link import BEGINS, Conversation, NodeGone
 
 SYNC_PATIENCE = 20.0
-"""Seconds of silence after which the owner no longer waits for a node. Its next message causes a full send;
-whether it is ready is decided by its Lease."""
+"""The seconds without a message after which the owner no longer waits for a node. Its next message causes a full send;
+its Lease determines whether it is ready."""
 
 
 def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
@@ -143,6 +143,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         if self._is_waited_for():
             return
         bound = list(pods)
+        # Objects first: the pods refer to them.
         objects, changes = self._object_sync.changes(bound, api), self._pod_sync.changes(bound)
         patience = min(SYNC_PATIENCE, self.link.patience)
         try:
@@ -152,6 +153,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
                 self.link.ask("sync", timeout=patience, **changes)
                 self._pod_sync.acknowledge()
         except NodeGone:
+            # It is unknown what the node received. Until its next message, the cluster does not wait for it again.
             self._lost_at = self.link.heard
         self.take_reports(api)
 
@@ -178,7 +180,8 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
             changed |= self._post_status(api)
         if not self._ended and not self.link.alive:
             self._ended = changed = True
-            mark_unreachable(api, self.name)  # its container has ended: that is known at once, as by a cloud provider
+            # The container has certainly ended, so there is no grace period, as after a cloud provider's report.
+            mark_unreachable(api, self.name)
         return changed
 
     def _post_status(self, api: APIServer) -> bool:

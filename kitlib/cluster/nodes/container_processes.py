@@ -13,7 +13,7 @@ from kitlib.cluster.nodes.origin import SCORE, Origin
 from kitlib.node.real.link import Conversation
 
 RATE_WINDOW = 0.5
-"""Seconds over which a rate of CPU use is computed at least."""
+"""The minimum interval in seconds over which a rate of CPU usage is computed."""
 SIGNALS = range(1, 65)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT = 100_000
-"""Samples that are remembered."""
+"""The maximum number of samples kept."""
 
 
 class Sample(NamedTuple):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 BUSY_FROM = 0.10
-"""Part of the CPU time taken by others from which on a measurement is called disturbed: a part that the weights promise
-of a full node is then off by a tenth."""
+"""The share of CPU time used by other processes from which a measurement counts as disturbed: the shares that weights
+promise on a full node are then off by a tenth."""
 
 
 @dataclass(frozen=True)

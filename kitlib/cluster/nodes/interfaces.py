@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kitlib.cluster.nodes.origin import Origin
 
 Usages = dict[tuple[str, str], dict[str, tuple[float, int]]]
-"""(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory."""
+"""The current CPUs and bytes of memory of each container, by (namespace, pod) and container."""
 Owners = dict[int, tuple[str, str, str]]
-"""Process id -> namespace, pod, container."""
+"""The namespace, pod and container of each process, by process id."""
 
 
 class NotOnThisNode(KitError, AttributeError):

@@ -21,6 +21,7 @@ def lines_of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
         if not reports or "invoked oom-killer" in line or gap or after_gap:
             reports.append([])
         reports[-1].append(line)
+        # Lines behind a gap may belong to a report whose beginning is lost, so they form a report of their own.
         after_gap = gap
     kept: list[str] = []
     for report in reports:

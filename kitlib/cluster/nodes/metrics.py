@@ -22,9 +22,9 @@ from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
 from kitlib.node.simulated import oom
 
 METRICS = {"memory": "bytes", "cpu": "CPUs", "throttled": "% of periods"}
-"""What a meter reads, and its unit."""
+"""The metrics of a meter, with their units."""
 NODE = "node"
-"""The class of processes that belong to no pod."""
+"""The QoS class shown for processes outside of pods."""
 
 
 class ProcessRow(TypedDict):

@@ -19,7 +19,7 @@ from kitlib.kubelet.loop.node_conditions import first_conditions
 from kitlib.node.simulated.network import NodeNetwork
 
 MAX_IMAGES = 50
-"""Images that a node's status lists. Source: KubeletConfiguration nodeStatusMaxImages."""
+"""The maximum number of images in a node's status. Source: KubeletConfiguration nodeStatusMaxImages."""
 
 
 def node_object(plan: NodePlan, config: NodeConfig, now: datetime, network: NodeNetwork | None = None) -> Node:

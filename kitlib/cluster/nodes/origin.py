@@ -20,7 +20,7 @@ from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ
 
 Kind = Literal["real", "simulated", "computed"]
 SCORE, CPUS = "oom_score_adj", "cpus"
-"""Subjects of refusals beside the controllers."""
+"""The subjects of refusals besides the cgroup controllers."""
 LOWEST_SCORE = -1000
 """The kernel's minimum of oom_score_adj. Source: include/uapi/linux/oom.h OOM_SCORE_ADJ_MIN."""
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids", "hugetlb")
@@ -30,7 +30,7 @@ _SOME_HOSTS = {
     "memory.swap.": "the host's kernel does not count swap",
     "hugetlb.": "the host has no huge pages of this size",
 }
-"""Files that a controller has on some hosts only -> why one is missing."""
+"""The reasons why a file is missing, for files that a controller has on some hosts only."""
 
 
 class HostRefusal(NamedTuple):
@@ -164,7 +164,7 @@ def _of_nodes(cluster: Any) -> Iterable[Origin]:
     for one in cluster.nodes:
         try:
             yield origin_of(cluster.node(one.name))
-        except KitError:  # a Node object without a machine: an applied manifest, or a node that has gone
+        except KitError:  # a Node object without a machine: an applied manifest, or a removed node
             continue
 
 

@@ -41,11 +41,11 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 KubeletSource: TypeAlias = "KubeletSettings | str | os.PathLike[str] | Mapping[str, object] | Iterable[str]"
-"""Flags (a list or one string), a KubeletConfiguration (data, text or the path of a file), or settings."""
+"""The kubelet's flags (a list or one string), a KubeletConfiguration (data, text or a file's path), or settings."""
 NodeSpecification: TypeAlias = "NodePlan | Node | Mapping[str, object]"
-"""Words about one node, a Node manifest, or a plan."""
+"""A mapping that describes one node, a Node manifest, or a plan."""
 Nodes: TypeAlias = "int | NodeSpecification | Iterable[NodeSpecification]"
-"""What `nodes=` takes: a number of equal nodes, one specification, or several."""
+"""The argument `nodes=`: a number of equal nodes, one specification, or several."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class PodSync:
         now = {pod.metadata.uid: self._signature(pod) for pod in pods}
         if now == self._sent:
             return {}
+        # "same" is safe only after an acknowledgement; otherwise the node may not have the pod's last version.
         same = {uid for uid, signature in now.items() if self._acknowledged and self._sent.get(uid) == signature}
         self._sent, self._acknowledged = now, False
         self._signatures = {uid: self._signatures[uid] for uid in now}
@@ -63,6 +64,7 @@ class PodSync:
         found = self._signatures.get(uid)
         if found is None or found[0] != version:
             data = to_dict(pod)
+            # The version changes with every status that the node itself reports; the pod need not be sent for that.
             data.get("metadata", {}).pop("resourceVersion", None)
             found = self._signatures[uid] = version, protocol.encode(data)
         return found[1]

@@ -20,9 +20,9 @@ from kitlib.node.real.container import NodeContainer, Privilege
 from kitlib.node.real.link import Link
 
 MAX_MEMORY_SHARE = 0.8
-"""Of the engine's memory that one node may have, whatever was asked for."""
+"""The maximum share of the engine's memory for one node, whatever its plan."""
 BOUND = {"cpuset": "CPUs", "memory": "memory", "pids": "number of processes"}
-"""Controller that an engine may lack -> what of a node's container it bounds."""
+"""The limits of a container that an engine cannot set, by missing cgroup controller."""
 _PRIVILEGES = ("least", "full")
 
 
@@ -82,7 +82,7 @@ class EngineProvisioner:
         standing = self._held.threads.submit(lambda: self._image or images.standing(self._client))
         with engine.asking("real nodes"):
             self._info = self._client.info()
-            if why := host.hindrance(self._info):  # said before an image is built in vain
+            if why := host.hindrance(self._info):  # before an image is built in vain
                 raise engine.EngineError(f"no real nodes on this engine: {why}; or use Cluster.simulated()")
             container.sweep(self._client)
             reaper.start()

@@ -19,10 +19,10 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real.link import Link
 
 AT_ONCE = 10
-"""Nodes that are started at the same time."""
+"""The maximum number of nodes that start concurrently."""
 Show = Callable[[int, int], None]
 Connect = Callable[[str, object], Link]
-"""Makes the connection of a container: its name and the engine's stream -> the link."""
+"""A function from a container's name and the engine's stream to the link."""
 T = TypeVar("T")
 
 
@@ -120,6 +120,8 @@ class Held(Generic[Handle]):
             self.all.append(made)
             return made
 
+        # KeyboardInterrupt is raised in the main thread only: it can interrupt result(), not the start, so every
+        # container that starts is in `all`.
         return self._threads.submit(started).result()
 
     def let_go(self) -> None:

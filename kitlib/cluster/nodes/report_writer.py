@@ -70,7 +70,7 @@ class ReportWriter:
             self._write(api, report, pod_sync)
         except Exception as error:
             text = f"{str(report.get('report'))[:20]}: {type(error).__name__}: {str(error)[:300]}"
-            with suppress(KitError):  # a node that has been deleted
+            with suppress(KitError):  # the node may have been deleted
                 self._reports.event(None, "Warning", "ReportRefused", text)
 
     def _write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:

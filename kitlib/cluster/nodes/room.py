@@ -10,7 +10,7 @@ from __future__ import annotations
 from kitlib.api.core import Node
 
 ENOUGH = 64 * 2**20
-"""Bytes: the pause container and a shell take about 10 MiB."""
+"""The memory for pods, in bytes, that needs no warning; the pause container and a shell take about 10 MiB."""
 _MIB = 2**20
 
 

@@ -41,7 +41,7 @@ from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
 SIGNALS: Final = (2, 9, 15)
-"""That can end a simulated process: SIGINT, SIGKILL, SIGTERM."""
+"""The signals that can end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 if TYPE_CHECKING:
     from kitlib.node.common.log import Log

@@ -10,7 +10,7 @@ from kitlib.cluster.nodes.terminal import LineDiscipline
 from kitlib.node.common.log import Log, LogLine, shown
 
 _LONGEST = 65536
-"""Bytes of a line that are kept while its end has not come."""
+"""The maximum length in bytes of a line that is not complete."""
 
 
 class ShellStream:
@@ -61,7 +61,7 @@ class ShellStream:
                 self._heard(StreamEvent(STDOUT, typed.data))
             elif typed.kind == "line":
                 self._line(typed.data.decode("utf-8", "replace"))
-            elif typed.kind == "interrupt":  # the shell lives on, and so does nothing else in the foreground
+            elif typed.kind == "interrupt":  # the shell survives; no other program runs in the foreground
                 self._say(STDOUT, self._prompt)
             else:
                 self._end(0)

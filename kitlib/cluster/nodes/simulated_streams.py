@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the shell is loaded with the first command
 
 SHELLS = ("sh", "bash", "ash", "dash")
 KILLED = 137
-"""Exit code of a command whose container has ended. Source: shells: 128 + SIGKILL."""
+"""The exit code of a command whose container has ended, 128 + SIGKILL as in shells."""
 
 
 class FollowedProcess(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 LONGEST = 4095
-"""Bytes of a line that are kept; more are dropped. Source: N_TTY_BUF_SIZE."""
+"""The maximum length of a line in bytes; more are dropped. Source: N_TTY_BUF_SIZE."""
 _INTERRUPT, _END, _KILL_LINE, _ERASE_WORD, _QUIT = 0x03, 0x04, 0x15, 0x17, 0x1C
 _ERASE = (0x7F, 0x08)
 _RUB = b"\b \b"
@@ -74,7 +74,7 @@ class LineDiscipline:
         """Remove the last character; return the bytes that erase it on the screen."""
         if not self._line:
             return b""
-        while len(self._line) > 1 and self._line[-1] & 0xC0 == 0x80:  # the rest of a character of several bytes
+        while len(self._line) > 1 and self._line[-1] & 0xC0 == 0x80:  # continuation bytes of a UTF-8 character
             self._line.pop()
         return _RUB * len(_shown(self._line.pop()))
 

@@ -34,7 +34,7 @@ from kitlib.controllers.informers import Delta
 
 BURST_REPLICAS = 250
 FAILED_PODS_BACKOFF = (1.0, 900.0)
-"""Seconds: first and longest delay before another failed pod of a node is replaced."""
+"""The first and the longest delay, in seconds, before another failed pod of a node is replaced."""
 
 
 class DaemonSetController(Controller):
@@ -97,6 +97,7 @@ class DaemonSetController(Controller):
             return
         by_node = self._pods_by_node(one)
         self._write_status(key, one, placements, by_node, revision_hash)
+        # A revision with pods is needed to tell updated pods from others, whatever the history limit.
         live = {f"{one.name}-{pod.metadata.labels.get(history.REVISION_LABEL)}" for p in by_node.values() for pod in p}
         revisions = history.revisions_of(self, one)
         history.truncate(self, revisions, {*live, current.name}, one.spec.revision_history_limit)
@@ -120,7 +121,7 @@ class DaemonSetController(Controller):
             needs, surplus = self._pods_should_be_on_node(one, node, placement, by_node.get(node), revision_hash)
             missing += [node] if needs else []
             delete += surplus
-        for node, pods in by_node.items():  # pods for nodes that do not exist
+        for node, pods in by_node.items():  # unbound pods for nodes that do not exist
             if node not in placements:
                 delete += [pod for pod in pods if not pod.spec.node_name and pod.metadata.deletion_timestamp is None]
         self._sync_nodes(one, delete, missing, revision_hash)
@@ -138,6 +139,7 @@ class DaemonSetController(Controller):
         running: list[Pod] = []
         for pod in staying:
             if pod.status.phase == "Failed":
+                # The kubelet may reject every pod (an admission failure); without a back-off the two would loop.
                 if self._in_backoff(one, node):
                     continue
                 message = f"Found failed daemon pod {pod.key} on node {node}, will try to kill it"
@@ -150,6 +152,7 @@ class DaemonSetController(Controller):
             else:
                 running.append(pod)
         running.sort(key=_oldest_bound_first)
+        # Without a surge no pod is created while the node has one, even a terminating one.
         if not max_surge(one, 1):
             return False, delete + running[1:]
         if len(running) <= 1:
@@ -162,6 +165,7 @@ class DaemonSetController(Controller):
         old_pods = [pod for pod in running if not is_updated(pod, revision_hash)]
         surplus = new_pods[1:] + old_pods[1:]
         min_ready = one.spec.min_ready_seconds
+        # The old pod remains only while it is ready and the new one is not available. Source: podsShouldBeOnNode.
         if new_pods and old_pods and (not is_ready(old_pods[0]) or is_available(new_pods[0], min_ready, self.now())):
             surplus.append(old_pods[0])
         return surplus

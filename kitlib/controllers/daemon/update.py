@@ -43,6 +43,7 @@ def updated_pods_on_node(pods: Sequence[Pod], revision_hash: str) -> tuple[Pod |
     new: Pod | None = None
     old: Pod | None = None
     for pod in pods:
+        # Terminating pods are not counted, so that an update makes progress while nodes are down.
         if pod.metadata.deletion_timestamp is not None:
             continue
         if is_updated(pod, revision_hash):
@@ -72,11 +73,13 @@ def _replace(one: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str,
     candidates: list[Pod] = []
     for pods in by_node.values():
         new, old, clear = updated_pods_on_node(pods, revision_hash)
+        # No pod, or an old and a new one: `_manage` cleans up this node, which counts as unavailable meanwhile.
         if not clear or (old is None) == (new is None):
             unavailable += 1
         elif new is not None:
             unavailable += not is_available(new, min_ready, now)
         elif old is not None and not is_available(old, min_ready, now):
+            # It is unavailable already, so its replacement needs no room.
             allowed.append(old)
         elif old is not None and unavailable < most:
             candidates.append(old)

@@ -53,18 +53,22 @@ def reconcile_old_replica_sets(controller: Controller, deployment: Deployment, s
     old = active_sets(sets.old)
     if not old:
         return False
+    # Unavailable pods of the new set are subtracted too: if the new version never becomes available, old sets must not
+    # shrink further for it. The example with numbers is in upstream's reconcileOldReplicaSets.
     minimum = replicas_of(deployment) - max_unavailable(deployment)
     unavailable = replicas_of(sets.new) - status_of(sets.new, "availableReplicas")
     most = replica_count(sets.all) - minimum - unavailable
     if most <= 0:
         return False
     sizes = {one.metadata.uid: replicas_of(one) for one in old}
+    # Unhealthy pods first: otherwise they would block the rollout until its deadline (kubernetes/kubernetes #16737).
     cleaned = _cleanup_unhealthy(old, sizes, most)
     spare = actual_count(sets.all, "availableReplicas") - minimum
     shrunk = _scale_down(old, sizes, spare)
     for one in old:
         first, last = cleaned.get(one.metadata.uid, replicas_of(one)), sizes[one.metadata.uid]
         current = one
+        # Upstream writes a set that both steps shrink twice, with an event for each step.
         for size in dict.fromkeys((first, last)):
             if size != replicas_of(current):
                 scale_replica_set(controller, deployment, current, size)

@@ -108,6 +108,7 @@ def _create(
     try:
         newest = controller.api.create(made)
     except AlreadyExists as error:  # a hash collision: another object has the name
+        # The new count changes the hash of the next attempt.
         changed = deepcopy(deployment)
         changed.status = {**changed.status, "collisionCount": status_of(deployment, "collisionCount") + 1}
         controller.api.update_status(changed)
@@ -227,6 +228,7 @@ def scale(controller: Controller, deployment: Deployment, sets: Sets) -> None:
         sizes.append(replicas_of(one) + share)
         added += share
     if sizes:
+        # The shares are rounded; the largest set takes the rest, so that the sum is exact.
         sizes[0] = max(0, sizes[0] + to_add - added)
     for one, size in zip(active, sizes, strict=True):
         scale_replica_set(controller, deployment, one, size)
@@ -257,6 +259,7 @@ def cleanup(controller: Controller, deployment: Deployment, old: Sequence[Replic
     alive = [one for one in old if one.metadata.deletion_timestamp is None]
     alive.sort(key=lambda one: (revision_of(one), age(one)))
     for one in alive[: max(0, len(alive) - limit)]:
+        # A status from before the last scaling may still report 0 pods.
         observed = status_of(one, "observedGeneration") >= (one.metadata.generation or 0)
         if status_of(one, "replicas") == 0 and replicas_of(one) == 0 and observed:
             controller.api.delete(ReplicaSet, one.name, one.namespace)

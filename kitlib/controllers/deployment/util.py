@@ -193,6 +193,8 @@ def _fraction(one: ReplicaSet, deployment: Deployment) -> int:
     before = number_of(one, MAX_REPLICAS) or status_of(deployment, "replicas")
     if not before:
         return 0
+    # The size relative to the Deployment's total at the last scaling (annotation max-replicas), because
+    # `replicas` of the Deployment has changed since. Source: getReplicaSetFraction.
     exact = size * (replicas_of(deployment) + max_surge(deployment)) / before
     return math.floor(exact + 0.5) - size
 

@@ -120,6 +120,7 @@ class JobController(Controller):
         progress = JobProgress.of(job, pods)
         record = self._records.get(key, BackoffRecord()).followed_by(progress.new_succeeded, progress.new_failed)
         self._records[key] = record
+        # FailureTarget and SuccessCriteriaMet are final: the Job ends in this way whatever its other pods do.
         verdict = _standing_verdict(job) or progress.verdict(job, now)
         left = deadline_left(job, now)
         if left is not None and left > 0 and verdict is None:
@@ -161,7 +162,8 @@ class JobController(Controller):
         status, now = job.status, self.now()
         if suspended:
             if ensure_condition(status, "Suspended", "True", "JobSuspended", "Job suspended", now):
-                status.start_time = None  # MutableSchedulingDirectivesForSuspendedJobs
+                # upstream resets it with the gate MutableSchedulingDirectivesForSuspendedJobs
+                status.start_time = None
                 self.event(job, "Normal", "Suspended", "Job suspended")
         elif ensure_condition(status, "Suspended", "False", "JobResumed", "Job resumed", now):
             status.start_time = now
@@ -239,6 +241,7 @@ class JobController(Controller):
         surplus = len(active) - _wanted(job, progress)
         if is_indexed(job):
             kept: dict[int, Pod] = {}
+            # The order is that of deletion, so from the end: the best pod of each index is kept.
             for pod in reversed(active):
                 if is_valid_index(job, pod) and index_of(pod) not in kept:
                     kept[index_of(pod)] = pod
@@ -253,6 +256,7 @@ def _wanted(job: Job, progress: JobProgress) -> int:
         return 0
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
     if job.spec.completions is None:
+        # A work queue: after the first success no pods are added, and the active ones may finish.
         return len(progress.active) if progress.succeeded > 0 else parallelism
     return max(min(job.spec.completions - progress.succeeded, parallelism), 0)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kitlib.api.core import ContainerStatus, Pod
 
 BACKOFF, MAX_BACKOFF = 10.0, 600.0
-"""Seconds after the first failure, doubled with each; the longest."""
+"""The back-off after the first failure, which doubles with each one, and its maximum, in seconds."""
 
 
 class BackoffRecord(NamedTuple):

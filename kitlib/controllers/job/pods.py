@@ -18,7 +18,7 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 FAILURES = "batch.kubernetes.io/job-index-failure-count"
 IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
 MAX_GENERATED_NAME = 58
-"""Letters of a name that stand before the generated ones. Source: names.MaxGeneratedNameLength."""
+"""The maximum length of a generated name's prefix, in characters. Source: names.MaxGeneratedNameLength."""
 
 
 def is_indexed(job: Job) -> bool:

@@ -123,6 +123,8 @@ class JobProgress:
         if job.spec.template.spec.restart_policy != "OnFailure":
             return False
         count = restarts(self.pods)
+        # With OnFailure the kubelet restarts containers in place, so restarts and not pods are failures. A limit of 0
+        # allows the first run only.
         return count > 0 if limit == 0 else count >= limit
 
     def _verdict_of_indexes(self, job: Job) -> TerminalCondition | None:

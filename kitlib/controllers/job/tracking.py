@@ -71,12 +71,15 @@ def track(api: APIServer, job: Job, progress: JobProgress, verdict: TerminalCond
         status.failed_indexes = None if progress.failed_indexes is None else format_indexes(progress.failed_indexes)
     if verdict is not None and verdict.type in (TARGET, SUCCESS) and condition_of(job, verdict.type) is None:
         ensure_condition(status, verdict.type, "True", verdict.reason, verdict.message, now)
+    # The order is upstream's: store the UIDs of finished pods, remove the finalizers, count the pods. A controller that
+    # stops in between still counts each pod once, because the UIDs are in the status.
     _write(api, job)
     for pod in released:
         api.remove_finalizer(pod, FINALIZER)
     status.succeeded += len(uncounted.succeeded)
     status.failed += len(uncounted.failed)
     status.uncounted_terminated_pods = UncountedTerminatedPods()
+    # Complete or Failed follows only after all pods have terminated, unlike FailureTarget and SuccessCriteriaMet.
     finished = verdict is not None and all_of_them and not status.terminating
     if verdict is not None and finished:
         final = _FINAL[verdict.type]
@@ -113,6 +116,7 @@ def _collect(
                 uncounted.succeeded = [*uncounted.succeeded, pod.metadata.uid]
         elif (failed or failing) and (not indexed or is_valid_index(job, pod)) and is_failure_counted(job, pod):
             uncounted.failed = [*uncounted.failed, pod.metadata.uid]
+        # The limit bounds the size of the status; the other pods follow in the next sync.
         if new_indexes + len(uncounted.succeeded) + len(uncounted.failed) >= MAX_UNCOUNTED_PODS:
             return released, False
     return released, True
@@ -122,6 +126,8 @@ def _may_go(job: Job, pod: Pod, progress: JobProgress, verdict: TerminalConditio
     """Return whether a pod's finalizer may be removed. Source: canRemoveFinalizer."""
     if job.metadata.deletion_timestamp is not None or verdict is not None or pod.status.phase == "Succeeded":
         return True
+    # The last failed pod of an index keeps its finalizer until its replacement exists, because the failure count and
+    # the back-off of the index follow from the pod.
     return failed and progress.awaited.get(index_of(pod)) is not pod
 
 

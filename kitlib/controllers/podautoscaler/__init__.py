@@ -53,7 +53,7 @@ _SCALES = {
     "StatefulSet": "statefulsets.apps",
     "ReplicationController": "replicationcontrollers/scale.autoscaling",
 }
-"""How the API names a scale that is not there. Source: ScaleREST.Get of the registries."""
+"""The API's names for missing scales, by kind. Source: ScaleREST.Get of the registries."""
 _PERCENT = " resource utilization (percentage of request)"
 
 

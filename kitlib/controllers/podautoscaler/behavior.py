@@ -89,7 +89,10 @@ def stabilize(
             highest = max(highest, one.replicas)
         if age < max(windows):
             kept.append(one)
+    # The unstabilized recommendation is recorded; a stabilized one would prolong its own window.
     history.recommendations = [*kept, ScaleEvent(now, desired)]
+    # Up to the lowest recent recommendation when scaling up, down to the highest one when scaling down: a short peak or
+    # a short drop changes nothing. Source: stabilizeRecommendationWithBehaviors.
     found = max(lowest, current)
     found = min(found, highest) if found > highest else found
     if found == desired:
@@ -156,8 +159,10 @@ def scale_down_limit(current: int, history: ScaleHistory, rules: HPAScalingRules
     limits = []
     for policy in rules.policies or ():
         start = _start(current, history, policy.period_seconds, now)
+        # Truncated as by Go's int32(), while scaling up rounds up.
         shrunk = start - policy.value if policy.type == "Pods" else int(start * (1 - policy.value / 100))
         limits.append(shrunk)
+    # "Min" is the smallest change, so the largest number of replicas.
     return max(limits) if rules.select_policy == "Min" else min(limits)
 
 

@@ -19,13 +19,13 @@ from kitlib.api.errors import KitError
 from kitlib.controllers.controller_utils import condition_of
 
 CPU_INITIALIZATION_PERIOD = 300.0
-"""Seconds after a pod's start in which its CPU counts only while it is ready, and measured since it is."""
+"""The seconds after a pod's start in which its CPU counts only if it is ready and was measured since then."""
 DELAY_OF_INITIAL_READINESS_STATUS = 30.0
 METRIC_WINDOW = 15.0
-"""Seconds over which a measurement is taken (metrics-server's resolution)."""
+"""The interval of a measurement in seconds (metrics-server's resolution)."""
 
 Usage = Mapping[str, Mapping[str, int]]
-"""Pod -> container -> usage in milli-units."""
+"""The usage in milli-units by pod and container."""
 
 
 class Tolerance(NamedTuple):
@@ -185,6 +185,8 @@ def _by_utilization(
     if not grows_with_unready and not groups.missing:
         replicas = current if tolerance.holds(ratio) else math.ceil(ratio * groups.ready)
         return ReplicaRecommendation(replicas, percent, usage)
+    # Missing measurements must not cause the change that is being decided: full usage on a scale-down, none on a
+    # scale-up. A target above 100% counts as full usage. Source: GetResourceReplicas.
     fallback = max(100, target)
     for name in groups.missing:
         metrics[name] = requests[name] * fallback // 100 if ratio < 1 else 0

@@ -25,7 +25,7 @@ from kitlib.controllers.statefulset.control import StatefulSetControl, status_of
 from kitlib.controllers.statefulset.utils import ordinal_of, revision_of
 
 REQUESTS_PER_POD = 4
-"""Requests for a pod that is refused: its deletion, its creation, and the set's status with it and without it."""
+"""The requests for a rejected pod: its deletion, its creation, and the set's status with it and without it."""
 
 
 class StatefulSetController(Controller):

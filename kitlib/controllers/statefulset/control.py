@@ -67,6 +67,7 @@ class StatefulSetControl:
         wanted = ordinals_of(self.one)
         self.replicas = [by_ordinal.get(o) or self._versioned_pod(o) for o in wanted]
         self.condemned = [by_ordinal[o] for o in sorted(by_ordinal, reverse=True) if o >= 0 and o not in wanted]
+        # Upstream's order: the replicas, then the condemned pods from the lowest ordinal up.
         everyone = [*self.replicas, *reversed(self.condemned)]
         self._first_unhealthy = next((pod for pod in everyone if not is_healthy(pod)), None)
 
@@ -109,6 +110,7 @@ class StatefulSetControl:
                 below = start + int(self.one.status.get("currentReplicas", 0))
             else:
                 below = start + (rolling.partition or 0)
+            # Pods below this ordinal are recreated in the current revision during a rollout.
             if ordinal < below:
                 revision = self.current
         return new_pod(self.one, template_of(revision), revision.name, ordinal)
@@ -144,6 +146,7 @@ class StatefulSetControl:
         if is_terminating(pod):
             return self._monotonic
         available = is_running_and_available(pod, self.one.spec.min_ready_seconds, self.controller.now())
+        # Scaling down waits for an unavailable pod, except for the first unhealthy one, which may block all others.
         if self._monotonic and pod is not self._first_unhealthy and not available:
             return True
         delete_stateful_pod(self.controller, self.one, pod)
@@ -164,6 +167,7 @@ class StatefulSetControl:
             if revision_of(pod) != self.update.name and not is_terminating(pod):
                 delete_stateful_pod(self.controller, self.one, pod)
                 return
+            # One at a time: an unhealthy updated pod stops the rollout.
             if not is_healthy(pod):
                 return
 
@@ -174,6 +178,7 @@ class StatefulSetControl:
         def is_unavailable(pod: Pod) -> bool:
             return is_terminating(pod) or not is_running_and_available(pod, min_ready, now)
 
+        # Unavailable pods of all ordinals count, also below the partition.
         room = most - sum(map(is_unavailable, self.replicas))
         for pod in reversed(self.replicas[partition:]):
             if room <= 0:

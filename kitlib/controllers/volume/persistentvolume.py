@@ -43,7 +43,7 @@ MIGRATED = {
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
 }
-"""Provisioners that were part of Kubernetes -> the drivers in their place. Source: k8s.io/csi-translation-lib."""
+"""The CSI drivers that replace provisioners of Kubernetes' own. Source: k8s.io/csi-translation-lib."""
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 NO_VOLUME = "no persistent volumes available for this claim and no storage class is set"
 
@@ -124,6 +124,7 @@ class PersistentVolumeController(Controller):
         delayed = self._should_delay_binding(claim, storage_class)
         volumes: list[PersistentVolume] = self.api.store.list(PersistentVolume, copy=False)
         if delayed:
+            # Only volumes that are bound to the claim already: the scheduler selects among the others.
             volumes = [volume for volume in volumes if is_bound_to(volume, claim)]
         volume = find_matching_volume(claim, volumes, None, ())
         if volume is not None:
@@ -228,6 +229,8 @@ class PersistentVolumeController(Controller):
 
     def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
         """Bind claim and volume: write the volume first, then the claim. Source: bind."""
+        # The volume's claimRef decides whom it belongs to. If the second write fails, the next sync finds the volume
+        # by it and completes the binding.
         self._store_volume(volume, deepcopy(bind_volume_to_claim(volume, claim)), "Bound")
         bound = deepcopy(claim)
         if bound.spec.volume_name != volume.name:
@@ -282,6 +285,7 @@ class PersistentVolumeController(Controller):
             self._store_volume(volume, deepcopy(volume), "Available")
             return
         claim = self.api.store.find(PersistentVolumeClaim, reference.name, reference.namespace, copy=False)
+        # A claim of the same name with another UID is a new one: the volume's data must not become its own.
         if claim is None or claim.metadata.uid != reference.uid:
             phase = volume.status.phase if volume.status.phase == "Failed" else "Released"
             self._store_volume(volume, deepcopy(volume), phase)
@@ -294,7 +298,7 @@ class PersistentVolumeController(Controller):
         if volume.spec.persistent_volume_reclaim_policy != "Delete" or volume.metadata.deletion_timestamp is not None:
             return
         provisioner = volume.metadata.annotations.get(PROVISIONED_BY, "")
-        if provisioner not in ("", PROVISIONER):  # its own driver deletes it
+        if provisioner not in ("", PROVISIONER):  # the driver deletes its own volumes
             return
         problem = _undeletable(volume) if not provisioner else ""
         if not problem:

@@ -26,7 +26,7 @@ from kitlib.apiserver.store.events import record
 from kitlib.controllers.controller import Controller
 
 PROVISIONER = "kitlib.example/hostpath"
-"""`provisioner` of a StorageClass whose volumes the kit makes by itself."""
+"""The `provisioner` of StorageClasses whose volumes the kit creates itself."""
 HOSTNAME = "kubernetes.io/hostname"
 DIRECTORY = "/var/lib/kitlib/volumes"
 

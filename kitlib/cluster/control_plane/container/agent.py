@@ -38,9 +38,9 @@ from kitlib.node.real import protocol
 from kitlib.node.real.link import Lines
 
 LOOK = 0.25
-"""Seconds between two looks of controllers and scheduler while nothing is reported."""
+"""The interval in seconds at which controllers and scheduler run if nothing is reported."""
 START = 120.0
-"""Seconds that the owner has for starting one node."""
+"""The maximum time in seconds for the owner to start one node."""
 _CHUNK = 1 << 16
 _METHODS = ("patch", "patch_status", "resize", "delete", "evict", "settle", "scale", "cordon")
 _API = ("create", "update", "update_status", "resize", "update_ephemeral_containers")
@@ -111,7 +111,7 @@ class ControlPlane:
         self._numbers = itertools.count(1)
         self._owner, self._taken = ChangeReader(), 0
         self._cluster: ControlledCluster | None = None
-        self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
+        self._clock = RealClock()  # follows the owner's clock, so that records of both have one order
         self._does: dict[str, Callable[..., Any]] = {
             "begin": self._begin,
             "changes": lambda: None,
@@ -141,7 +141,7 @@ class ControlPlane:
                 for line in lines.feed(piece):
                     try:
                         self._sort(line)
-                    except Exception as error:  # whatever a line does, the next one is read
+                    except Exception as error:  # an invalid line must not end the reader
                         log_error(error)
         finally:
             self._ended = True
@@ -219,7 +219,7 @@ class ControlPlane:
                 self._answer(asked)
                 if self._loads:
                     self._load()
-            if asked is None or time.monotonic() >= next_look:  # also while requests come without a pause
+            if asked is None or time.monotonic() >= next_look:  # also during a stream of requests without a pause
                 self._look()
                 next_look = time.monotonic() + LOOK
         return 0
@@ -228,7 +228,7 @@ class ControlPlane:
         """Load what the first pod will need, while the owner handles its answer."""
         self._loads = False
         self._standing.load()
-        gc.freeze()  # what was loaded stays; a full collection need not walk it while a request waits
+        gc.freeze()  # full collections skip the loaded modules and do not delay requests
 
     def _look(self) -> None:
         """Run controllers and scheduler; an error is logged, and the next call tries again."""
@@ -236,7 +236,7 @@ class ControlPlane:
         if self._cluster is not None and not self._ended:
             try:
                 self._cluster.run_for(0)
-            except Exception as error:  # the control plane goes on, whatever one object does
+            except Exception as error:  # an error must not end the control plane
                 log_error(error)
 
     def _answer(self, asked: dict[str, Any]) -> None:
@@ -250,7 +250,7 @@ class ControlPlane:
                 self._cluster.refresh()
             with requested_by(head.requester):
                 answer: dict[str, Any] = {"id": head.id, "ok": self._does[head.do](**asked)}
-        except Exception as error:  # whatever it is, the control plane goes on and the owner hears of it
+        except Exception as error:  # the owner gets every error, and the control plane continues
             answer = {"id": head.id, "error": wire.error_to_data(error)}
         try:
             if self._cluster is not None:

@@ -33,7 +33,7 @@ class Channel(Conversation):
             return False
         try:
             self._take(line)
-        except Misbehaved as error:  # this node is given up; the others' lines are read on
+        except Misbehaved as error:  # ends this node only; lines of others are still read
             self.say(str(error))
             self._over()
         return len(self.reports) > before or not self.alive

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
 
 TIMEOUT = 600.0
-"""Seconds that a request may take: one manifest may hold thousands of objects."""
+"""The timeout of a request in seconds; one manifest may have thousands of objects."""
 
 
 def why_in_process(options: ClusterOptions) -> str:
@@ -150,7 +150,8 @@ class ContainerControlPlaneClient(PollingCluster):
         self.clock = RealClock()
         super().__init__(RemoteAPIServer(self), options.release)
         self._provisioner = provision.provisioner()
-        self._end = weakref.finalize(self, self._provisioner.let_go)  # the links' threads hold the starter, not this
+        # The links' threads reference the provisioner and not the cluster, so a dropped cluster is collected.
+        self._end = weakref.finalize(self, self._provisioner.let_go)
         self._relay = Relay(self._provisioner, options.release)
         try:
             self._provisioner.prepare()
@@ -167,7 +168,7 @@ class ContainerControlPlaneClient(PollingCluster):
                 try:
                     start_all(plans, self._relay.begin, provision.progress)
                 except BaseException:
-                    self._provisioner.let_go()  # so that nobody waits for a control plane that is not wanted any more
+                    self._provisioner.let_go()  # ends waits for a control plane that is no longer needed
                     raise
                 begun.result()
             self._add(plans, self._relay.facts)
@@ -226,7 +227,7 @@ class ContainerControlPlaneClient(PollingCluster):
         if "version" not in message:
             return
         for change, data in message.get("changes", ()):
-            if change == "DELETED" and data["kind"] == "Node":  # another object of the name: no machine of ours
+            if change == "DELETED" and data["kind"] == "Node":  # a later object of the name has no machine of the kit
                 self._nodes.pop(data["metadata"]["name"], None)
         for name, facts in message["nodes"].items():
             begun = self._relay.begun.get(name)

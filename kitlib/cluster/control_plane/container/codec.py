@@ -97,7 +97,7 @@ class _Encoder:
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no identity is used twice
+        self._kept: list[Any] = []  # keeps values alive, so that no id() is reused
 
     def plain(self, value: Any, depth: int) -> Any:
         """Return the JSON form of a value, as plain data."""
@@ -110,9 +110,10 @@ class _Encoder:
             return value if math.isfinite(value) else ["float", repr(value)]
         if depth > MAX_DEPTH:
             raise NotData(f"more than {MAX_DEPTH} levels")
-        if hasattr(kind, "as_data"):  # it is computed when it is read
+        if hasattr(kind, "as_data"):  # a lazy value is computed here
             value = value.as_data()
             kind = type(value)
+        # The decoder numbers composite values in the order in which they are complete, so both sides agree on "ref".
         number = self._seen.get(id(value))
         if number is not None:
             return ["ref", number]

@@ -90,7 +90,7 @@ class ControlLink(Link):
         message = self.message(self.send(do, **about), timeout)
         failed = message.get("error")
         if failed is not None:
-            if "module" not in failed:  # a node's agent answers: the image knows no control plane
+            if "module" not in failed:  # an agent of an old image, without a control plane, answers
                 return protocol.error_from_data(failed, self.name), message
             return wire.error_from_data(failed), message
         return message.get("ok"), message
@@ -157,12 +157,12 @@ class Relay:
 
     def _node_gone(self, link: Link) -> None:
         begun = self.begun.get(link.name)
-        if begun is not None and begun[2].link is link:  # not a try that the engine refused
+        if begun is not None and begun[2].link is link:  # not an attempt that the engine rejected
             self._tell(protocol.encode({"gone": link.name, "said": list(link.errors)}))
 
     def _tell(self, line: bytes) -> None:
         if self.link is not None:
-            with suppress(OSError):  # a control plane that has gone is told of at the next call
+            with suppress(OSError):  # the next call reports a control plane that has ended
                 self.link.write(line)
 
     def to_node(self, name: str, line: bytes) -> None:

@@ -45,7 +45,8 @@ class Replica(Store):
         self._objects = {}
         self.kinds.invalidate()
         parsed = [from_dict(data) for data in objects]
-        for made in sorted(parsed, key=lambda obj: not isinstance(obj, CustomResourceDefinition)):  # they name kinds
+        # definitions first, because they declare the kinds of other objects
+        for made in sorted(parsed, key=lambda obj: not isinstance(obj, CustomResourceDefinition)):
             kind, key = self.kinds.of(made), (made.metadata.namespace, made.metadata.name)
             self._objects.setdefault(kind.qualified, {})[key] = made
             self._forget_kinds(kind.qualified)

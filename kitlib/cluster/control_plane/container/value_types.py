@@ -31,7 +31,7 @@ _PACKAGES = (
     "kitlib.study.",
     "kitlib.cluster.nodes.plan",
 )
-"""Whose value types may travel: they compute and act on nothing."""
+"""The packages with value types that may be sent; their code has no side effects."""
 _MODULE = re.compile(r"kitlib(\.[a-z_]+)+")
 _ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 
@@ -125,9 +125,10 @@ def filled(kind: type, fields: Mapping[str, Any], *, struct: bool) -> Any:
         if name in hints and not _fits(value, hints[name]):
             raise NotData(f"{kind.__qualname__}.{name}: {type(value).__name__} does not fit")
     if struct:
-        return kind(**fields)  # sets the fields: there is no `__post_init__`
+        return kind(**fields)  # runs no other code: the type has no `__post_init__`
     if issubclass(kind, tuple):
         return tuple.__new__(kind, [fields[name] for name in declared])
+    # object.__new__ and object.__setattr__ bypass __init__, __post_init__ and frozen: no code of the type runs.
     made = object.__new__(kind)
     for name, value in fields.items():
         object.__setattr__(made, name, value)
@@ -167,7 +168,7 @@ def _fits(value: Any, hint: Any) -> bool:
     try:
         if not isinstance(value, plain):
             return type(value).__module__ == "numpy" and plain in (bool, float, Sequence)
-    except TypeError:  # a protocol that cannot be asked
+    except TypeError:  # a protocol that does not support isinstance
         return True
     if isinstance(value, Mapping) and len(arguments) == 2:
         return all(_fits(key, arguments[0]) and _fits(one, arguments[1]) for key, one in value.items())

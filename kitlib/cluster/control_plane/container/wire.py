@@ -33,11 +33,11 @@ __all__ = ["FAR", "VERSION", "Passed", "envelope", "error_from_data", "error_to_
 
 T = TypeVar("T")
 VERSION = 6
-"""Counted up when the messages change: a control plane of an old image says so instead of failing later."""
+"""The version of the messages; with it, a control plane of an old image is rejected instead of failing later."""
 FAR = 1 << 40
-"""Requests of the control plane to a node have numbers from here on, those of the owner stay below."""
+"""The lowest number of the control plane's requests to a node; the owner's requests have lower numbers."""
 MAX_LINE = 256 << 20
-"""Bytes of a line of the control plane's: one answer may hold all objects of a cluster."""
+"""The maximum length of the control plane's lines in bytes; one answer may have all objects of a cluster."""
 
 
 class ControlPlaneRequest(msgspec.Struct, frozen=True):
@@ -163,7 +163,7 @@ def error_to_data(error: BaseException) -> dict[str, Any]:
     data = {"kind": kind.__name__, "module": kind.__module__, "message": str(error), "args": pack(())}
     try:
         data["args"] = pack((error.args, vars(error)))
-    except KitError:  # what it carries cannot travel; its words can
+    except KitError:  # its arguments cannot be sent; its text can
         data["args"] = pack(((str(error),), {}))
     return data
 
@@ -178,6 +178,7 @@ def error_from_data(data: Mapping[str, Any]) -> Exception:
     if module == "builtins":
         kind = getattr(builtins, name, None)
     elif module.startswith("kitlib."):
+        # sys.modules and not import_module: a message must not load code
         kind = getattr(sys.modules.get(module), name, None)
     ours = isinstance(kind, type) and (
         issubclass(kind, KitError) or (module == "builtins" and issubclass(kind, Exception))
