@@ -3,7 +3,7 @@
 `serve` makes a cluster answer kubectl and every other client of the Kubernetes API. The core (`rest.Rest`) maps a
 request to a response without a socket; `server` adds TLS on a loopback port.
 
-Imported only by the name in `cluster.base`, because it needs packages that a cluster does not need.
+Imported by name only, in `cluster.base`, because it needs packages that a cluster does not need.
 Face: `serve`.
 """
 
