@@ -69,7 +69,7 @@ def main(given: Sequence[str] | None = None) -> int:
         made = parser()
         try:
             options = made.parse_args(given)
-        except SystemExit as ended:  # of --help, --version or wrong usage, which has been said
+        except SystemExit as ended:  # raised for --help, --version or wrong usage, after the output
             return int(ended.code or 0)
         if not hasattr(options, "run"):
             made.print_help()

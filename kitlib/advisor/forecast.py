@@ -78,7 +78,7 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
     for container in running_containers(coming):
         path = places[coming.metadata.uid, container.name]
         wanted = get_container_oom_score_adjust(coming, container, config.machine.memory, config.gates)
-        score = max(wanted, node.origin.lowest_score)  # the runtime of a real node starts it with what the host grants
+        score = max(wanted, node.origin.lowest_score)  # a real node's runtime applies the lowest score allowed
         workload = workload_of(coming, container)
         most = max(phase.memory for phase in workload.phases)
         tables = (1 + most // (oom.PAGE * 512)) * oom.PAGE
@@ -132,9 +132,9 @@ def cpu_forecast(node: KernelNode, wanted: Mapping[str, float]) -> dict[str, flo
         Path -> CPUs, by the weights and quotas that the kubelet sets there.
     """
     tree, machine, cpus = node.desired(), node.config.machine, node.origin.cpus
-    if cpus is not None:  # what is divided is what the host of a real node gives, not what was declared
+    if cpus is not None:  # the actual CPUs of a real node's host are divided, not the declared ones
         machine = replace(machine, cores=cpus, topology=(), numa_memory={}, numa_distances={})
-        tree = tree.only("cpu")  # cpuset files name processors of the host, which has other numbers
+        tree = tree.only("cpu")  # cpuset files have processor numbers of the host
     kernel = Kernel(machine, tree.version)
     kernel.cgroups.apply(tree)
     pids = {

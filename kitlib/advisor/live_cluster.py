@@ -143,9 +143,9 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
         answer = client.rest_client.request("GET", url, headers=headers, _request_timeout=TIMEOUT)
         status, reason = answer.status, answer.reason
         body = answer.read() if hasattr(answer, "read") else answer.data
-    except ApiException as error:  # older clients raise it here, newer ones only when the answer is read as an object
+    except ApiException as error:  # older clients raise it here, newer ones when the response is decoded
         status, reason, body = error.status, error.reason, b""
-    except Exception as error:  # urllib3's own: no route, no name, a wrong certificate
+    except Exception as error:  # urllib3's errors: no route, no DNS name, an invalid certificate
         raise KitError(f"{configuration.host}: {error}") from None
     if status in (401, 403, 404):
         refused = _Refused(f"{status} {reason}")

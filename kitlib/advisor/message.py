@@ -10,7 +10,7 @@ from kitlib.api.errors import KitError
 
 _COUNT = re.compile(
     r"(\d+)/(\d+) nodes are available: (.*?)"
-    r"(?:\. (?:[^.]*, )?preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"  # other PostFilter plugins speak first
+    r"(?:\. (?:[^.]*, )?preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"  # after text of other PostFilters
 )
 _REASON = re.compile(r"(\d+) (.+)")
 _PLUGIN_ERROR = re.compile(

@@ -173,7 +173,7 @@ def on_node(
     if more is None:
         disk = machine.node.status.capacity.get("ephemeral-storage")
         whole = machine.capacity if resource == "memory" else disk.value() if disk and resource == "disk" else 0
-        lasting = {signal: Observation(0, whole or 100)}  # shares of an unknown whole are crossed at 0 all the same
+        lasting = {signal: Observation(0, whole or 100)}  # percentages of an unknown total are crossed at 0 too
         found = _evict(machine, pods, stats, lambda _: lasting, resource)
         return found if whole else replace(found, evicted=tuple(_without_amounts(found.evicted, signal, stats)))
     reserved = machine.capacity - machine.for_pods
@@ -247,7 +247,7 @@ def _evict(
     gone: list[Evicted] = []
     condition, second, idle = "", 0, 0.0
     soft = max((t.grace_period for t in machine.thresholds), default=0)
-    while idle <= soft:  # a soft threshold names its first pod after its grace period
+    while idle <= soft:  # a soft threshold selects its first pod only after its grace period
         second, idle = second + int(EVERY), idle + EVERY
         used = sum(stats[one.metadata.uid].memory or 0 for one in running)
         found = manager.look(second, seen(used), running, lambda: stats)

@@ -37,7 +37,7 @@ class Redactor:
             for key, value in obj.metadata.labels.items():
                 self._label(key, value)
             if isinstance(obj, Node):
-                if obj.name in self._words:  # how a proposed node is called
+                if obj.name in self._words:  # the name of a proposed node
                     self._words[f"{obj.name}-more"] = f"{self._words[obj.name]}-more"
                 for taint in obj.spec.taints:
                     self._label(taint.key, taint.value)

@@ -143,7 +143,7 @@ def _waiting(dump: Dump) -> tuple[tuple[WaitingPods, ...], tuple[Gap, ...]]:
     for pod in dump.pending:
         above = root_of(dump, pod)
         owner = f"{above.kind} {pod.namespace}/{above.name}" if above is not None else f"Pod {pod.key}"
-        # pods of one owner can wait at different stages: gates and the node promised tell them apart
+        # pods of one owner can wait at different stages, which gates and nominated nodes distinguish
         kind = f"{bool(pod.spec.scheduling_gates)} {pod.status.nominated_node_name} {pod.spec.node_selector}"
         groups[owner, kind].append(pod)
     scheduler = dump.scheduler()

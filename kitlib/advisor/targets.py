@@ -51,7 +51,7 @@ def find_target(dump: Dump, name: str = "", namespace: str = "") -> KubeObject:
         for obj in dump.objects
         if obj.kind in kinds and obj.name == last and (not wanted or (obj.namespace or "default") == wanted)
     ]
-    if not kind:  # a pod before the objects that make pods
+    if not kind:  # pods take precedence over objects that create pods
         first = min((kinds.index(one.kind) for one in found), default=0)
         found = [one for one in found if one.kind == kinds[first]]
     if not found:

@@ -39,7 +39,7 @@ def release_board(
         current: the release that is framed; "" = none.
         sentence: description; "" = the node that each release selects.
     """
-    labels = [f"v{name}" if name.replace(".", "").isdigit() else name for name in releases]  # never a number's axis
+    labels = [f"v{name}" if name.replace(".", "").isdigit() else name for name in releases]  # not a numeric axis
     cells = [[verdicts[node, release] for release in releases] for node in nodes]
 
     def plain() -> dict[str, Any]:

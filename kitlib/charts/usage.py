@@ -190,7 +190,7 @@ class _Lines:
         before = self.first
         for second, value in zip(self.seconds, values, strict=True):
             if value is None or any(before < mark.second <= second for mark in self.marks if mark.sign == "end"):
-                runs.append([])  # what starts again after its end is another line
+                runs.append([])  # a container that starts again gets another line
             if value is not None:
                 y = self.y(value)
                 runs[-1] += [(self.x(before), y), (self.x(second), y)] if self.steps else [(self.x(second), y)]

@@ -43,7 +43,7 @@ def sources_of(options: argparse.Namespace) -> list[Source]:
     if options.file:
         return list(options.file)
     text, _ = read_source(sys.stdin)
-    return [f"{text}\n" if isinstance(text, str) else text]  # with a line break: text is not taken for a path
+    return [f"{text}\n" if isinstance(text, str) else text]  # a line break prevents that text is taken for a path
 
 
 def read_dump(options: argparse.Namespace, sources: list[Source] | None = None) -> Dump:

@@ -78,6 +78,6 @@ def prepare() -> None:
     """Allow any encoding for this process's standard output and error."""
     codecs.register_error(HANDLER, replaced)
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)  # a notebook's stream has none, and takes everything
+        reconfigure = getattr(stream, "reconfigure", None)  # a notebook's stream has none, and accepts all characters
         if reconfigure is not None:
             reconfigure(errors=HANDLER)

@@ -148,7 +148,7 @@ def _victim(draw: Random) -> Drill:
 
 def _backoff(draw: Random) -> Drill:
     attempt = draw.choice((2, 3, 4, 6))
-    from kitlib.scheduler.queue.backoff import Backoff  # as above
+    from kitlib.scheduler.queue.backoff import Backoff  # needs numpy too
 
     wait = Backoff().calculate_backoff_duration(attempt) / 1000
     text = f"How long is the scheduler's back-off after try number {attempt} of a pod, in seconds?"

@@ -82,7 +82,7 @@ class GatedOutput:
 
         if not self.waiting:
             for part in self._parts():
-                display(_bundle(part), raw=True)  # raw: past the gate, which other questions may keep closed
+                display(_bundle(part), raw=True)  # raw bypasses the gate, which other open questions may keep closed
             return
         import ipywidgets as ipw
 
@@ -192,7 +192,7 @@ def _bundle(part: Any) -> dict[str, Any]:
     if hasattr(part, "_repr_mimebundle_"):
         made = part._repr_mimebundle_() or {}
         return forms | dict(made[0] if isinstance(made, tuple) else made)
-    formatter = _display_formatter()  # knows the form of the kit's plain values, see kitlib.views.notebook
+    formatter = _display_formatter()  # has the views of the kit's plain values, see kitlib.views.notebook
     html = formatter.formatters["text/html"](part) if formatter is not None else None
     if html is None and hasattr(part, "_repr_html_"):
         html = part._repr_html_()

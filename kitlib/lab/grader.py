@@ -123,7 +123,7 @@ def grade(
     observed: dict[str, Any] = {}
     for prediction in folder.definition.predictions:
         if prediction.key not in checks.at_start:
-            with suppress(Wrong):  # not there to be observed yet
+            with suppress(Wrong):  # it cannot be observed yet
                 observed[prediction.key] = checks.predictions[prediction.key](Facts(cluster, set_up, folder.variant))
     if history is not None:
         for key, (situation, function) in checks.seconds.items():
@@ -213,7 +213,7 @@ def _one(task: TaskSpec, check: Any, facts: Facts) -> TaskResult:
         made = msgspec.structs.replace(
             made, points=points, passed=False, found=wrong.found, expected=wrong.expected, hint=hint
         )
-    except Exception as error:  # a lab's own mistake must not take the learner's other results away
+    except Exception as error:  # an error in one check must not affect the other results
         made = msgspec.structs.replace(
             made,
             points=0.0,

@@ -194,7 +194,7 @@ def _asked(request: bytes) -> dict[str, Any]:
             why = _servers[0].last_words()
         finally:
             # Also after an interrupt: the late response would otherwise be read as the answer to the next request.
-            if not line or not hasattr(os, "fork"):  # it has ended, or must not be waited for
+            if not line or not hasattr(os, "fork"):  # it has ended, or its response is not wanted
                 _end()
     return {"ended": why}
 

@@ -146,7 +146,7 @@ class LabGuard:
         root = self._root(key)
         if before is None or (not self._is_first(root) and root[0] != "Pod") or (root != key and key[0] != "Pod"):
             return ""
-        if not self._is_first(root):  # a new object of a kind that is open
+        if not self._is_first(root):  # a new object of an opened kind
             return ""
         opened, changes = self._paths(root), self._of.get(key, [])
         if opened and key[0] == "Pod":
@@ -297,7 +297,7 @@ def _view(obj: KubeObject) -> dict[str, Any]:
         found["status"] = {key: (plain.get("status") or {}).get(key) for key in ("capacity", "allocatable")}
     elif isinstance(template := spec.get("template"), dict) and isinstance(template.get("spec"), dict):
         of_template = template.get("metadata") or {}
-        annotations = dict(of_template.get("annotations") or {})  # every one of them is a roll-out
+        annotations = dict(of_template.get("annotations") or {})  # a change of any of them causes a rollout
         made = {"labels": _by_users(of_template.get("labels") or {}), "annotations": annotations}
         spec["template"] = {"metadata": made, "spec": _pod_view(template["spec"])}
     work = {name: annotations.pop(name) for name in list(annotations) if name.startswith(ANNOTATION)}

@@ -17,7 +17,7 @@ _worst: WeakKeyDictionary[Any, HostLoad] = WeakKeyDictionary()
 
 def begin(node: Any) -> None:
     """Start to count the machine's CPU time; a second call has no effect."""
-    if node not in _meters and hasattr(node, "host_time"):  # a hollow node has no kernel that could be asked
+    if node not in _meters and hasattr(node, "host_time"):  # a hollow node has no kernel
         _meters[node] = HostMeter([node])
 
 

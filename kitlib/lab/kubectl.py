@@ -80,7 +80,7 @@ def serve(cluster: Any) -> Served | None:
         return None
     try:
         return Served(cluster, Path(os.environ[VARIABLE]))
-    except ImportError:  # without the extra `api` everything else goes on
+    except ImportError:  # the extra `api` is not installed
         return None
 
 

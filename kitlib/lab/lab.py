@@ -117,10 +117,10 @@ class Lab:
         real = self.kernel == "docker"
         self._real = made = prepare(self._folder, Ground(self.kernel, seed=self.seed), real=real, as_pods=self._as_pods)
         if real:
-            made.waits_for_deleted = True  # as kubectl does; else what is applied next meets a pod that is ending
+            made.waits_for_deleted = True  # as kubectl does; otherwise the next apply would find a terminating pod
         version = made.node(made.list("Node")[0].metadata.name).cgroupfs.version if real else 0
         self._ground = Ground(self.kernel, version, self.seed)
-        # the machine's own time: a clock that the notebook puts in the cluster's place counts for nothing
+        # the machine's time, since the notebook could replace the cluster's clock
         self._began, self._since = made.clock.seconds, monotonic()
         return made
 

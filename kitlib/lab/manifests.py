@@ -86,7 +86,7 @@ def pod(
     if uses:
         meta["annotations"] = {f"{WORKLOAD}.main": uses}
     fields: Manifest = {"containers": list(containers) or [main]}
-    if "shm=" in uses and "volumes" not in spec:  # without a volume a pod has the 64 MiB of /dev/shm alone
+    if "shm=" in uses and "volumes" not in spec:  # without a volume a pod has only the 64 MiB of /dev/shm
         main["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
         fields["volumes"] = [{"name": "scratch", "emptyDir": {"medium": "Memory"}}]
     optional = {"initContainers": list(init), "priorityClassName": priority_class, "restartPolicy": restart}

@@ -125,7 +125,7 @@ class Progress:
                     check_format(line, FORMAT, str(self.path))
                 except KitError as error:
                     newer = str(error)
-                continue  # else the line that a killed kernel was writing
+                continue  # or an incomplete line of a killed kernel
         if newer:
             warnings.warn(f"{newer}; what it wrote there is kept and not counted", stacklevel=3)
 

@@ -121,7 +121,7 @@ def swap_parts(cluster: Any, name: str, container: str = "main") -> dict[str, in
     """Return a container's memory, swap, swap limit and memory.high in MiB; None = no limit."""
     node, path = cluster.node(cluster.pod(name).spec.node_name), pod_cgroup(cluster, name, container).path
     memory = _bound(node.read(path, file_names(node).memory_usage))
-    if node.cgroupfs.version == 1:  # which counts memory and swap together
+    if node.cgroupfs.version == 1:  # v1 counts memory and swap together
         both = _bound(node.read(path, "memory.memsw.usage_in_bytes"))
         limits = [_bound(node.read(path, f"memory.{kind}limit_in_bytes")) for kind in ("memsw.", "")]
         bound = None if limits[0] is None else limits[0] - (limits[1] or 0)

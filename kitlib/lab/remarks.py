@@ -52,7 +52,7 @@ def _of_file(learner: str, work: SharedFile, has_owners: bool) -> list[str]:
     found = []
     if others := [owner for owner in work.owners if owner != learner]:
         found.append(f"another's file: written by the account {', '.join(others[:SHOWN])}")
-    if not work.owners and has_owners:  # without any owner in the room, all names are of good faith
+    if not work.owners and has_owners:  # without any account, the learners chose all names themselves
         found.append("the file names no account")
     if work.collected is False:
         found.append("not among the files that the hub collected")

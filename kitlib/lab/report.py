@@ -148,7 +148,7 @@ def _assignments(root: Path) -> dict[str, list[Path]]:
     """Return the files of labs that nbgrader collected, by learner; a link in a learner's place is not followed."""
     found: dict[str, list[Path]] = {}
     for learner in sorted(one for one in root.iterdir() if one.is_dir() and not one.is_symlink()):
-        # asked for by name: what else a learner's folder holds is not listed
+        # by name, so that other content of a learner's folder is not listed
         files = [learner / lab / "progress.jsonl" for lab in submissions.course_labs()]
         if there := [file for file in files if os.path.lexists(file)]:
             found[learner.name] = there
@@ -299,7 +299,7 @@ def to_json(rows: list[LearnerRow]) -> str:
     """Return the table as JSON: a list of learners with all their data, including each prediction."""
     data = [{**msgspec.to_builtins(row), "total": row.points} for row in rows]
     for one in data:
-        del one["journals"]  # digests, compared already
+        del one["journals"]  # digests, which were compared already
     return msgspec.json.format(msgspec.json.encode(data)).decode() + "\n"
 
 

@@ -156,7 +156,7 @@ def seat(learner: str, entries: Sequence[Submitted], now: float, ahead: float = 
     """
     if not entries:
         return Seat(learner, QUIETLY, why="has run nothing")
-    last, now = entries[-1], now + ahead  # on the learner's clock from here on
+    last, now = entries[-1], now + ahead  # from here on by the learner's clock
     course, idle = submissions.course_labs(), max(0.0, now - last.seconds)
     made = (
         _in_lab(learner, course[last.lab], [entry for entry in entries if entry.lab == last.lab], now, idle)

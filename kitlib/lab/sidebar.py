@@ -68,7 +68,7 @@ def _kernel(cluster: Any) -> tuple[str, str]:
     if cluster is not None:
         virtual = isinstance(cluster.clock, VirtualClock)
         return ("simulated" if virtual else "docker"), "what the cluster of this notebook runs on"
-    if "kernel" not in _seen:  # asking an engine takes time, and the answer stays
+    if "kernel" not in _seen:  # a request to an engine is slow, and its result does not change
         _seen["kernel"] = choose_kernel()
     return _seen["kernel"]
 

@@ -151,7 +151,7 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
         except KitError as error:
             if number < len(lines):
                 problems.append(f"line {number}: {error}")
-            else:  # may be what a killed kernel was writing, unless it is all that there is
+            else:  # may be an incomplete line of a killed kernel, unless it is the only one
                 unfinished = f"line {number}: {error}"
     if not found and (problems or unfinished):
         raise KitError(f"no line of it is an entry; {(problems or [unfinished])[0]}")

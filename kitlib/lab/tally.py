@@ -47,11 +47,11 @@ class Tally:
         return copy
 
     def _count(self, cluster: Any) -> None:
-        if not isinstance(cluster, PollingCluster):  # the kind of all clusters of real nodes, also when they have ended
+        if not isinstance(cluster, PollingCluster):  # the type of all real clusters, also closed ones
             self.simulated += 1
             return
         self.clusters += 1
-        with suppress(KitError):  # a cluster that was lost has nothing more to say
+        with suppress(KitError):  # the counts of a lost cluster cannot be read
             started = {event.involved_object.uid for event in cluster.events() if event.reason == "Started"}
             self.pods += len(started)
         for one in cluster.nodes:

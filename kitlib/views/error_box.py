@@ -75,7 +75,7 @@ def install(shell: Any) -> None:
         display({"text/html": error_html(error, whole), "text/plain": error_text(error)}, raw=True)
         lines = [error_text(error)]
         answer: Any = lines
-        if sys.platform == "emscripten":  # Pyodide reads fields there; a list ends its kernel in the middle of a cell
+        if sys.platform == "emscripten":  # Pyodide reads fields here; a list would end its kernel
             answer = {"ename": kind.__name__, "evalue": str(error), "traceback": lines}
         setattr(here, "_last_traceback", answer)  # noqa: B010 - what the kernel answers to a runner
         return lines

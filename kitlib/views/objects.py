@@ -98,7 +98,7 @@ def _listed(objects: Sequence[KubeObject]) -> tuple[Sequence[str], list[tuple[st
         heads, rows = POD_HEADS, [pod_row(one) for one in objects if isinstance(one, Pod)]
     elif all(isinstance(one, Node) for one in objects):
         found = [node_row(one, ()) for one in objects if isinstance(one, Node)]
-        heads, rows = (*NODE_HEADS[:4], NODE_HEADS[5]), [(*row[:4], row[5]) for row in found]  # pods are not known here
+        heads, rows = (*NODE_HEADS[:4], NODE_HEADS[5]), [(*row[:4], row[5]) for row in found]  # without the pods
     elif all(isinstance(one, Event) for one in objects):
         heads, rows = EVENT_HEADS, [event_row(one) for one in objects if isinstance(one, Event)]
     else:

@@ -142,7 +142,7 @@ class CgroupWatch(KitWidget):
         names = tuple(dict.fromkeys([*self._series, *readings]))
         if names != self._series:
             begun, self._series = bool(self._series), names
-            (self.live.rename if begun else self.live.reset)(names)  # a pod has come: the lanes so far stay
+            (self.live.rename if begun else self.live.reset)(names)  # a new pod adds a lane, the others are kept
         known = {name: limit for name, limit in self.live.limits.items() if name in names and name not in readings}
         limits = known | {name: reading.limit for name, reading in readings.items() if reading.limit is not None}
         if limits != self.live.limits:

@@ -113,7 +113,7 @@ class CpuMap(KitWidget):
             self.pod.value = kept if kept in names else names[0] if names else None
         owners = dict.fromkeys(rules.reserved if rules is not None else (), RESERVED)
         names_of = {p.metadata.uid: p.name for p in pods.values()}
-        checkpoint = getattr(self.node, "checkpoint", str) if rules is not None else str  # a node at rest has none
+        checkpoint = getattr(self.node, "checkpoint", str) if rules is not None else str  # a cgroups-only node has none
         for uid, cpus in load_state(checkpoint(), "static").pods.items():
             owners.update(dict.fromkeys(cpus, f"{names_of.get(uid, uid)}, shared by its containers"))
         for cgroup in self.node.desired().of_kind("container"):

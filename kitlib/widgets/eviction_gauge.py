@@ -97,7 +97,7 @@ class EvictionGauge(KitWidget):
             },
         }
         pod: Pod = from_dict(data, Pod)
-        workload_of(pod, pod.spec.containers[0])  # says what is wrong with the amount before anything is made
+        workload_of(pod, pod.spec.containers[0])  # validate the amount before anything is created
         self.cluster.apply(pod)
         self._number += 1
         self._tell()

@@ -117,7 +117,7 @@ class ExplainBoard(KitWidget):
         self._take(dump)
         self._setting = True
         try:
-            self.release.value = dump.release.name  # the cluster's own
+            self.release.value = dump.release.name  # the cluster's own release
         finally:
             self._setting = False
 
@@ -150,7 +150,7 @@ class ExplainBoard(KitWidget):
         if self._dump is None:
             raise KitError("nothing was read yet: paste or load what kubectl printed")
         found = self._by_release.get(self.release.value)
-        if found is None:  # a dump remembers what it has computed of its pods
+        if found is None:  # a dump caches values of its pods
             found = self._by_release[self.release.value] = replace(self._dump, release=Release(self.release.value))
         return found
 

@@ -92,7 +92,7 @@ class OomArena(KitWidget):
 
     def _class_changed(self, _change: Any) -> None:
         if self.qos.value != "BestEffort" and not self.request.amount:
-            self.request.amount = "128Mi"  # shows the picture anew
+            self.request.amount = "128Mi"  # refreshes the picture
         else:
             self._changed(None)
 

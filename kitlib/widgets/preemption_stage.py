@@ -168,7 +168,7 @@ class PreemptionStage(KitWidget):
     # ---- what the learner sees
 
     def chart(self) -> Chart:
-        if self.play is None:  # the pod that is asked for cannot be: `act` has said why
+        if self.play is None:  # the requested pod is invalid; `act` has shown the error
             raise ValueError(self.cpu.problem)
         now, decision = self.play.now, self.play.last_decision
         self._log.value = log_html(now.log)

@@ -153,7 +153,7 @@ def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
             )
         else:
             arguments[name] = list(value) if isinstance(value, tuple) else value
-    steps = [step for step in recorder.steps if cluster is None or step.values]  # a cluster's journal has what was done
+    steps = [step for step in recorder.steps if cluster is None or step.values]  # a cluster's journal has its actions
     return SharedScene(1, type(widget).__name__, arguments, cluster, steps)
 
 

@@ -119,7 +119,7 @@ class SpreadExplorer(KitWidget):
         self.on_cluster: OnCluster | None = None
         if self.cluster is not None:
             self.on_cluster = OnCluster(self, self.cluster, self._next_pod, self._predicted, self._told)
-            for control in (self.zones, self.nodes):  # those of the cluster
+            for control in (self.zones, self.nodes):  # fixed by the cluster
                 control.disabled = True
             buttons.children = (*buttons.children, self.look)
         below = [self.on_cluster] if self.on_cluster is not None else []

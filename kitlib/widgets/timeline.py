@@ -93,7 +93,7 @@ class Timeline(KitWidget):
         assert isinstance(self._picture, LanesPicture)
         names = ("seconds", "source", "object", "text")
         rows = zip(*(chart.columns[name] for name in names), strict=True)
-        self._pods |= {pod.name for pod in self._cluster.pods()}  # those that are gone have had a lane
+        self._pods |= {pod.name for pod in self._cluster.pods()}  # deleted pods keep their lane
         self._picture.bring(
             [{**dict(zip(names, row, strict=True)), "lane": self._lane(row[2], self._pods)} for row in rows],
             self._passing.seconds,

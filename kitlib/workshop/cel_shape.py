@@ -133,7 +133,7 @@ def literal(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(key)}: {part}" for key, part in zip(value, parts, strict=True)) + "}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_parts(value))}]"
-    return json.dumps(value)  # CEL's literals of scalars include JSON's
+    return json.dumps(value)  # JSON scalars are valid CEL literals
 
 
 def _parts(values: Sequence[Any]) -> list[str]:

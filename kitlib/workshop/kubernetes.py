@@ -60,7 +60,7 @@ class Size:
 def size_of(learners: int, nodes: int = 0) -> Size:
     """Return the requirements of a room for this number of learners, with `nodes` real nodes each."""
     memory = learners * (SERVER_MB + KERNEL_MB) + HUB_MB
-    node_memory = ceil(learners * nodes * 128 * 1.048576)  # 128Mi are set aside for each: requests of the manifest
+    node_memory = ceil(learners * nodes * 128 * 1.048576)  # 128Mi is the request of each node's pod
     cpus = round(learners * LEARNER_CPU + learners * nodes * NODE_CPU + 0.5, 1)
     by_memory = (memory + node_memory) / (MACHINE_GB * 1000 * USABLE)
     machines = ceil(max(by_memory, cpus / (MACHINE_CPUS * USABLE)))

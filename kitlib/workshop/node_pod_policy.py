@@ -65,7 +65,7 @@ def rules(limits: NodePodLimits) -> Sequence[tuple[str, str]]:
 
 
 def _validations(limits: NodePodLimits) -> Iterator[tuple[str, str]]:
-    # The parts with many fields are spelled out one by one: a refusal then names the field.
+    # Parts with many fields have one rule per field, so that a rejection names the field.
     for path, shape in (
         ("metadata", _METADATA),
         ("spec", _spec(limits)),
@@ -284,7 +284,7 @@ def policies(name: str, limits: NodePodLimits, selector: dict[str, Any]) -> list
         ["pods"],
         [
             (f"({MACHINERY}) || ({unchanged})", "a node pod does not change"),
-            # a webhook or an administrator must not turn a node pod into another program either
+            # an update by a webhook or an administrator must keep the container too
             (_same("spec.containers"), "the container of a node pod does not change"),
         ],
     )

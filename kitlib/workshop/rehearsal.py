@@ -297,7 +297,7 @@ def live_a_day(hub: str, word: str, accounts: list[str], measured: RehearsalResu
             measured.seconds.setdefault(step, []).append(round(time.monotonic() - began, 2))
 
     def together() -> float:
-        with suppress(threading.BrokenBarrierError):  # who left does not stop the others
+        with suppress(threading.BrokenBarrierError):  # a learner who failed does not stop the others
             barrier.wait(STEP_SECONDS)
         return time.monotonic()
 
@@ -324,7 +324,7 @@ def live_a_day(hub: str, word: str, accounts: list[str], measured: RehearsalResu
                 note(step, start)
                 if step == "widget":
                     note("first widget", began)
-        except Exception as error:  # a rehearsal tells everything that goes wrong
+        except Exception as error:  # a rehearsal reports every error
             with lock:
                 measured.problems.append(str(error)[:200])
             # Without it the other learners would wait for this one until their timeout.

@@ -51,7 +51,7 @@ def early(site: Path) -> str:
     found = sorted((site / "pypi").glob("kitlib-*.whl"))
     hashes = [
         hashlib.sha256(path.read_bytes()).hexdigest() for path in found
-    ]  # piplite asks with it: one address, one load
+    ]  # piplite's address has the digest too, so the browser loads the wheel once
     wheels = [f"../pypi/{path.name}?sha256={digest}" for path, digest in zip(found, hashes, strict=True)]
     return f"<script>{script('early.js', WHEELS=wheels, NAMES=PYODIDE, PLUGIN=KERNEL_PLUGIN)}</script>"
 

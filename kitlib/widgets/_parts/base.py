@@ -147,7 +147,7 @@ class KitWidget(ipw.VBox):
         self.aria_live = "off" if toggle.value else "polite"
         try:
             (beat.start if toggle.value else beat.stop)()
-        except KitError as error:  # first the toggle: what observes it may show the picture anew
+        except KitError as error:  # first the toggle, since its observers may refresh and clear the message
             toggle.value = False
             self.wrong(error)
 
@@ -235,8 +235,8 @@ class KitWidget(ipw.VBox):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = dict(super()._repr_mimebundle_(**options) or {})
-        if self._chart is not None:  # what GitHub and nbviewer show, where no kernel is
-            with suppress(ImportError):  # the still picture alone is plotly's: in a browser it may be missing
+        if self._chart is not None:  # for GitHub and nbviewer, which have no kernel
+            with suppress(ImportError):  # only the static picture needs plotly, which may be missing in a browser
                 bundle["text/html"] = f"<figure>{self._chart.svg()}</figure>{self._chart.table_html(limit=20)}"
             bundle["text/plain"] = f"{self.title}: {self._chart.sentence}"
         return bundle

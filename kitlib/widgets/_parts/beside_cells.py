@@ -23,7 +23,7 @@ def answer_beside_cells() -> None:
         return
     shell = get_ipython()
     if shell is not None:
-        shell.events.register("post_run_cell", forget_writers)  # which keeps it once
+        shell.events.register("post_run_cell", forget_writers)  # registering it again has no effect
 
 
 def forget_writers(*_: Any) -> None:

@@ -88,7 +88,7 @@ class Grid(anywidget.AnyWidget):
 
     def act(self, what: str, row: int, column: int, to: tuple[int, int] | None = None, key: str = "") -> None:
         """Simulate a learner's action in the page."""
-        self.selected = list(to) if to is not None else [row, column]  # where the page's focus is already
+        self.selected = list(to) if to is not None else [row, column]  # the page's focus is there already
         if self._on_act is not None and row < len(self.rows) and column < len(self.columns):
             self._on_act(Act(what, row, column, to, key))
 

@@ -58,7 +58,7 @@ class PodForm(ipw.VBox):
 
     def __init__(self, manifest: Any = None, on_change: Callable[[], None] = lambda: None) -> None:
         self.on_change, self._busy = on_change, False
-        self._read: Pod | None = None  # what the YAML says; None = it cannot be read
+        self._read: Pod | None = None  # the YAML side's pod; None = invalid YAML
         self.problems: list[tuple[str, str]] = []
         self.pod = Pod()
         self._name = Field(ipw.Text(layout={"width": "24em"}), "pod name", "metadata.name")

@@ -48,7 +48,7 @@ def values_chart(cluster: Cluster, pod: Pod, predicted: Values) -> Chart:
         with_score = ("process", container.name, "oom_score_adj")
         try:
             proc = node.proc(pod.name, container.name, pod.namespace)
-        except KitError:  # it has ended already
+        except KitError:  # the process has ended already
             continue
         read[with_score] = proc["oom_score_adj"]
         if "refused" in proc:

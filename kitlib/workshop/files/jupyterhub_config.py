@@ -48,7 +48,7 @@ bridged = spawner == "docker" and NETWORK != "host"
 if ROSTER.exists():
     os.environ.setdefault("KITLIB_HUB_ROSTER", str(ROSTER))
 here = Path(__file__).resolve().parent
-if not (here / "room_login.py").exists():  # load_subconfig ignores a missing file, and then everybody would come in
+if not (here / "room_login.py").exists():  # load_subconfig ignores a missing file, so everyone could log in
     raise SystemExit(f"{here / 'room_login.py'}: missing; kitlib workshop writes it beside this file")
 load_subconfig("room_login.py", str(here))  # type: ignore[name-defined]  # noqa: F821
 
@@ -59,8 +59,8 @@ c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{HUB_PORT + 1}"
 c.JupyterHub.active_server_limit = LEARNERS + 2
 c.JupyterHub.concurrent_spawn_limit = 100  # the hub's default: thirty people log in within a few seconds
 c.JupyterHub.cleanup_servers = True
-c.JupyterHub.shutdown_on_logout = True  # who leaves makes room for the next
-c.JupyterHub.template_paths = [str(here)]  # 429.html, which asks again by itself
+c.JupyterHub.shutdown_on_logout = True  # a stopped server makes room for another one
+c.JupyterHub.template_paths = [str(here)]  # 429.html reloads itself
 
 # Every learner's server.
 c.Spawner.default_url = "/lab/tree/course/notebooks"
@@ -94,7 +94,7 @@ c.JupyterHub.services = [
             "KITLIB_HUB_LEARNERS": "/var/lib/private" if spawner == "systemd" else str(LEARNERS_FOLDER),
             "KITLIB_HUB_COLLECTED": str(LEARNERS_FOLDER.with_name("collected")),
             "KITLIB_HUB_KEY": os.environ.get("KITLIB_HUB_KEY", str(Path("room-key.pem").absolute())),
-            # with plain processes a kernel can read the key and everybody's files
+            # with plain processes a kernel can read the key and all files
             "KITLIB_HUB_GOOD_FAITH": "1" if spawner == "process" else "",
             "KITLIB_HUB_START": os.environ.get("KITLIB_HUB_START", "1"),
             "KITLIB_HUB_PLACES": str(LEARNERS),
@@ -124,7 +124,7 @@ if spawner == "docker":
     c.DockerSpawner.cmd = ["start-learner"]
     c.DockerSpawner.extra_host_config = {
         "pids_limit": PROCESSES,
-        "memswap_limit": MEMORY_MB * 1000 * 1000,  # no swap: a learner who needs more is stopped, not slow
+        "memswap_limit": MEMORY_MB * 1000 * 1000,  # no swap: above its limit a server is killed, not slowed down
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
     }

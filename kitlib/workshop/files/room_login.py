@@ -38,7 +38,7 @@ class RoomLogin(FirstUseAuthenticator):
         name = self.normalize_username(data["username"])
         if name == "trainer":
             return name if admin_word and _same(data["password"], admin_word) else None
-        # before the parent: it keeps the word of everybody whom it lets through
+        # before the parent class, which stores the password of every account that it accepts
         if not _same(data.get("otp", "").strip(), word) or not self.validate_username(name):
             return None
         if accounts and name not in accounts:
