@@ -67,6 +67,7 @@ def drain(
             leaving.append(pod)
         if (not waiting and not leaving) or (cluster.now() - began).total_seconds() >= at_most:
             return rows
+        # Rejected evictions are retried after RETRY; the rest of the time only terminating pods are waited for.
         cluster.advance(RETRY if waiting else 1.0)
         there = {pod.metadata.uid for pod in cluster.list("Pod")}
         for pod in [one for one in leaving if one.metadata.uid not in there]:

@@ -165,6 +165,7 @@ def _moved(node: Node, moving: list[Pod], scheduler: Scheduler, used: float) -> 
         made.spec.node_name = moves[pod.name] = fits[0]
         scheduler.add_pod(made)
         came.append(made)
+    # Removed for good: pods of later candidates must not move to it.
     scheduler.remove_node(node)
     return Removal(node.name, used, moves=moves)
 

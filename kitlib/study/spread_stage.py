@@ -191,6 +191,7 @@ class Spread:
         """
         pod, scheduler = self.pod(), self.scheduler
         asked = deepcopy(pod)
+        # Filter ignores ScheduleAnyway constraints: as a hard one it is counted, and `allowed` is corrected below.
         asked.spec.topology_spread_constraints[0].when_unsatisfiable = "DoNotSchedule"
         context = scheduler.context
         state = PodTopologySpread().pre_filter(PodInfo(asked, self.release), context).state

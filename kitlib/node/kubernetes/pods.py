@@ -227,7 +227,7 @@ def _exists(api: Api, name: str) -> bool:
 
 
 def sweep(api: Api) -> list[str]:
-    """Delete node pods without an owner: of ended processes of this machine, or ended more than `LEFT_AFTER` ago.
+    """Delete node pods whose owner on this machine has ended, or that ended more than `LEFT_AFTER` seconds ago.
 
     Returns:
         The names of the deleted pods; none if pods cannot be listed.

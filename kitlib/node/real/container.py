@@ -160,6 +160,7 @@ def start(
                 continue
             if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or len(steps) == 1:
                 raise KitError(f"node {name}: the engine refused to start it: {text}") from error
+            # A capability was rejected: the next attempt leaves more of the optional ones out.
             del steps[0]
             continue
         without = (*steps[0], *unbounded)

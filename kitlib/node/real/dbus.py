@@ -279,6 +279,7 @@ class Bus:
         body, fields = struct.unpack_from("<I", self._rest, 4)[0], struct.unpack_from("<I", self._rest, 12)[0]
         if self._rest[0] != ord("l") or body + fields > _LARGEST:
             raise KitError("D-Bus: a message that cannot be read")
+        # The body starts at a multiple of 8 bytes; the length of the fields does not include that padding.
         whole = _FIXED_HEADER + fields + -fields % 8 + body
         while len(self._rest) < whole:
             self._rest += self._more()

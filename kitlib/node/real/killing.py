@@ -32,6 +32,7 @@ def kill_all(cgroups: RealCgroupFS, path: str) -> bool:
     """Send SIGKILL to every process of a cgroup and of those below it; return whether none is left."""
     below = [path]
     for one in below:
+        # The list grows while it is iterated, so that it ends with all descendants.
         below += cgroups.children(one)
     left = False
     for one in below:

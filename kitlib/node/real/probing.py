@@ -149,7 +149,7 @@ class Probing:
         if asked.code is None and self._clock() < asked.deadline:
             return None
         del self._asked[key]
-        if asked.code is None:
+        if asked.code is None:  # the runtime still reaps the killed child, which stays registered there
             with suppress(ProcessLookupError):
                 os.kill(asked.started.pid, signal.SIGKILL)
         asked.close()

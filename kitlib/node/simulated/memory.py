@@ -174,6 +174,7 @@ class Ledger:
     ) -> None:
         """Set a holder's bytes regardless of limits; active and dirty page cache are kept as far as they fit."""
         dirty = min(holder.dirty if dirty is None else dirty, cache)
+        # Dirty pages are on the inactive list, so the active part is what they leave at most.
         active = min(holder.active if active is None else active, cache - dirty)
         if active != holder.active or dirty != holder.dirty:
             for path in upwards(holder.charged):
