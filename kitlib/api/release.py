@@ -88,6 +88,7 @@ class Release:
 
     def text(self, name: str) -> str:
         """Return the release's text of a message, a template for `str.format`."""
+        # the rows are in the order of releases, so the last one up to this release holds
         return next(text for since, text in reversed(TEXTS[name]) if since <= self.minor)
 
     def default(self, setting: str) -> Setting:
@@ -114,6 +115,7 @@ class Release:
         said: list[str] = []
         defaults = _defaults(self.minor)
         for gate, value in sorted(gates.items()):
+            # In the order of names, like Kubernetes; messages before the first unknown gate are reported too.
             if gate in GATES and not self.knows(gate):
                 return [*said, f"unrecognized feature gate: {gate}"]
             if gate in LOCKED and LOCKED[gate] <= self.minor and defaults[gate] != value:

@@ -14,7 +14,7 @@ RELEASES = tuple(f"1.{minor}" for minor in range(23, 38))
 _OFF, _ON = False, True
 
 GATES: dict[str, tuple[tuple[int, bool], ...]] = {
-    # gate: (minor version from which the value holds, value) ...; off before the first
+    # gate: (first minor version with the value, value) ...; disabled before the first
     "ClusterTrustBundleProjection": ((29, _OFF),),
     "ClearingNominatedNodeNameAfterBinding": ((34, _OFF), (35, _ON)),
     "ContainerRestartRules": ((34, _OFF), (35, _ON)),
@@ -55,7 +55,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
     "MatchLabelKeysInPodTopologySpread": ((25, _OFF), (27, _ON)),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ((34, _ON),),
-    # 1.35.0 switched it on; it is off again in 1.35.4 and 1.36 (kubernetes/kubernetes #137904, #137926)
+    # 1.35.0 enabled it; it is disabled again in 1.35.4 and 1.36 (kubernetes/kubernetes #137904, #137926)
     "MaxUnavailableStatefulSet": ((24, _OFF),),
     "MemoryManager": ((22, _ON),),
     "MemoryQoS": ((22, _OFF), (37, _ON)),
@@ -93,99 +93,99 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitDefinitionsShowVersions": ((37, _ON),),
     # kubectl describe shows a StatefulSet's service, pod management and claim retention policies (#137547)
     "KitDescribeStatefulSetPolicies": ((37, _ON),),
-    # nodes that the pod's node affinity or selector excludes no longer count in the skew
+    # nodes that the pod's node affinity or selector excludes do not count in the skew
     "KitSpreadHonoursNodeAffinity": ((24, _ON),),
-    # the weighted sum of a node's spread scores is rounded, no longer cut off
+    # the weighted sum of a node's spread scores is rounded instead of truncated
     "KitSpreadScoreRounded": ((24, _ON),),
-    # a request larger than the whole node is UnschedulableAndUnresolvable, so preemption does not look at that node
+    # a request larger than the node's allocatable is UnschedulableAndUnresolvable, so that preemption skips the node
     "KitFitUnresolvable": ((34, _ON),),
     # balanced allocation gives no score to pods that request nothing
     "KitBalancedSkipsBestEffort": ((33, _ON),),
     # balanced allocation compares the node with and without the pod
     "KitBalancedComparesWithout": ((35, _ON),),
-    # the containers' sum counts sidecars, whether the feature is on or not
+    # the sum of the containers' requests includes sidecars, independently of the feature gate
     "KitRequestsCountSidecars": ((28, _ON),),
-    # a sidecar counts with 100m and 200Mi in scoring where it requests nothing, and those that run count at all
+    # in scoring, sidecars count, with the default requests of 100m and 200Mi where they request nothing
     "KitNonZeroCountsSidecars": ((32, _ON),),
-    # the pod-level requests do not count in the score for free resources
+    # the score for free resources ignores pod-level requests
     "KitScoreSkipsPodLevel": ((33, _ON),),
-    # pod-level resources may name huge pages
+    # pod-level resources may set huge pages
     "KitPodLevelHugePages": ((33, _ON),),
-    # a claim that another pod uses rejects every node at Filter, no longer the pod at PreFilter
+    # a claim that another pod uses rejects every node in Filter instead of the pod in PreFilter
     "KitReadWriteOncePodFilters": ((27, _ON),),
-    # a claim bound to a volume that does not exist rejects the pod at once
+    # a claim that is bound to a missing volume rejects the pod at once
     "KitVolumeZonePreFilters": ((27, _ON),),
-    # a volume's beta zone label is matched by the node's label without beta
+    # a volume's beta zone label also matches the node's label without "beta"
     "KitBetaZoneLabelsMatch": ((29, _ON),),
-    # a sidecar's host ports are taken
+    # host ports of sidecars count as used
     "KitSidecarPortsCount": ((34, _ON),),
-    # the kubelet reports by conditions, no longer by `status.resize`, that a resize waits
+    # the kubelet reports a pending resize by conditions instead of `status.resize`
     "KitResizeHasConditions": ((33, _ON),),
-    # while a pod is resized, what its containers have counts; before, what they were allocated
+    # during a resize the actual resources of containers count instead of the allocated ones
     "KitResizeCountsActuated": ((32, _ON),),
-    # both count
+    # during a resize both the actual and the allocated resources count
     "KitResizeCountsAllocated": ((35, _ON),),
-    # a namespace selector of the incoming pod's affinity is asked about empty labels too: the terms became values of an
-    # interface in 1.34 (kubernetes/kubernetes #132457)
+    # a namespace selector of the incoming pod's affinity is also evaluated on empty labels: the terms became values of
+    # an interface in 1.34 (kubernetes/kubernetes #132457)
     "KitNamespaceSelectorAskedTwice": ((34, _ON),),
-    # an enabled gate needs the gates that it depends on; before, it was without effect
+    # an enabled gate requires the gates that it depends on; before, it had no effect without them
     "KitGatesDepend": ((35, _ON),),
     # PreFilter may restrict the candidates to named nodes
     "KitPreFilterNodeNames": ((24, _ON),),
-    # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then
+    # a plugin may skip Score in PreScore; before, topology spread gave 100 to every node in this case
     "KitPreScoreSkips": ((28, _ON),),
     # the same for node affinity and volume binding
     "KitNodeAffinityScoreSkips": ((30, _ON),),
-    # a spread constraint with an empty selector counts no pods; before, it counted all of the namespace
+    # a spread constraint with an empty selector counts no pods; before, it counted all pods of the namespace
     "KitEmptySpreadSelectorCountsNobody": ((27, _ON),),
-    # a resource that the pod does not request is not checked, even if the node has allocated too much of it
+    # a resource that the pod does not request is not checked, even if the node is overcommitted in it
     "KitFitChecksOnlyRequested": ((28, _ON),),
-    # the score for free resources forgets the overhead
+    # the score for free resources ignores the overhead
     "KitFitScoreIgnoresOverhead": ((23, _ON), (24, _OFF)),
-    # one term that names no node rejects the pod, whatever the others say
+    # one node affinity term without a node rejects the pod, whatever the other terms match
     "KitAnyConflictingTermRejects": ((24, _ON), (27, _OFF)),
     # images of init containers count too
     "KitImageLocalityCountsInit": ((30, _ON),),
-    # scoring counts the overhead's CPU in whole CPUs where it means thousandths, and forgets it elsewhere
+    # scoring counts the overhead's CPU in whole CPUs instead of thousandths, and ignores its other resources
     "KitScoringRoundsOverhead": ((23, _ON), (27, _OFF)),
-    # a pod that PreFilter rejects is rejected on every node; without that, preemption tries all of them
+    # a rejection in PreFilter counts for every node; otherwise preemption tries all of them
     "KitPreFilterRejectsEveryNode": ((23, _ON), (26, _OFF), (28, _ON)),
-    # nodes that PreFilter left out have a status of their own, so that preemption leaves them out too
+    # nodes that PreFilter excludes have a status of their own, so that preemption skips them too
     "KitAbsentNodesHaveStatus": ((30, _ON),),
-    # the plugins that left nodes out count among those that rejected the pod
+    # plugins that exclude nodes in PreFilter count among those that rejected the pod
     "KitNarrowingPluginsReject": ((31, _ON),),
-    # a node that PreFilter names and that does not exist ends the cycle
+    # a missing node in the result of PreFilter ends the cycle
     "KitMissingNamedNodeFails": ((24, _ON), (30, _OFF)),
-    # the scheduler crashes where none of the nodes exists that PreFilter names
+    # the scheduler crashes if none of the nodes in the result of PreFilter exists
     "KitNoNamedNodePanics": ((30, _ON), (31, _OFF)),
     # errors of PostFilter are shown in the event
     "KitPostFilterErrorShown": ((27, _ON),),
-    # victims of an earlier preemption are identified by their condition, not because they are terminating
+    # victims of an earlier preemption are identified by their condition instead of their deletion timestamp
     "KitWaitsForPreemptedOnly": ((27, _ON),),
-    # victims are sorted by importance after those whose disruption budget would be violated have been told apart
+    # victims are sorted by importance after the division by violated disruption budgets
     "KitVictimsSortedAgain": ((32, _ON),),
-    # ReadWriteOncePod claims are followed through preemption's trial removals
+    # preemption's trial removals update the use of ReadWriteOncePod claims
     "KitVolumeRestrictionsTracksPods": ((27, _ON),),
-    # a Filter plugin that rejects a node does not stop the other plugins from running
+    # after a rejection of a node the other Filter plugins run too
     "KitAllFiltersRun": ((24, _ON), (26, _OFF)),
-    # a pod without events is tried again after five minutes, no longer after one
+    # an unschedulable pod without events is retried after five minutes instead of one
     "KitPoolKeepsFiveMinutes": ((24, _ON),),
-    # nodes with the devices that a claim names first are preferred
+    # nodes with devices of a claim's first alternatives are preferred
     "KitPrioritizedListScores": ((35, _ON),),
-    # a resize that its node could never offer is refused by the API server, not by the kubelet
+    # a resize beyond the node's allocatable is rejected by the API server instead of the kubelet
     "KitPodResizeValidator": ((36, _ON),),
-    # pod-level resources that name nothing no longer decide the QoS class (kubernetes/kubernetes #137150)
+    # empty pod-level resources do not determine the QoS class (kubernetes/kubernetes #137150)
     "KitEmptyPodLevelIgnored": ((37, _ON),),
-    # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
+    # MemoryQoS has memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
-    # MemoryQoS writes nothing where neither a throttling factor nor a reservation policy is set (kubernetes.io/blog of
-    # 14 September 2026)
+    # MemoryQoS writes nothing without a throttling factor and a reservation policy (kubernetes.io/blog of 14 September
+    # 2026)
     "KitMemoryQoSNeedsSettings": ((37, _ON),),
 }
 
 
 LOCKED: dict[str, int] = {
-    # gate: minor version from which its value is locked (LockToDefault)
+    # gate: first minor version with a locked value (LockToDefault)
     "CPUManagerPolicyOptions": 33,
     "DefaultPodTopologySpread": 24,
     "DisableCPUQuotaWithExclusiveCPUs": 37,
@@ -218,7 +218,7 @@ Setting = bool | int | float | str | tuple[str, ...] | None
 
 
 DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
-    # setting: (minor version from which it is the default, the value) ...; None before the first
+    # setting: (first minor version with the default, the value) ...; None before the first
     # versions of resource.k8s.io in which DeviceTaintRules are served, the preferred one first (k8s.io/api resource)
     "deviceTaintRuleVersions": (
         (35, ("v1alpha3",)),
@@ -254,23 +254,23 @@ DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
     ),
     # the kubelet refuses to start on cgroup v1 (KEP-5573)
     "failCgroupV1": ((31, False), (35, True)),
-    # seconds that the eviction manager uses at a hard threshold or a limit; 0 was taken for the pod's own grace
-    # period by mistake, for pods deleted by force too (kubernetes#124063)
+    # grace period in seconds of the eviction manager at a hard threshold or a limit; 0 was mistaken for the pod's own
+    # grace period, also for force-deleted pods (kubernetes#124063)
     "immediateEvictionGracePeriodSeconds": ((23, 0), (31, 1)),
     # whether the time of a preStop hook counts against the grace period (kubernetes#115835)
     "preStopHookUsesGracePeriod": ((23, False), (28, True)),
     # --node-monitor-grace-period of kube-controller-manager
     "nodeMonitorGracePeriodSeconds": ((22, 40), (32, 50)),
-    # at a soft threshold: evictionMaxPodGracePeriod alone, or the smaller one of it and the pod's own
+    # at a soft threshold: evictionMaxPodGracePeriod alone, or its minimum with the pod's own grace period
     "softEvictionGracePeriod": ((23, "evictionMaxPodGracePeriod"), (32, "smaller")),
-    # None = MemoryQoS writes no memory.high; a null in a configuration file is this default too (KEP-2570)
+    # None = MemoryQoS writes no memory.high; a null in a configuration file means this default (KEP-2570)
     "memoryThrottlingFactor": ((22, 0.8), (27, 0.9), (37, None)),
 }
 """The defaults of settings that changed between releases."""
 
 
 TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
-    # text: (minor version from which it is used, the text) ...
+    # name: (first minor version with the text, the text) ...
     "no_reasons": ((23, "0/{nodes} nodes are available: ."), (26, "0/{nodes} nodes are available:")),
     "pre_filter_error": (
         (23, "0/{nodes} nodes are available: {nodes} {reason}."),

@@ -135,7 +135,7 @@ class BaseCluster(Closeable, ABC):
         self.journal = Journal()
         self._replaying = False
 
-    # What the kinds of clusters do differently.
+    # Methods that each kind of cluster implements.
 
     @abstractmethod
     def settle(self) -> None:
@@ -430,7 +430,7 @@ class BaseCluster(Closeable, ABC):
         finally:
             self._replaying = False
 
-    # Showing itself.
+    # Representation.
 
     @exclusive
     def snapshot(self) -> dict[str, Any]:

@@ -127,6 +127,7 @@ def _unread_replica_sets(objects: list[KubeObject]) -> list[ReplicaSet]:
 
 
 def _from_pods(namespace: str, name: str, pods: list[Pod]) -> ReplicaSet | None:
+    # The common labels are a selector that matches all pods; it may be narrower than the original one.
     labels = dict(set.intersection(*(set(pod.metadata.labels.items()) for pod in pods)))
     if not labels:
         return None
@@ -146,6 +147,7 @@ def _from_pods(namespace: str, name: str, pods: list[Pod]) -> ReplicaSet | None:
 def _keep_revisions(objects: list[KubeObject]) -> None:
     for obj in objects:
         if isinstance(obj, StatefulSet | DaemonSet):
+            # Without revisions every pod would count as outdated, and a rolling update would replace all of them.
             obj.spec.update_strategy.type = "OnDelete"
 
 

@@ -151,6 +151,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             else:
                 self._unbound.add(key)
             if event.type == "DELETED" or not obj.spec.node_name:
+                # The BoundPods stays, even if empty: the node must still end the containers of its last pod.
                 if obj.spec.node_name in self._by_node:
                     self._by_node[obj.spec.node_name].remove(obj)
             else:
@@ -273,6 +274,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         If they undo each other's work forever, the rounds stop, and the log names the objects that still change.
         """
         idle = self.api.store.version == self._settled and not self.controllers.is_due()
+        # Plugins and webhooks may call methods that settle; the rounds at hand handle their writes.
         if self._settling or (idle and not (self._scheduler is not None and self._scheduler.due())):
             return
         self._settling = True
@@ -302,6 +304,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                         with requested_by(kubelet(name)):
                             node.sync(self.api, pods)
                     except Exception as error:
+                        # The changes were taken already; the next sync must see all pods again.
                         pods.repeat()
                         self._guard.caught(name, error)
             if self.api.store.version == before:
@@ -327,6 +330,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._check_open()
         self._record("advance", seconds=seconds)
         left = float(seconds)
+        # A remainder below a nanosecond is a rounding error of the subtractions.
         while left > 1e-9:
             part = min(self._tick, left)
             left -= part

@@ -128,7 +128,7 @@ class ClusterScheduler:
         """The last Decision about each pod, by UID."""
         return self.loop.decisions
 
-    # What happens in the cluster.
+    # Handlers of watch events.
 
     def _handle(self, event: WatchEvent) -> None:
         obj, handlers = event.object, self.loop.handlers
@@ -181,7 +181,7 @@ class ClusterScheduler:
             found["volumes"] = [obj for kind in _STORAGE for obj in store.list(kind, copy=False)]
         return found
 
-    # What the scheduler does.
+    # The loop and its waiting pods.
 
     def sync(self) -> bool:
         """Try every pod in the active queue, in order of priority.
@@ -217,7 +217,7 @@ class ClusterScheduler:
         """
         self.loop.reject(pod, reason)
 
-    # What the loop asks for.
+    # Implementation of the loop's interface to the cluster.
 
     def bind(self, pod: Pod, node: str) -> None:
         binding.bind(self._api, pod.name, pod.namespace, node)
@@ -229,6 +229,7 @@ class ClusterScheduler:
             new = deepcopy(condition)
             standing = next((c for c in pod.status.conditions if c.type == new.type), None)
             same = standing is not None and standing.status == new.status
+            # The transition time changes only with the status, so a repeated failure does not change the pod.
             new.last_transition_time = standing.last_transition_time if same and standing else self._api.store.now()
             changed.status.conditions = [*(c for c in pod.status.conditions if c.type != new.type), new]
         if changed.status != pod.status:
@@ -242,6 +243,7 @@ class ClusterScheduler:
         target = deepcopy(condition)
         target.last_transition_time = self._api.store.now()
         standing.status.conditions = [*standing.status.conditions, target]
+        # The condition first, so that controllers (podFailurePolicy) see the reason on the deleted pod.
         self._api.update_status(standing)
         self._api.delete(Pod, victim.name, victim.namespace, grace=None)
 
@@ -251,7 +253,7 @@ class ClusterScheduler:
     def trace(self, reason: str, about: str, message: str) -> None:
         """Do nothing: the API does not show steps of the queue."""
 
-    # Questions.
+    # Decisions without effect.
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Run the PreEnqueue plugins for a pod of one of the profiles and return their status."""
@@ -276,6 +278,7 @@ class ClusterScheduler:
         if not more and not placed:
             self.refresh()
             return scheduler.explain(pod)
+        # The loop's snapshot includes the pod itself: a bound pod would compete with itself for its node.
         asked = deepcopy(pod)
         if placed:
             asked.spec.node_name = ""
@@ -321,7 +324,7 @@ def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, 
     return Profile.load(configuration, own=own, adaptive=True)
 
 
-# The claims' controller is loaded with the first claim that the scheduler writes.
+# The module of the claims' controller is loaded only with the first claim that the scheduler writes.
 
 
 def _put_allocation(api: APIServer, claim: ResourceClaim) -> ResourceClaim:

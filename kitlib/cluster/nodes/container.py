@@ -136,7 +136,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     def _node_info(self) -> dict[str, str]:
         return {"kernelVersion": self.facts["kernel"], "containerRuntimeVersion": "crun://1"}
 
-    # What the cluster does with it.
+    # Synchronization with the cluster.
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Send the node the changes of its pods, and process its reports."""

@@ -99,6 +99,7 @@ def between(before: list[HostTime], after: list[HostTime]) -> HostLoad:
     busy = sum(ended[cpu] - began[cpu] for cpu in shared)
     own = sum(b.own - a.own for a, b in zip(before, after, strict=True))
     room = seconds * len(shared)
+    # The counters are read one after another and have different resolutions, so the difference may leave 0 to 1.
     others = min(1.0, max(0.0, (busy - own) / room)) if room > 0 else 0.0
     first, last = before[0].waited, after[0].waited
     waited = None if first is None or last is None or seconds <= 0 else min(1.0, max(0.0, (last - first) / seconds))

@@ -230,6 +230,7 @@ class Meter:
         used = cpu_seconds(partial(self._read, path), version)
         stopped = float(stat.get("throttled_usec", 0)) / 1e6 + float(stat.get("throttled_time", 0)) / 1e9
         before, self._ran[path] = self._ran.get(path), (used, stopped, seconds)
+        # A smaller counter belongs to a new cgroup of the same path.
         if before is None or seconds <= before[2] or used < before[0]:
             return None
         ran, stood, passed = used - before[0], stopped - before[1], seconds - before[2]

@@ -55,5 +55,6 @@ def _reduced(obj: Known) -> Known:
 
 def _version(obj: Known) -> str:
     if isinstance(obj, Node):
+        # not the resource version, which changes with every status of the node
         return f"{obj.metadata.uid}/{sorted(obj.metadata.labels.items())}/{obj.spec.taints}"
     return f"{obj.metadata.uid}/{obj.metadata.resource_version}"

@@ -69,6 +69,8 @@ def _issue(key: bytes, pod: Pod, account: ServiceAccount, asked: TokenReference,
     whose = service_account_token.TokenSubject(
         pod.namespace, account.name, account.metadata.uid, (meta.name, meta.uid), pod.spec.node_name
     )
+    # The default token of a pod lives a year and warns after an hour, for clients that do not reload it. Source:
+    # TokenREST.Create (--service-account-extend-token-expiration).
     extended = asked.seconds == WARN_ONLY_EXPIRATION and not asked.audience
     return service_account_token.issue(
         key,

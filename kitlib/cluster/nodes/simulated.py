@@ -96,7 +96,8 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             system=self.system,
             address=self.network.address if self.network is not None else "",
         )
-        self.runtime.allocatable = made.allocatable("memory")  # source: kubeletVolumeHost.GetNodeAllocatable
+        # The size limit of memory-backed volumes follows from it. Source: kubeletVolumeHost.GetNodeAllocatable.
+        self.runtime.allocatable = made.allocatable("memory")
         return made
 
     def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
@@ -187,7 +188,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """Return the tree that the kubelet wants, with the reason for every value."""
         return self.kubelet.wanted
 
-    # What runs on the machine.
+    # The state of the machine.
 
     def kernel_log(self) -> list[str]:
         """Return the lines of `dmesg`."""

@@ -126,7 +126,7 @@ class ControlPlane:
             "record_event": self._record_event,
         }
 
-    # Lines.
+    # Lines of the owner.
 
     def write(self, line: bytes) -> None:
         """Send one line to the owner."""
@@ -164,6 +164,7 @@ class ControlPlane:
             self._inbox.put(protocol.decode(line, wire.MAX_LINE))
 
     def _wake(self) -> None:
+        # Many reports cause one wake-up; `_look` clears the flag before it reads them.
         if not self._reported.is_set():
             self._reported.set()
             self._inbox.put(None)
@@ -188,6 +189,7 @@ class ControlPlane:
         """
         number = next(self._numbers)
         self._starts[number] = queue.SimpleQueue()
+        # A node of the same name that has ended must not receive lines for the new one.
         self._channels.pop(one.name, None)
         self.write(protocol.encode({"start": number, "plan": wire.pack(one)}))
         try:
@@ -353,6 +355,7 @@ def log_error(error: Exception) -> None:
 
 def main() -> int:
     """Serve the owner over standard input and output; prints go to standard error."""
+    # A stray print would corrupt the stream of answers, so file descriptor 1 becomes standard error.
     writes = os.dup(1)
     os.dup2(2, 1)
     return ControlPlane(0, writes).run()

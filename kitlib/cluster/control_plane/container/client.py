@@ -210,6 +210,7 @@ class ContainerControlPlaneClient(PollingCluster):
                 "journal": self._seen,
                 "requester": asdict(requester()),
             }
+            # Errors have changes too, which are applied before the error is raised.
             found, message = link.request(do, TIMEOUT, **told, **about)
             self._take(message)
         if isinstance(found, Exception):
@@ -241,6 +242,7 @@ class ContainerControlPlaneClient(PollingCluster):
             standing = {node.name for node in self._copy.list(Node, copy=False)}
             self._nodes = {name: node for name, node in self._nodes.items() if name in standing}
         self._seen += len(message["journal"])
+        # During a replay the entries are in this journal already.
         if not self._replaying:
             self.journal.extend(message["journal"])
 
@@ -278,7 +280,7 @@ class ContainerControlPlaneClient(PollingCluster):
         """Wait for the shortest interval."""
         self.advance(TICK)
 
-    # What changes something.
+    # Writes.
 
     def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
         objects = [[to_dict(one.object), one.file, one.document] for one in located]
@@ -334,7 +336,7 @@ class ContainerControlPlaneClient(PollingCluster):
         """Register nodes; the control plane starts the nodes without facts first."""
         self._ask("add_nodes", plans=wire.pack(plans), facts=facts)
 
-    # What is read.
+    # Reads.
 
     @property
     def scheduler(self) -> NoReturn:

@@ -144,13 +144,14 @@ class Relay:
         wanted = protocol.config_to_data(config)
         self.facts[one.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
         self.begun[one.name] = one, config, made, notes
+        # The node may have ended before it was in `begun`; then its own report was ignored.
         if not made.link.alive:
             self._node_gone(made.link)
 
     def _link(self, name: str, stream: Any) -> NodeLink:
         return NodeLink(name, stream, self._from_node, self._node_gone)
 
-    # On the readers' threads.
+    # The following methods run on the threads of readers.
 
     def _from_node(self, name: str, lines: list[bytes]) -> None:
         self._tell(b"".join(wire.envelope("from", name, line) for line in lines))
@@ -174,6 +175,7 @@ class Relay:
 
     def start(self, number: int, plan: str) -> None:
         """Start a node that the control plane requests."""
+        # Not on the reader's thread: the new node's answers and other lines must be read meanwhile.
         threading.Thread(target=self._start, args=(number, plan), name="kitlib-start", daemon=True).start()
 
     def _start(self, number: int, plan: str) -> None:
