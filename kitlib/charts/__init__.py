@@ -1,7 +1,7 @@
 """Pictures from plain data, each with its frame and its sentence; charts do not depend on widgets or clusters.
 
 Imported by widgets, lab and commands.
-Face: one module a figure, each a `Chart`.
+Face: one module per figure, which returns a `Chart`.
 """
 
 from kitlib.charts.base import Chart

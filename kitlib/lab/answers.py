@@ -20,6 +20,7 @@ A step is one of:
     apply: [manifest, …]
     delete: KIND NAME
     patch: KIND NAME             the patch is `with`
+    patch_status: KIND NAME      the patch of its status is `with`
     resize: POD                  the new resources are `containers`
     write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`
     evict: POD

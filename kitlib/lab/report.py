@@ -1,4 +1,4 @@
-"""The instructor's table: one row a learner, one column a lab, from the learners' progress files.
+"""The instructor's table: one row per learner, one column per lab, from the learners' progress files.
 
 Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the collected folder; in the folders `submitted` and
 `autograded` of an nbgrader course, a learner has one file for each assignment, `NAME/LAB/progress.jsonl`.

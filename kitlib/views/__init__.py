@@ -1,7 +1,7 @@
 """The presentation of the kit's values: in a terminal (rich), in a notebook (HTML), and as data frames (pandas).
 
 Imported by charts, widgets, lab and commands.
-Face: one function a view: `tree_view`, `describe`, `top`.
+Face: one function per view: `tree_view`, `describe`, `top`.
 """
 
 from kitlib.views.cgroup_tree import TreeView, tree_view
