@@ -181,6 +181,7 @@ def _thresholds(statements: Mapping[str, str]) -> list[Threshold]:
     made = []
     for signal, text in statements.items():
         _known(signal)
+        # Upstream ignores both: 0% could never be met, and 100% would be met by any use.
         if text in ("0%", "100%"):
             continue
         if text.endswith("%"):

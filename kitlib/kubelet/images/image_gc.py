@@ -125,6 +125,7 @@ class ImageGC:
                     self._remove(record, remove)
                     removed.append((record.image, "age"))
                     available += record.image.size
+        # The integer division rounds the free part down, so the usage is rounded up, as in Go.
         used = 100 - available * 100 // disk.capacity
         if used < self.settings.image_gc_high_threshold_percent:
             return Collected(tuple(removed))

@@ -213,6 +213,7 @@ class CgroupManager:
             known = self._pods.get(uid)
             before = known.shown if known is not None else []
             now = self._wanted(worker)
+            # After an error it is not known which files were written: all of the pod's cgroups are written again.
             again = self.refused.pop(uid, "")
             if not again and len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue
@@ -239,6 +240,7 @@ class CgroupManager:
         assigned = self._managers.assignments([pod])
         key = (worker.generation, tuple(assigned.items()))
         found = self._pods.get(uid)
+        # Unchanged cgroups stay the same objects: `_write` compares identities, so quiet pods are not compared by file.
         if found is None or found.key != key:
             shown = found.shown if found is not None else []
             own = self._rules.pod_level(pod, assigned)
@@ -354,6 +356,7 @@ class CgroupManager:
         """Remove cgroups, the lowest first, and retry those that still have a process with the next call."""
         wanted_gone = {**self._leftover, **{cgroup.path: cgroup for cgroup in gone}}
         self._leftover = {}
+        # The kernel does not remove a cgroup that has children or processes (EBUSY), so the longest paths come first.
         for path in sorted(wanted_gone, key=len, reverse=True):
             cgroup = wanted_gone[path]
             if self._remove(cgroup):

@@ -75,6 +75,7 @@ class Evicting:
         worker = self._worker
         if worker is None:
             return now >= self._next
+        # Two waits of upstream in turn: killPodNow for the containers (`_clean_by` is 0), then waitForPodsCleanup.
         if not self._clean_by:
             if self._running(worker):
                 if now < self._kill_by:

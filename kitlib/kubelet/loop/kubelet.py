@@ -183,8 +183,7 @@ class Kubelet:
         """Reconcile processes, cgroups and statuses with the pods that are bound to the node.
 
         Args:
-            pods: all bound pods, with API defaults; a pod with a deletion
-                timestamp is stopped, then its object deleted.
+            pods: all bound pods, with API defaults; those with a deletion timestamp are stopped, then deleted.
         """
         bound = {pod.metadata.uid for pod in pods}
         self.handle(pods, [uid for uid in (*self._workers, *self._rejected) if uid not in bound])
@@ -307,8 +306,11 @@ class Kubelet:
         """Work on the marked pods: cgroups first, then containers, then the reports to the API server."""
         touched: dict[str, PodWorker] = {}
         for _ in range(_STARTS):
+            # An end that `_collect` finds marks its pod, so the next round may start what was waiting for it.
             touched |= self._dirty
             self._faults.each(self._dirty.values(), self._end_terminal)
+            # The cgroups are written before the starts, so that no process runs without its limits, and once more
+            # below, to remove those of ended containers.
             self._faults.together(self._dirty.values(), self._resizer.work)
             self._faults.together(self._dirty.values(), self._write)
             self._faults.together(self._dirty.values(), partial(self._resizer.finish, refused=self._cgroups.refused))
@@ -346,10 +348,7 @@ class Kubelet:
         self._cgroups.write(self._workers.values(), list(touched))
 
     def _note_killed(self, workers: Iterable[PodWorker]) -> None:
-        """Record the pods whose processes have all ended, after a last update of the QoS cgroups.
-
-        Source: Kubelet.killPod, filterOutInactivePods.
-        """
+        """Record the pods whose processes have all ended. Source: Kubelet.killPod, filterOutInactivePods."""
         killed = [w for w in workers if w.holds_resources and (w.terminating or w.phase() in TERMINAL_PHASES)]
         killed = [worker for worker in killed if not self._killer.running(worker)]
         if killed:

@@ -178,6 +178,7 @@ class PodWorker:
         before, status = self.pod, self.standing
         self.pod, self.standing = pod, pod.status
         if pod.spec == before.spec:
+            # Identity means "no resize": as long as the three references are the same object they move on together.
             self.allocated = pod if self.allocated is before else self.allocated
             self.actual = pod if self.actual is before else self.actual
             dated = pod.metadata.deletion_timestamp != before.metadata.deletion_timestamp
@@ -258,6 +259,8 @@ class PodWorker:
             return due
         # Ephemeral containers start even if the initialization is not complete or fails: they may serve to debug it.
         due += [state for state in self.ephemerals if self._is_due(state, now)]
+        # Upstream searches backwards from the last init container, because the runtime may have removed earlier ones.
+        # Here no state is ever removed, so the first one that is not complete is the next.
         for state in self.inits:
             if is_restartable_init(state.container):
                 if self._is_due(state, now):

@@ -98,8 +98,10 @@ class Prober:
         if not state.alive or probe.on_hold or (worker.starting is not None and worker.starting.holds(state)):
             probe.asking = False
             return False
+        # After a deletion upstream ends these probes with a success, for a quiet shutdown.
         if worker.leaving and probe.kind != "Readiness":
             return False
+        # Upstream truncates the age of the container to whole seconds.
         if int(self._clock() - state.since) < probe.spec.initial_delay_seconds:
             return False
         if state.has_started == (probe.kind == "Startup"):

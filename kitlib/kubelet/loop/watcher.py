@@ -98,6 +98,7 @@ class Watcher:
         for cgroup in self._manager.node_level("kubepods"):
             name = MEMORY_LIMIT[self._cgroups.version]
             text = self._cgroups.read(cgroup.path, name) if name in cgroup else "max"
+            # v1 shows "no limit" as the largest signed 64-bit number, rounded down to a page.
             if text == "max" or int(text) >= 2**62:
                 return None
             used = memory_use(partial(self._cgroups.read, cgroup.path), self._cgroups.version)

@@ -287,6 +287,8 @@ class StaticPolicy:
             raise SMTAlignmentError(
                 f"SMT Alignment Error: requested {wanted} cpus not multiple cpus per core = {threads}"
             )
+        # Reserved CPUs need not be whole cores. Their siblings cannot be assigned either, or the allocation could
+        # descend to single threads and void the guarantee of the option.
         free = len(self.state.default - self.reserved_physical)
         if wanted > free:
             raise SMTAlignmentError(

@@ -138,6 +138,8 @@ class TopologyManager:
                 for provider in self.providers:
                     provider.allocate_pod(pod, whole)
                 return {container.name: whole for container in containers_of(pod)}
+        # In the scope container the hints of a container depend on the allocations of those before it, so hints and
+        # allocation alternate. If a later container fails, the caller releases what the earlier ones have.
         for container in containers_of(pod):
             hint = NOTHING_CHOSEN if self.policy == "none" else whole
             if hint is None:
