@@ -106,6 +106,7 @@ def read_cluster(
         items += found
         listed.append(kind)
         if kind == "Pod" and any((pod.get("spec") or {}).get("resourceClaims") for pod in found):
+            # This extends the list of the running loop: the kinds of devices are read only if a pod needs them.
             wanted += DEVICES
     server = _version_of(client)
     name = ".".join(server.removeprefix("v").split(".")[:2])

@@ -107,6 +107,7 @@ def grade(
         history: the changes since then; None = rules are not judged.
     """
     began = began or cluster.clock.start + timedelta(seconds=folder.definition.settle)
+    # Controllers create the setup's pods when settling begins; the learner's pods come after it has ended.
     set_up = began - timedelta(seconds=folder.definition.settle / 2)
     checks, wanted = folder.checks(), tasks or tuple(t.key for t in folder.definition.tasks)
     journal = list(cluster.journal)
@@ -249,6 +250,7 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     except BaseException:
         cluster.close()
         raise
+    # A journal begins with the learner's first action: a replay applies the setup itself.
     cluster.journal.clear()
     return cluster
 

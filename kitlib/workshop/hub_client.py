@@ -106,6 +106,7 @@ class RemoteKernel:
             json.dumps({"header": header, "parent_header": {}, "metadata": {}, "content": content, "channel": "shell"})
         )
         status, shown, idle = "", "", False
+        # The reply and the outputs come on different channels in any order; only the idle status ends the outputs.
         while not (status and idle):
             message = json.loads(self.socket.recv())
             if message["content"].get("execution_state") in ("restarting", "autorestarting", "dead"):
