@@ -192,6 +192,7 @@ def type_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
     """Return the problem that the server reports for values of a wrong type: the first final one, else the first."""
     first: Problem | None = None
     for problem in _struct(data, type_, (), ()):
+        # Go's decoder stores the first UnmarshalTypeError and goes on; an error of an UnmarshalJSON method ends it.
         if problem.final:
             return problem
         first = first or problem

@@ -39,9 +39,11 @@ def parse_image_name(image: str) -> ImageReference | None:
 
     A name without tag and digest has the tag `latest`.
     """
+    # 64 hexadecimal digits are an image id and not a name. Source: ParseNormalizedNamed.
     if _IDENTIFIER.fullmatch(image):
         return None
     first, slash, rest = image.partition("/")
+    # The first part is a registry only if it looks like a host name; "library/nginx" is a path on the default one.
     if slash and (set(".:") & set(first) or first == "localhost" or first != first.lower()):
         domain, remainder = (DEFAULT_DOMAIN if first == LEGACY_DOMAIN else first), rest
     else:

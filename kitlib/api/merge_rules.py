@@ -160,6 +160,7 @@ def merge_field(shape: Shape, name: str) -> MergeField:
 def _field_of_schema(schema: Mapping[str, Any], name: str) -> MergeField:
     """Return the rule of a custom resource's field from the schema; metadata has the rules of every object's."""
     below = (schema.get("properties") or {}).get(name)
+    # Schemas of custom resources usually leave metadata open; it has the type of ObjectMeta all the same.
     if name == "metadata" and not (below or {}).get("properties"):
         return merge_field(KubeObject, name)
     if below is None:

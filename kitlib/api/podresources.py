@@ -124,6 +124,7 @@ def _effective_requests(pod: Pod, release: Release) -> Callable[[Container], Res
             return requests
         if id(container) in inits and (container.restart_policy != "Always" or not actuated):
             return requests
+        # An infeasible resize will never happen, so the specification does not reserve anything.
         found = {} if infeasible else dict(requests)
         if actuated and status.resources is not None:
             raise_to(found, status.resources.requests)

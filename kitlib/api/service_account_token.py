@@ -112,6 +112,7 @@ def verify(key: bytes, token: str, now: datetime) -> TokenClaims | None:
     text, _, signature = token.rpartition(".")
     if len(token) > MAX_TOKEN or text.count(".") != 1 or not token.isascii():
         return None
+    # The signature is checked before anything of the token is decoded, and in constant time.
     if not hmac.compare_digest(_signature(key, text), signature):
         return None
     try:

@@ -73,6 +73,7 @@ class Controller(ABC):
     def __init__(self, manager: Manager) -> None:
         self.manager, self.api, self.informers = manager, manager.api, manager.informers
         self.now = manager.api.store.now
+        # monotonic time for delays; `now` for timestamps in objects
         self.queue: WorkQueue[Key] = WorkQueue(manager.api.store.steady_now)
         self.user = service_account("kube-system", self.account or self.name)
         self._attempts: dict[Key, Attempts] = {}
@@ -119,6 +120,8 @@ class Controller(ABC):
             if background is None or not background.defers:
                 self.sync(key)
                 return
+            # A webhook may need the API, so nothing waits for it here: the attempt ends with `Pending`. The next one
+            # finds the answer and repeats the generated names.
             attempts = self._attempts.pop(key, None) or Attempts()
             try:
                 with attempts.attempt(self.api.store.names):

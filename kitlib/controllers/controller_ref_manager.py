@@ -81,14 +81,17 @@ def claim_objects(
     for obj in candidates:
         meta = obj.metadata
         reference = controller_of(obj)
+        # Objects of other controllers are never taken over, even if the selectors overlap.
         if reference is not None and reference.uid != uid:
             continue
+        # Stored pods of one template share a dict of labels (Store._share_parts), so its identity is a valid key here.
         matches = selected.get(id(meta.labels))
         if matches is None:
             matches = selected[id(meta.labels)] = selector.matches(meta.labels)
         matches = matches and fits(obj)
         if reference is not None and matches:  # the common case in a large set
             claimed.append(obj)
+        # An owner that is being deleted neither adopts nor releases: the garbage collector decides about its objects.
         elif leaving:
             continue
         elif reference is not None:

@@ -119,6 +119,7 @@ class DeviceTaintEvictionController(Controller):
                 self._scheduled.discard(uid)
                 self.event(pod, "Normal", "DeviceTaintManagerEviction", "Cancelling deletion")
             return
+        # The status of a rule counts pending evictions, so it is written again after each change of them.
         for rule in rules:
             if rule.metadata.uid in found.rules:
                 self.queue.add_after(("DeviceTaintRule", "", rule.name), STATUS_PERIOD)

@@ -111,6 +111,7 @@ class DisruptionController(Controller):
             self.event(budget, "Warning", "UnmanagedPods", message)
         now = self.now()
         disrupted, recheck = self._disrupted(budget, pods, now)
+        # An allowed eviction counts before the pod's deletion is observed; otherwise it could be allowed twice.
         healthy = sum(
             pod.metadata.deletion_timestamp is None and pod.name not in disrupted and is_ready(pod) for pod in pods
         )
@@ -155,6 +156,7 @@ class DisruptionController(Controller):
             expected, unmanaged = self._scale(pods)
             return Expected(expected, max(0, expected - scaled_value(most, expected, round_up=True)), unmanaged)
         if isinstance(least, int):
+            # An integer needs no scale, so it is the only form for pods without a controller.
             return Expected(len(pods), least, [])
         if least is not None:
             expected, unmanaged = self._scale(pods)

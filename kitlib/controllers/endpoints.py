@@ -96,6 +96,7 @@ class ServiceController(Controller):
         pod = change.new
         if not self.informers.has_any("Service", pod.namespace):
             return
+        # The old labels too: a Service that no longer selects the pod must remove it.
         labels = [one.metadata.labels for one in (change.old, pod) if one is not None]
         for service in self.informers.of_namespace("Service", pod.namespace):
             if isinstance(service, Service) and any(_selects(service, one) for one in labels):
@@ -138,6 +139,7 @@ class EndpointsController(ServiceController):
             annotations,
         ):
             return
+        # Only with another change: the annotation measures its latency and must not cause a write of its own.
         put_trigger_time(annotations, triggered)
         if standing is None:
             meta = ObjectMeta(name=service.name, namespace=service.namespace, labels=labels, annotations=annotations)
@@ -208,6 +210,7 @@ def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
                 for address in found:
                     name = address.ip, address.target_ref.uid if address.target_ref is not None else ""
                     addresses[name] = address
+                    # An address that is not ready in one subset is not ready for the port.
                     by_port[name] = by_port.get(name, True) and ready
     groups: dict[frozenset[tuple[_Id, bool]], list[EndpointPort]] = {}
     for one, by_port in offered.values():

@@ -41,6 +41,8 @@ class Changes:
 
         Source: reconcileByPortMapping.
         """
+        # As upstream: keep endpoints in their slices, fill slices that change anyway, then write to as few others as
+        # possible. Each written slice is sent to every node, so the number of writes matters more than full slices.
         wanted = {_identity(one): one for one in endpoints}
         labels = empty().metadata.labels
         changed: list[EndpointSlice] = []
@@ -54,6 +56,7 @@ class Changes:
             else:
                 changed.append(_filled(one, kept, labels))
         left = list(wanted.values())
+        # These slices are written anyway; the fullest first, so that fewer remain partly filled.
         for one in sorted(changed, key=lambda one: -len(one.endpoints)):
             _fill(one, left)
         while left:
@@ -82,6 +85,7 @@ class Changes:
         for old in list(self.delete):
             if self.create and old.address_type == self.create[-1].address_type:
                 new = self.create.pop()
+                # The address type is immutable, hence the condition.
                 used = _filled(old, new.endpoints, new.metadata.labels)
                 used.ports = new.ports
                 self.update.append(used)

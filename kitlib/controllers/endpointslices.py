@@ -88,6 +88,7 @@ class EndpointSliceController(ServiceController):
         """Source: finalize."""
         for one in (*changes.create, *changes.update):
             put_trigger_time(one.metadata.annotations, triggered)
+        # Otherwise the garbage collector would delete slices while this controller replaces them. Source: finalize.
         if service.metadata.deletion_timestamp is None:
             for one in changes.create:
                 self.api.create(one)

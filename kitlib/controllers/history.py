@@ -64,6 +64,7 @@ def sync_revision(controller: Controller, owner: Any, revisions: Sequence[Contro
         newest = equal[-1]
         if newest.revision == number - 1:
             return newest
+        # A rollback: the old revision gets the highest number instead of a copy, so that its pods count as updated.
         changed = deepcopy(newest)
         changed.revision = number
         stored: ControllerRevision = controller.api.store.update(changed)

@@ -60,6 +60,7 @@ class ControllerManager:
                 self._start(place)
             for kind in one.starts:
                 self._waiting.setdefault(kind, []).append(place)
+        # All controllers start before the first notification, so that none misses an object.
         existing, self.informers.existing = self.informers.existing, []
         for obj in existing:
             self._start_wanted(watched_kind(obj), obj)
@@ -91,7 +92,7 @@ class ControllerManager:
         self._running[place] = controller
         self._watching[place] = controller.handlers()
         self._queues.append(controller.queue)
-        self._handlers.clear()
+        self._handlers.clear()  # the cached handlers of each kind lack the new controller
         for waiting in self._waiting.values():
             if place in waiting:
                 waiting.remove(place)

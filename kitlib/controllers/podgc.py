@@ -59,6 +59,7 @@ class PodGCController(Controller):
             return
         if len(self.informers.finished) > TERMINATED_POD_THRESHOLD:
             seconds = self.now().timestamp()
+            # at full periods, as upstream's loop, and not once per pod
             self.queue.add_after(_TERMINATED, CHECK_PERIOD - seconds % CHECK_PERIOD)
         old = change.old
         bound = pod.spec.node_name and (not isinstance(old, Pod) or old.spec.node_name != pod.spec.node_name)

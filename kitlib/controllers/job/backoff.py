@@ -28,6 +28,7 @@ class BackoffRecord(NamedTuple):
         if not succeeded:
             return BackoffRecord(self.failures + len(ends), ends[-1]) if ends else self
         success = max(map(finished_at, succeeded))
+        # A success resets the count: only failures after the last success remain.
         later = list(takewhile(lambda end: end > success, reversed(ends)))
         return BackoffRecord(len(later), later[0] if later else None)
 
@@ -54,6 +55,7 @@ def finished_at(pod: Pod) -> datetime:
             return ready.last_transition_time
     meta = pod.metadata
     if meta.deletion_timestamp is not None:
+        # the time of the deletion request: deletionTimestamp is the end of the grace period
         return meta.deletion_timestamp - timedelta(seconds=meta.deletion_grace_period_seconds or 0)
     assert meta.creation_timestamp is not None, "a stored object has one"
     return meta.creation_timestamp

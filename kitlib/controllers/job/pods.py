@@ -60,6 +60,7 @@ def _prefix(name: str, index: int) -> str:
 
 def replaces_failed_pods_only(job: Job) -> bool:
     """Return whether a terminating pod is replaced only after it has failed. Source: onlyReplaceFailedPods."""
+    # A failure policy needs the final state of a pod, so it implies the policy Failed.
     return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
 
 

@@ -160,6 +160,7 @@ class HorizontalController(Controller):
             return None, ""
         reason = f"{metric} above target" if wanted > current else "All metrics below target"
         history, now = self._history(hpa), self.now()
+        # Without a history the current size is a recommendation, so a new autoscaler does not scale down at once.
         if not history.recommendations:
             history.recommendations.append(ScaleEvent(now, current))
         stabilized, note = stabilize(hpa, history, current, wanted, now)
@@ -188,6 +189,7 @@ class HorizontalController(Controller):
             status.current_metrics.append(shown)
             if not metric or found > wanted:
                 wanted, metric = found, name
+        # With a missing metric scaling up is safe, scaling down is not: the missing one might ask for more replicas.
         if first is not None and (invalid >= len(hpa.spec.metrics) or wanted < current):
             message = f"the HPA was unable to compute the replica count: {first}"
             self._put(status, "ScalingActive", Note("False", first.reason, message))

@@ -134,6 +134,8 @@ def _is_unready(pod: Pod, now: datetime) -> bool:
     condition, started = condition_of(pod, "Ready"), pod.status.start_time
     if condition is None or started is None or condition.last_transition_time is None:
         return True
+    # Startup uses CPU that says nothing about the load. So within the initialization period a pod counts only while it
+    # is ready and was ready for a whole window; later only pods that were never ready are left out.
     age = (now - started).total_seconds()
     if age < CPU_INITIALIZATION_PERIOD:
         measured_since = (now - condition.last_transition_time).total_seconds() >= METRIC_WINDOW

@@ -105,6 +105,7 @@ def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
     for claim in claims_of(one, ordinal_of(pod, one.name)):
         standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
         if standing is not None:
+            # The name is fixed, so the pod must wait until the old claim is gone.
             if standing.metadata.deletion_timestamp is not None:
                 wrong.append(f"pvc {claim.name} is being deleted")
             continue
@@ -142,6 +143,7 @@ def update_claims_for_retention(controller: Controller, one: StatefulSet, pod: P
     scaled = policy.when_scaled if policy is not None else RETAIN
     condemned = ordinal_of(pod, one.name) not in ordinals_of(one)
     owner: KubeObject | None = None
+    # The garbage collector deletes the claims after their owner: after the condemned pod, or after the set.
     if scaled == DELETE and condemned:
         owner = pod
     elif deleted == DELETE:
