@@ -322,6 +322,7 @@ class SchedulingLoop:
         """Flush backoffQ or the pool if a whole second, or half a minute, has begun since the last call."""
         now, last = self._clock.now_ms(), self._flushed_ms
         self._flushed_ms = now
+        # the clock may have passed several full seconds: one flush at the last of them moves the same pods
         if now // FLUSH_BACKOFF_MS > last // FLUSH_BACKOFF_MS:
             for info in self.queue.flush_backoff(now - now % FLUSH_BACKOFF_MS):
                 self._sink.trace("BackoffComplete", info.key, f"back-off of {info.key} is over: goes to activeQ")

@@ -173,6 +173,7 @@ class Scheduler:
         known = self._pods.get(uid)
         if known is not None:
             if known.replace(info.pod):
+                # nothing that columns count has changed, but values that plugins derive from the row's pods may have
                 if uid not in self._elsewhere:
                     self._snapshot.touch(known)
                 return

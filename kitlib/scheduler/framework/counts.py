@@ -318,6 +318,7 @@ class PodCounts:
         found = self._counted.get(key)
         if found is None:
             size = len(self.nodes.nodes)
+            # all of them at once: the new version makes every reader look up its counts again
             if len(self._counted) >= max(MIN_COUNTS, MAX_CELLS // (size + 1)):
                 self._counted, self._asking = {}, SelectorIndex()
             self.version += 1

@@ -108,7 +108,7 @@ def find_nodes_that_pass_filters(
                 outcome.status = Status(Code.Error, (text,), plugin.name)
                 return outcome
             hit = asked[bad]
-            # where all filters run, the most severe code of a node counts. Source: PluginToStatus.Merge
+            # if all filters run, the most severe code of a node counts. Source: PluginToStatus.Merge
             first = outcome.codes[hit] == 0
             outcome.codes[hit] = np.where(
                 first, verdicts.codes[bad], np.maximum(outcome.codes[hit], verdicts.codes[bad])

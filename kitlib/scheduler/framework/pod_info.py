@@ -284,7 +284,7 @@ class PodInfo:
 
     @property
     def uid(self) -> str:
-        """The pod's UID, or its key where it has none."""
+        """The pod's UID, or its key if it has none."""
         return self.pod.metadata.uid or self.pod.key
 
     @property

@@ -151,7 +151,7 @@ class PluginDryRun:
     def __enter__(self) -> PluginDryRun:
         table, row = self._context.snapshot, self._row
         self._order, self._ports = list(table.pods[row].values()), set(table.ports[row])
-        self._context.removed = self._removed
+        self._context.removed = self._removed  # the same list, so that plugins see removals and reprieves
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -203,6 +203,7 @@ def select_victims_on_node(info: PodInfo, context: Context, row: int, dry_run: D
     if not lower:
         reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
         return Status(Code.UnschedulableAndUnresolvable, (reason,))
+    # a pod that does not fit without all of them has no victims here; the filter's reason is the node's
     status = dry_run.remove_pods(lower)
     if not status.ok:
         return status

@@ -196,6 +196,7 @@ def find_matching_volume(
         spec = volume.spec
         if volume.name in taken or volume.metadata.deletion_timestamp is not None:
             continue
+        # a volume that names the claim needs no matching class, selector, phase or access modes: a user chose it
         mine = is_bound_to(volume, claim)
         if (spec.claim_ref is not None and not mine) or spec.capacity.get("storage", ZERO) < asked:
             continue
@@ -205,6 +206,7 @@ def find_matching_volume(
         if mine:
             # no other volume is tried: the controller binds the claim to the volume that names it
             return volume if usable else None
+        # a volume in another phase would likely cause a conflict in the API. Source: FindMatchingVolume
         if (volume.status.phase or "Available") != "Available" or not usable:
             continue
         if selector is not None and not selector.matches(volume.metadata.labels):

@@ -108,6 +108,7 @@ class OpportunisticBatch:
                 return None
             from kitlib.scheduler.incremental.signature_answers import TemplateAnswers, without_amounts
 
+            # different pods with the same key: the newer one replaces the older one
             if without_amounts(seen.spec) != without_amounts(pod.spec):
                 _keep(self._seen, key, pod)
                 return None
@@ -212,6 +213,7 @@ class LaterAnswers:
 
     def _compute(self) -> tuple[FilterOutcome, ScoreOutcome | None]:
         table = self._now.snapshot
+        # right after the decision the current cluster is the right one, and no copy is needed
         unchanged = (table.changes, table.version) == self._version
         context = replace(self._moment.context, snapshot=table) if unchanged else self._moment.after(self._length)
         info = self._info.like(self._pod)

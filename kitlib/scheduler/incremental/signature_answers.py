@@ -292,7 +292,7 @@ class SignatureAnswers:
         if rows is None:
             self._look_at_all_rows()
             return
-        if len(rows) >= MANY_ROWS:
+        if len(rows) >= MANY_ROWS:  # for fewer rows a loop is faster than NumPy's calls
             room.follow()
             some = np.fromiter(rows, np.int64, len(rows))
             best = room.score[some] * similar.size + similar.offset[some]
@@ -314,6 +314,7 @@ class SignatureAnswers:
         similar, order = self.similar, self._order
         filters = [one for one in similar.kept_filters.values() if not one.passes_all()]
         scores = [one for one in similar.kept_scores if not one[0].scores_none()]
+        # no score depends on the set of feasible rows: the highest number is the answer
         if not filters and not scores and not similar.ranged and dice is None:
             best = int(order.argmax())
             return best if order.item(best) >= 0 else -1

@@ -46,7 +46,7 @@ class ImageLocality(Plugin):
             found = spread.get(normalized(container.image), {})
             share = len(found) / max(len(table), 1)
             for row, size in found.items():
-                sums[row] += int(float(size) * share)
+                sums[row] += int(float(size) * share)  # in floats and truncated. Source: scaledImageScore
         highest = MAX_CONTAINER_THRESHOLD * len(containers)
         clipped = np.clip(sums[rows], MIN_THRESHOLD, highest)
         return MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (highest - MIN_THRESHOLD)

@@ -175,6 +175,7 @@ def _neighbour(pod: Pod, old: Any, new: Any) -> bool:
     if uid_of(other) == uid_of(pod):
         return True
     info = PodInfo(pod)
+    # as upstream, without labels of namespaces. Source: podMatchesAllAffinityTerms
     namespaces: Mapping[str, Mapping[str, str]] = {other.metadata.namespace: {}}
 
     def meant(terms: Iterable[Any], seen: Any) -> bool:

@@ -183,13 +183,14 @@ class NodeResourcesFit(Plugin):
                 weights = weights + weight
                 continue
             there = has > 0
+            # resources with a score of 0 do not count. Source: buildRequestedToCapacityRatioScorerFunction
             if self.strategy == "RequestedToCapacityRatio":
                 counts = there & (one > 0)
             else:
                 counts = there
             total += np.where(counts, one * weight, 0)
             weights = weights + np.where(counts, weight, 0)
-        if self.strategy == "RequestedToCapacityRatio":
+        if self.strategy == "RequestedToCapacityRatio":  # rounded, as by math.Round; the other strategies truncate
             return np.where(weights > 0, np.floor(total / np.maximum(weights, 1) + 0.5), 0).astype(np.int64)
         if isinstance(weights, int):
             return total // max(weights, 1)

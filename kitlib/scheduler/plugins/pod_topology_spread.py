@@ -152,6 +152,7 @@ class PodTopologySpread(Plugin):
         for one in state:
             codes = one.domains.codes[rows]
             found.reject(codes < 0, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
+            # a row without the label reads the last value, but is rejected already
             found.reject(~one.permitted()[codes], Code.Unschedulable, NO_MATCH)
         return found
 

@@ -145,7 +145,7 @@ def topology_normalizing_weight(one: Domains, feasible: Rows) -> float:
     """Return the weight of a constraint: the more domains, the more. Source: topologyNormalizingWeight."""
     if one.constraint.topology_key == HOSTNAME:
         return math.log(len(feasible) + 2)
-    # where a label may be missing, missing it counts as one more value
+    # if a label may be missing, its absence counts as one more value
     codes = one.codes[feasible]
     return math.log(int(np.count_nonzero(np.bincount(codes + 1, minlength=1))) + 2)
 

@@ -186,7 +186,7 @@ class SchedulingQueue:
         if info is None:
             return None
         self._active.remove(info.key)
-        self._waiting.remove(info.key)
+        self._waiting.remove(info.key)  # a pod that is popped early is in backoffQ
         info.attempts += 1
         if info.initial_attempt_ms is None:
             info.initial_attempt_ms = self._clock.now_ms()
@@ -357,6 +357,8 @@ class SchedulingQueue:
         return info.backoff_expires_ms
 
     def _backoff_key(self, info: QueuedPod) -> tuple[int, tuple[int, int, int]]:
+        # expiry times are truncated to windows, in which pods have the order of activeQ.
+        # Source: lessBackoffCompletedWithPriority
         return self._expires(info) or 0, priority_sort_key(info)
 
     def _find(self, key: str) -> QueuedPod | None:

@@ -339,7 +339,7 @@ class Allocator:
 
     def selects(self, wanted: Wanted, offer: Offer) -> bool:
         """Return whether class and request select the device; cached by device. Source: isSelectable."""
-        key = (id(wanted), offer.id)
+        key = (id(wanted), offer.id)  # `_requests` keeps the Wanted objects, so that an id is never used again
         found = self._selected.get(key)
         if found is None:
             if offer.device.binding_conditions and not self._enabled("DRADeviceBindingConditions"):

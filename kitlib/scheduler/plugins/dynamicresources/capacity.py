@@ -54,6 +54,7 @@ def _rounded(asked: Quantity | None, has: DeviceCapacity, fractions: bool) -> Qu
                 return asked  # not allowed: see _allowed
             least, step = limits.min.milli_value(), limits.step.milli_value()
             return Quantity.from_milli(least + -(-(asked.milli_value() - least) // step) * step, limits.step.format)
+        # -(-a // b) rounds up
         least, step = limits.min.value(), limits.step.value()
         return Quantity.from_int(least + -(-(asked.value() - least) // step) * step, asked.format)
     return min((one for one in policy.valid_values if one >= asked), default=asked)

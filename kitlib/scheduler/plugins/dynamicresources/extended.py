@@ -83,6 +83,7 @@ def requests_of(
                 lasting[i], taken = _request(i, container, resource, behind.name, ())
                 mappings += taken
         most, names, reused = _of_passing(containers, passing, resource, behind.name, lasting)
+        # init containers that end run one after the other, so the largest of their requests serves all of them
         for one in reused:
             if most is not None and one.request_name in names:
                 one.request_name = most.name

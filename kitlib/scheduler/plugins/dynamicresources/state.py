@@ -91,6 +91,7 @@ def serve_on(state: ClaimState, pod: Pod, node: Node) -> Status:
         status = _choose(state, pod, node)
         if not status.ok:
             return status
+    # The order of the answers is upstream's: a failed allocation is reported before a claim that is out of reach.
     elsewhere = [claim for claim in state.claims if not _reached(claim, node)]
     found: list[AllocationResult] | None = None
     allocator = allocator_on(state, node.name)
