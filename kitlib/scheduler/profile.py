@@ -115,7 +115,7 @@ class Profile(Framework):
         """Return a profile of a KubeSchedulerConfiguration.
 
         Args:
-            data: one entry of `profiles`.
+            data: an entry of `profiles`.
             own: the classes of the user's own plugins.
             percentage: the percentage of nodes to score if the entry has none; None = all.
 

@@ -32,7 +32,7 @@ class Sink(Protocol):
         """Record an event of the API; `kind` is `Normal` or `Warning`."""
 
     def trace(self, reason: str, about: str, message: str) -> None:
-        """Record an event of the queue that the API does not show: `AssignedPodDelete`, `BackoffComplete`, …
+        """Record an event of the queue that the API does not show, such as `AssignedPodDelete` or `BackoffComplete`.
 
         Args:
             reason: the event's name.

@@ -27,11 +27,11 @@ class VolumesInAPI(Protocol):
 
 
 class AssumeCache:
-    """Assumed volumes and claims of one scheduler; they outlive a snapshot of the API's objects.
+    """The assumed volumes and claims of one scheduler, which outlive a snapshot of the API's objects.
 
     Attributes:
-        write: stores a changed volume or claim in the API and returns the stored one; None = there is no API, so that
-            no volume controller answers either, and what was assumed counts as bound.
+        write: the function that stores a changed volume or claim in the API and returns the stored one; None = there is
+            no API and no volume controller, so that assumed objects count as bound.
         api: the API's objects as last seen.
     """
 

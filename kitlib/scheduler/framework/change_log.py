@@ -10,7 +10,7 @@ KEPT = 10_000
 
 
 class ChangeLog:
-    """Changed rows, one entry per change.
+    """The changed rows, one entry per change.
 
     Attributes:
         position: the number of changes so far.

@@ -18,7 +18,7 @@ from kitlib.api.podresources import pod_requests
 
 
 class ActionType(IntFlag):
-    """What happened to an object. `UPDATE` is the union of all kinds of update."""
+    """The kind of change of an object; `UPDATE` is the union of all kinds of update."""
 
     ADD = 1
     DELETE = 2
@@ -73,7 +73,7 @@ _ACTION_WORDS = {
 
 
 class ClusterEvent(NamedTuple):
-    """A resource and what happened to it; `name` replaces the label of special events."""
+    """A resource and the kind of its change; `name` replaces the label of special events."""
 
     resource: str
     action: ActionType

@@ -28,7 +28,7 @@ class VersionedCounts(Protocol):
 
 
 class LiveCounts:
-    """Per-pod counts of a snapshot, looked up again when the snapshot has discarded or added some.
+    """The counts of a snapshot for one kind of pods, looked up again when the snapshot has discarded or added some.
 
     Args:
         table: the snapshot with the counts.

@@ -31,7 +31,7 @@ class TermCount:
 
     Attributes:
         codes: row -> place, -1 = the node lacks the label; None = every row is a place of its own.
-        counts: by place, followed by a 0; by row where `codes` is None.
+        counts: the number of pods by place, followed by a 0; by row if `codes` is None.
     """
 
     codes: Codes | None

@@ -75,7 +75,7 @@ class DomainCounts:
 
     Attributes:
         domains: the domains.
-        counts: by number of the domain, followed by a 0 for rows in no domain; by row where every row is a domain.
+        counts: the matching pods by domain, followed by a 0 for rows in no domain; by row if every row is a domain.
     """
 
     domains: Domains

@@ -51,7 +51,7 @@ RegistrationsOf = Callable[[Pod], Registrations]
 
 
 class Strategy(Enum):
-    """Where a pod goes after an event."""
+    """The queue to which an event moves a pod."""
 
     SKIP = "stays"
     AFTER_BACKOFF = "after its back-off"
@@ -222,10 +222,9 @@ class SchedulingQueue:
             info.consecutive_errors = 0
         else:
             info.consecutive_errors += 1
-        # the back-off is computed again from the new counts and time stamp
         self._entered += 1
         info.timestamp_ms, info.order, info.message = self._clock.now_ms(), self._entered, message
-        info.backoff_expires_ms = None
+        info.backoff_expires_ms = None  # it is computed again from the new count and time stamp
         self._requeue(info, self._since_popped(info))
         self.nominator.add(info.pod)
 
