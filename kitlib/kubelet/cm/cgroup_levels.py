@@ -176,6 +176,7 @@ class Desired:
         protected: dict[str, dict[str, str]] = {}
         if self.context.memory_qos:
             protected = qos_memory_protection(requests, self.settings.memory_reservation_policy)
+        # The kubelet limits each page size without a value to 0 (maybeSetHugetlb), which would apply to all pods below.
         unbounded = dict.fromkeys(self._huge, UNBOUNDED_HUGE_PAGES)
         made = [self.kubepods_level(ResourceConfig(unified=protected.get("Guaranteed", {}), huge_page_limit=unbounded))]
         for qos, shares in qos_cpu_shares(requests).items():

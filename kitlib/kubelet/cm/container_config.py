@@ -92,6 +92,7 @@ def linux_container_resources(
     )
     memory_swap, swap_files = container_swap(pod, container, basic.memory_limit, context)
     requested = {huge_page_unit(size): limit for size, limit in _huge_pages(pod, container, context.release).items()}
+    # Huge pages: upstream sends every page size of the machine, with 0 for those that the container does not request.
     return LinuxContainerResources(
         cpu_shares=basic.cpu_shares,
         cpu_quota=basic.cpu_quota,

@@ -46,6 +46,7 @@ def memory_high(request: int, limit: int, factor: float, node_allocatable: int, 
     Source: kubelet kuberuntime generateLinuxContainerResources, as of 1.27.
     """
     ceiling = limit or node_allocatable
+    # Upstream does not throttle a container whose request equals its limit: its memory is guaranteed.
     if request == limit or not ceiling:
         return 0
     high = _HIGH(request, ceiling, factor, page_size)

@@ -42,6 +42,8 @@ def container_swap(
     """
     if not context.swap_controller or not context.release.enabled("NodeSwap"):
         return 0, {}
+    # On v1 the limit covers memory and swap together: equal to the memory limit, it means no swap. LimitedSwap is not
+    # supported there.
     if context.cgroup_version == 1:
         return memory_limit, {}
     limit = 0

@@ -200,6 +200,7 @@ def eviction_message(
             message += _consumption("Pod", pod.metadata.name, used, requested, resource)
             annotations |= {OFFENDING_POD: pod.metadata.name, OFFENDING_POD_USAGE: str(used)}
     over: dict[str, str] = {}
+    # Ephemeral containers cannot request resources, so any usage would exceed their request: upstream ignores them.
     declared = {c.name: c for c in containers_of(pod)}
     for one in stats.containers:
         amount = _container_usage(resource, one)

@@ -107,6 +107,7 @@ class PodKiller:
 
     def stop_sandbox(self, worker: PodWorker) -> None:
         """Stop the pause container if no container runs. Source: kuberuntime killPodWithSyncResult."""
+        # The containers use the sandbox's namespaces until their end.
         if worker.has_sandbox and not any(self.runtime.pid(state.id) for state in worker.states):
             self.runtime.stop(worker.sandbox, 0.0)
             worker.has_sandbox = False

@@ -63,6 +63,7 @@ class Resizer:
     def _allocate(self, worker: PodWorker) -> bool:
         pod = worker.pod
         if same_resources(pod, worker.allocated):
+            # The desired resources were reset to the allocated ones, so only the pending condition is cleared.
             worker.allocate(pod)
             worker.resize_pending = ("", "")
             return True

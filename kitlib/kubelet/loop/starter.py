@@ -92,6 +92,7 @@ class ContainerStarter:
                 text = f"Failed to create pod sandbox: {error}"
                 self._reports.event(pod, "Warning", "FailedCreatePodSandBox", text)
                 return
+            # The downward API exposes the address, so it must be known before the first container starts.
             worker.has_sandbox, worker.address = True, address
         for state in due:
             if self._runtime.pid(state.id):

@@ -66,6 +66,7 @@ def container_status(
     declared = state.container
     identity = f"{runtime.name}://{state.id}"
     shown = _state(pod, state, now, may_restart)
+    # A container in back-off is Waiting, so its end moves to the last state.
     last = {"terminated": state.ended} if "waiting" in shown and state.ended else state.last
     was_made = state.alive or "startedAt" in state.ended
     ephemeral = isinstance(declared, EphemeralContainer)  # it has no probes: neither started nor ready
