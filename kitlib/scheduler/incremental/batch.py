@@ -87,7 +87,7 @@ class OpportunisticBatch:
             return last
         key = _key(pod, handle)
         found = self._kinds.pop(key, None)
-        # the key is a hash of some fields only: equality is checked on the whole pod
+        # the key has only some of the pod's fields: equality is checked on the whole pod
         if found is None or not found.is_like(pod):
             similar = self._similar_pods(pod, handle, _key(pod, handle, amounts=False))
             if similar is None or not similar.answerable:

@@ -194,7 +194,7 @@ class Allocator:
                     return True
                 self._give_back(search, pick)
             if wanted.everything:
-                return False  # it needs each of them
+                return False  # a request for all devices needs this one
         return False
 
     def _ask_selectors(self, search: Search, wanted: Wanted, offers: Sequence[Offer]) -> None:
