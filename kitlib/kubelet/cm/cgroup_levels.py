@@ -197,8 +197,7 @@ class Desired:
         """Return the cgroup of all pods.
 
         Args:
-            updated: the values that UpdateCgroups sets on it, as it is also the QoS cgroup of Guaranteed pods; None =
-                none.
+            updated: the values of UpdateCgroups, as it is also the QoS cgroup of Guaranteed pods; None = none.
         """
         limit = pods_limit(self.node.machine, self.node.reservations)
         config = self._for_list(limit)

@@ -190,8 +190,7 @@ def node_status(
         allocatable[name] = Quantity.from_int(0, value.format) if value.sign() < 0 else value
     for name, quantity in capacity.items():
         if name.startswith("hugepages-"):
-            # Huge pages are part of the machine's memory, and a resource of their own: they must not be allocatable
-            # twice.
+            # Huge pages are part of the memory and a resource of their own: they must not be allocatable twice.
             memory = allocatable["memory"] - quantity
             allocatable["memory"] = Quantity.from_int(0, memory.format) if memory.sign() < 0 else memory
     return NodeResources(capacity, allocatable)

@@ -2,8 +2,7 @@
 
 Every five minutes: if at least `imageGCHighThresholdPercent` of the images' file system is in use, unused images are
 removed until the usage is `imageGCLowThresholdPercent`; an image younger than `imageMinimumGCAge` is kept. With
-`imageMaximumGCAge` old unused images are removed regardless of the usage. Under disk pressure all unused images are
-removed.
+`imageMaximumGCAge` old unused images are removed regardless of the usage, under disk pressure all unused images.
 
 Source: kubelet images realImageGCManager (detectImages, GarbageCollect, freeOldImages, freeSpace, DeleteUnusedImages);
 KEP-4210.

@@ -38,8 +38,7 @@ def take_by_topology_numa_distributed(
         topology: the machine's topology.
         available: the processors that can be assigned.
         needed: the number of processors, 0 or more.
-        group: the number of processors that are assigned together: the threads of a core with `full-pcpus-only`, else
-            1.
+        group: the number of processors assigned together: the threads of a core with `full-pcpus-only`, else 1.
         spread: whether single threads are taken socket by socket.
 
     Raises:

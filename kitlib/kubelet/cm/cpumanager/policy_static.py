@@ -145,7 +145,7 @@ class StaticPolicy:
         """Return the number of exclusive processors of a container; 0 = it uses a shared set.
 
         The pod must be Guaranteed and the container's request a whole number. In a pod with pod-level resources no
-        container has exclusive CPUs; with the gate PodLevelResourceManagers those have whose own requests equal their
+        container has exclusive CPUs, or with the gate PodLevelResourceManagers only one with requests equal to its
         limits.
 
         Source: staticPolicy.guaranteedCPUs, Allocate.
@@ -335,8 +335,7 @@ class StaticPolicy:
             return None
         has = self.state.of(pod.metadata.uid, container.name)
         if has is not None:
-            # The container is admitted again after a restart of the kubelet and keeps its CPUs: only their nodes are
-            # hints.
+            # After a restart of the kubelet the container is admitted again and keeps its CPUs.
             return self._hints(has, NONE, wanted) if len(has) == wanted else []
         return self._hints(self.available, self._reusable_by(pod.metadata.uid), wanted)
 

@@ -206,8 +206,7 @@ class MemoryManager:
         for nodes in node_sets(self.nodes):
             if any(self._sum(nodes, name, "allocatable") < size for name, size in wanted.items()):
                 continue
-            # The minimum counts all memory of the nodes, allocated or not, so a busy machine may have no preferred
-            # hint.
+            # The minimum counts all memory, allocated or not, so a busy machine may have no preferred hint.
             least = min(least, len(nodes))
             if len(nodes) == 1 and any(len(self.nodes[node].group) > 1 for node in nodes):
                 continue
@@ -368,8 +367,7 @@ class MemoryManager:
         for block in blocks:
             key = (block.nodes, block.resource)
             before = kept.get(key, 0)
-            # Regular init containers run one after the other and reuse each other's memory, so the largest block
-            # counts.
+            # Regular init containers run in turn and reuse each other's memory, so the largest block counts.
             kept[key] = max(before, block.size) if once else max(before - block.size, 0)
         self._reusable = (uid, kept)
 

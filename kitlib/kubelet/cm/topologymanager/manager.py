@@ -119,8 +119,7 @@ class TopologyManager:
 
         Raises:
             AdmissionProblem: the policy rejects the pod.
-            KitError: a manager cannot satisfy a request. Earlier allocations remain until the caller releases the
-                pod.
+            KitError: a manager cannot satisfy a request; the caller has to release the earlier allocations.
 
         Source: scope_container.go, scope_pod.go Admit; admitPolicyNone.
         """
@@ -165,8 +164,7 @@ class TopologyManager:
         if self.policy == "single-numa-node":
             offered = [[h for h in some if h.preferred and (h.nodes is None or len(h.nodes) == 1)] for some in offered]
             best = self._best(offered)
-            # All nodes together are no choice; upstream returns "any node", so that the providers use their own
-            # defaults.
+            # All nodes together are no choice; upstream returns "any node", so the providers use their defaults.
             if best.nodes == self.nodes:
                 best = TopologyHint(None, best.preferred)
             return best, best.preferred
