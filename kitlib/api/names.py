@@ -229,6 +229,7 @@ def is_path_segment_name(name: str) -> tuple[str, ...]:
 
 def parse_ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Parse an address, with leading zeros read as decimal; None for other text. Source: netutils.ParseIPSloppy."""
+    # Python's ipaddress rejects leading zeros; Go's sloppy parsers read "010.0.0.1" as 10.0.0.1.
     parts = text.split(".")
     if len(parts) == 4 and all(part.isascii() and part.isdigit() for part in parts):
         text = ".".join(str(int(part)) for part in parts)
@@ -264,6 +265,7 @@ def is_valid_ip(text: str, existing: Collection[str] = ()) -> tuple[str, ...]:
     ip = parse_ip(text)
     if ip is None:
         return (IP_TEXT,)
+    # Values that are stored already remain valid, so that an update of other fields is possible. KEP-4858.
     if text in existing:
         return ()
     if is_mapped(ip):

@@ -185,5 +185,6 @@ class Journal(list[Entry]):
                 convert(entry, ACTIONS[action])
             except (msgspec.ValidationError, RecursionError) as error:
                 raise KitError(f"journal entry {number}: {action}: {str(error)[:200]}") from None
+            # The entry itself, not the converted one, which has defaults for fields that were not recorded.
             made.append(dict(entry))
         return made

@@ -89,6 +89,7 @@ def made_again(state: SharedState) -> Any:
             if not _FLAG.fullmatch(flag):
                 raise KitError(f"share: node {node.name}: kubelet: {flag[:80]!r} is no flag, or names a file")
     journal = Journal.checked(state.journal)
+    # The total is checked before the replay, because each simulated second costs real time.
     seconds = sum(float(entry["seconds"]) for entry in journal if entry["action"] == "advance")
     if seconds > MAX_SECONDS:
         raise KitError(f"share: {seconds:.0f} s pass in this scenario: at most {MAX_SECONDS:.0f}")
@@ -125,6 +126,7 @@ def unpacked(state: str) -> Any:
     try:
         compressed = base64.urlsafe_b64decode(state + "=" * (-len(state) % 4))
         unpacking = zlib.decompressobj()
+        # The bound applies while unpacking: a small link may expand to gigabytes.
         plain = unpacking.decompress(compressed, MAX_BYTES)
     except (binascii.Error, zlib.error, ValueError) as error:
         raise KitError(f"share: the link is damaged: {error}") from None

@@ -38,6 +38,7 @@ def pod_spec(spec: PodSpec, *, template: bool) -> None:
         _container(container, host_ports=host_ports)
     if spec.service_account and not spec.service_account_name:  # the deprecated name of the same field
         spec.service_account_name = spec.service_account
+    # The internal form has only the current name. Source: Convert_v1_PodSpec_To_core_PodSpec.
     spec.service_account = ""
 
 

@@ -106,10 +106,12 @@ def replication_controller(obj: ReplicationController) -> None:
 def job_spec(spec: JobSpec) -> None:
     """Source: SetDefaults_Job."""
     template_spec(spec.template.spec)
+    # Only if both are unset: completions alone stays unset for a work queue, whose pods decide when it is done.
     if spec.completions is None and spec.parallelism is None:
         spec.completions = spec.parallelism = 1
     spec.parallelism = 1 if spec.parallelism is None else spec.parallelism
     if spec.backoff_limit is None:
+        # With a limit per index the common one must not end the Job first.
         spec.backoff_limit = BACKOFF_LIMIT if spec.backoff_limit_per_index is None else 2**31 - 1
     spec.completion_mode = spec.completion_mode if spec.completion_mode is not None else "NonIndexed"
     spec.suspend = bool(spec.suspend)

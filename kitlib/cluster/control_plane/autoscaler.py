@@ -121,6 +121,7 @@ class Autoscaler:
             if have >= self.most or now < self._shunned.get(zone, 0):
                 continue
             (wanted,) = plan([{**self.node, "name": f"{zone}-auto-{have + 1}"}], labels={ZONE: zone})
+            # The pod does not fit on the new node, or it fits on an existing one by now.
             if scheduler.explain(pod, [register(wanted)]).suggested_host != wanted.name:
                 continue
             self._made[zone] = have + 1

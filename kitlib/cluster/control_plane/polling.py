@@ -137,6 +137,7 @@ class PollingCluster(BaseCluster):
         if isinstance(kind, KubeObject):
             self.delete(kind.kind, kind.name, kind.namespace, grace=grace, propagation_policy=propagation_policy)
             return
+        # The UID tells the deleted object from a new one of the same name, which a controller may create at once.
         before = self.api.store.find(kind, name, namespace or "default")
         super().delete(kind, name, namespace, grace=grace, propagation_policy=propagation_policy)
 

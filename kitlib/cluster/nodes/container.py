@@ -239,6 +239,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         Raises:
             KitError: the kernel rejects the write.
         """
+        # Reads the engine's values of the root before this write replaces one of them.
         if path == "/" and self._root_files is None:
             self.desired()
         super().write(path, file, value)

@@ -119,6 +119,7 @@ class ContainerProcesses(ABC):
             time.sleep(RATE_WINDOW)
             seconds, memory = self.link.ask("total_usage")
         now, (then, before) = time.monotonic(), self._used
+        # Over shorter intervals the resolution of the counters would dominate, so the last rate is returned again.
         if now - then >= RATE_WINDOW:
             self._rate = max(0.0, (seconds - before) / (now - then))
             self._used = (now, seconds)

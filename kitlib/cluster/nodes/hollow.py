@@ -86,6 +86,7 @@ class HollowNode:
 
     def __init__(self, plan: NodePlan, number: int = 0) -> None:
         self.plan, self.name = plan, plan.name
+        # Without settings nothing is reserved, so allocatable equals capacity.
         self._settings = read_settings(plan.kubelet or ["--eviction-hard="])
         self.network = node_network(number, self._settings.max_pods)
         self._pods = PodNetwork(self.network.pods)
@@ -111,6 +112,7 @@ class HollowNode:
     def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Start the pods that are bound to this node, and terminate the deleted ones."""
         changed = pods.take().changed
+        # Addresses of removed pods are freed only when a new pod needs one: a pass over all pods is expensive.
         if any(pod.status.phase == "Pending" for pod in changed):
             self._pods.keep({pod.metadata.uid for pod in pods if pod.status.phase not in TERMINAL_PHASES})
         for pod in changed:

@@ -253,6 +253,7 @@ def from_node(node: Node, kubelet: KubeletSource = ()) -> NodePlan:
         machine=machine,
         labels=dict(node.metadata.labels),
         annotations=dict(node.metadata.annotations),
+        # taints of the node lifecycle controller follow from conditions of the old cluster
         taints=tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/")),
         kubelet=kubelet,
         resources={name: amount.value() for name, amount in capacity.items() if "/" in name},

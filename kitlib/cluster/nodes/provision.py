@@ -114,6 +114,8 @@ class EngineProvisioner:
         have = int(self._info.get("NCPU") or 0)
         cpuset = ""
         if have and machine.cores < have:
+            # Nodes get different processors, so that they disturb each other less. The static policy assigns processors
+            # by the ids of the declared machine, which start at 0.
             first = 0 if config.settings.cpu_manager_policy == "static" else number * machine.cores % have
             cpuset = ",".join(str((first + i) % have) for i in range(machine.cores))
         elif have and machine.cores > have:
@@ -147,6 +149,7 @@ class EngineProvisioner:
             link=link,
         )
         made = self._held.begin(start)
+        # The next node does not try again what the engine rejected for this one.
         self._lacking = made.lacking
         if "SYSLOG" in made.lacking:
             notes.append("the kernel's log may be refused (no CAP_SYSLOG)")

@@ -101,9 +101,11 @@ class ReportWriter:
             return
         reported: Pod = from_dict({"metadata": {"name": pod.name}, "status": status}, Pod)
         ours = {c.type for c in reported.status.conditions}
+        # The kubelet reports only the conditions that it owns. Those of a resize end by not being reported any longer.
         others = [c for c in standing.status.conditions if c.type not in ours and not c.type.startswith("PodResize")]
         reported.status.conditions += others
         reported.status.qos_class = standing.status.qos_class
+        # Only a pod that the node knew before the write is known after it; otherwise another change would be lost.
         known = pod_sync.knows(standing)
         self._reports.status(pod, reported.status)
         after = _standing(api, pod)

@@ -79,6 +79,7 @@ class ContainerFiles:
     def text(self, path: str) -> str | None:
         """Return a file's content; None where there is no such file."""
         if path in ("/proc/self/cgroup", "/proc/1/cgroup"):
+            # In its own cgroup namespace a process sees its cgroup as the root. Source: cgroup_namespaces(7).
             return "".join(f"{line.rsplit(':', 1)[0]}:/\n" for line in self.proc()["cgroup"].splitlines())
         for name in ("oom_score", "oom_score_adj"):
             if path in (f"/proc/self/{name}", f"/proc/1/{name}"):

@@ -146,5 +146,6 @@ class SimulatedStreams(ABC):
 
     def _follow(self, stream: ShellStream | LogStream, namespace: str, pod: str, container: str) -> None:
         self.followed = [one for one in self.followed if one.stream.is_open]
+        # A restarted container has another process id, so the stream ends with the old process.
         current = partial(self.pid, namespace, pod, container)
         self.followed.append(FollowedProcess(stream, current(), current))

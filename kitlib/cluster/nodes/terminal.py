@@ -40,6 +40,7 @@ class LineDiscipline:
         shown = bytearray()
         for key in data:
             if key in (0x0D, 0x0A):
+                # The echo comes before the line is run, so that the output follows the typed command.
                 yield Typed("echo", bytes(shown) + b"\r\n")
                 yield Typed("line", bytes(self._line))
                 shown.clear()
