@@ -53,7 +53,7 @@ class WeightedPodAffinityTerm(KubeStruct):
 
 
 class PodAffinity(KubeStruct):
-    """Terms of `podAffinity`."""
+    """The terms of `podAffinity`."""
 
     required: list[PodAffinityTerm] = msgspec.field(
         name="requiredDuringSchedulingIgnoredDuringExecution", default_factory=list
@@ -64,7 +64,7 @@ class PodAffinity(KubeStruct):
 
 
 class PodAntiAffinity(PodAffinity):
-    """Terms of `podAntiAffinity`, which have the same shape."""
+    """The terms of `podAntiAffinity`, which have the shape of those of `podAffinity`."""
 
 
 class Affinity(KubeStruct):

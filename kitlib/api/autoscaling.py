@@ -165,7 +165,7 @@ class HorizontalPodAutoscalerSpecV1(KubeStruct):
 
 
 class HorizontalPodAutoscalerV1(KubeObject):
-    """The older version, with a target for CPU alone; it is read as v2, see `kitlib.api.autoscaling_v1`."""
+    """The older version, which has a target for CPU alone; it is converted to v2, see `kitlib.api.autoscaling_v1`."""
 
     api_version: str = "autoscaling/v1"
     kind: str = "HorizontalPodAutoscaler"
