@@ -185,7 +185,7 @@ def problem(front: str, error) -> list[str]:
         return []
     places = [line for line in (error.stack or "").splitlines() if line.strip().startswith("at ") and "http" in line]
     own = front == "notebook" and places and all("/static/notebook/" in place for place in places)
-    return [] if own else [str(error)]
+    return [] if own else [f"{error} {places[0].strip()[:200] if places else error.stack}"]
 
 
 def use_theme(folder: Path, theme: str) -> None:

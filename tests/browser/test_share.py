@@ -98,7 +98,7 @@ def test_the_line_of_code_opens_the_same_scene_in_another_profile(open_cells, br
     page = open_cells("from kitlib.widgets import SpreadExplorer\nSpreadExplorer('affinity-and-skew', release='1.23')")
     page.wait_for_selector(".kitlib-board-token")
     page.get_by_role("button", name="Place the next pod").click()
-    handle = page.locator(".kitlib-widget [role=slider]").first
+    handle = page.get_by_role("slider", name=re.compile("^release")).first
     handle.focus()
     handle.press("ArrowRight")
     page.wait_for_function(f"() => document.querySelector({json.dumps(STATUS)}).innerText.includes('1.24')")

@@ -74,8 +74,8 @@ FAINT = """least => {
 @pytest.mark.parametrize("front", ["vscode"])
 def test_all_texts_can_be_read_in_every_theme(open_cells, servers, front, artifacts):
     outputs = open_cells(*CELLS, height=5200, wait=180)
-    drawn = "() => document.querySelectorAll('.kitlib-widget .kitlib-plot .kitlib-legend li').length >= 4"
-    outputs.wait_for_function(drawn, timeout=90_000)
+    last = "() => document.querySelector(\".kitlib-widget [data-handle='0 cpu limits']\")"
+    outputs.wait_for_function(last, timeout=90_000)
     page, (_, folder) = outputs.page, servers(front)
     grounds, faint = set(), {}
     for theme in vscode_front.THEMES:
