@@ -46,6 +46,16 @@ class RowAmounts:
         self._rows[row] = found
         return found
 
+    def forget(self) -> None:
+        """Discard what is known of all rows; amounts are longer from now on.
+
+        The numbers go on: those that readers keep would otherwise get another meaning.
+        """
+        self._rows.clear()
+        self._numbers.clear()
+        self._steps.clear()
+        self._unread.clear()
+
     def changed(self, row: int, kind: Hashable, sign: int) -> None:
         """Follow a pod that has come or gone.
 

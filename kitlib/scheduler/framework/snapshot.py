@@ -234,7 +234,7 @@ class Snapshot:
             self._counts.version += 1  # parts and amounts that were made without this column are not valid any longer
             found = self.requested[resource] = np.zeros(len(self), np.int64)
             self.allocatable.setdefault(resource, np.zeros(len(self), np.int64))
-            self._amounts = RowAmounts(self._amounts_now)
+            self._amounts.forget()
         return found
 
     def _own_parts(self, info: PodInfo) -> list[Part]:

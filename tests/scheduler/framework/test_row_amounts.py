@@ -23,3 +23,10 @@ def test_equal_amounts_have_equal_numbers_and_others_other_ones(seed: int) -> No
         for seen in dice.sample(range(5), 2):
             assert known.setdefault(taken[seen], numbers.of(seen)) == numbers.of(seen)
     assert len(set(known.values())) == len(known)
+
+
+def test_numbers_go_on_after_all_amounts_were_forgotten() -> None:
+    numbers = RowAmounts(lambda row: (row,))
+    before = {numbers.of(row) for row in range(5)}
+    numbers.forget()
+    assert before.isdisjoint(numbers.of(row) for row in range(5))

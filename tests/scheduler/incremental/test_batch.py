@@ -328,3 +328,28 @@ def test_answers_are_those_of_their_time_however_late_one_looks() -> None:
         scheduler.remove_pod(like(3))
     for one, other in reversed(decisions):
         same(one, other)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_pod_that_requests_what_no_node_offers_does_not_mix_up_what_is_known_of_others(seed: int) -> None:
+    """Its resource is a new column, so the amounts of all rows are numbered anew."""
+    cpus = [(seed * 7 + number * 5) % 11 + 2 for number in range(6)]
+    chosen = []
+    for batching in (True, False):
+        scheduler = Scheduler([node(i, None, cpu, "", False, 110) for i, cpu in enumerate(cpus)], batching=batching)
+        found = []
+        for number in range(24):
+            if number == 10:
+                other = {"cpu": "3", "example.com/other": "1"}
+                scheduler.add_pod(_plain("other", other, node=f"n{seed}"))
+            found.append(scheduler.schedule(_plain(f"p{number}", {"cpu": "1"})).suggested_host)
+        chosen.append(found)
+    assert chosen[0] == chosen[1] and set(chosen[0]) != {chosen[0][0]}
+
+
+def _plain(name: str, requests: dict[str, str], node: str = "") -> Pod:
+    extended = {key: amount for key, amount in requests.items() if "/" in key}
+    containers = [{"name": "c", "image": "app:1", "resources": {"requests": requests, "limits": extended}}]
+    spec = {"containers": containers} | ({"nodeName": node} if node else {})
+    made: Pod = from_dict({"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": spec}, Pod)
+    return made
