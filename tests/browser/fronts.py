@@ -179,8 +179,11 @@ def problem(front: str, error) -> list[str]:
     """What a page's error says; nothing where a program of its own made it.
 
     Notebook 7.6 makes one in every notebook. A plain Jupyter server loads JupyterLite's extension, if it is installed,
-    for which it has no modules; `kitlib lab` leaves it out.
+    for which it has no modules; `kitlib lab` leaves it out. An accordion of ipywidgets asks for its layout once more
+    after its view has been removed.
     """
+    if "get collapseWidgets" in (error.stack or ""):
+        return []
     if str(error).startswith("Shared module @jupyterlite/"):
         return []
     places = [line for line in (error.stack or "").splitlines() if line.strip().startswith("at ") and "http" in line]

@@ -25,7 +25,7 @@ class Results:
     Attributes:
         rows: the rows in the grid's order; after a cancellation, those that were computed.
         total: number of points of the grid.
-        provenance: what was computed, and with which version.
+        provenance: the scenario, and the version that computed it.
         note: why the sweep ran in one process although several were possible; "" = no note.
     """
 
