@@ -20,38 +20,40 @@ def _in_words(seconds: float | None) -> str:
 QUESTIONS = [
     Question(
         "requirements",
-        "A machine with cgroup v1 has eleven hierarchies. Without how many of them does the kubelet refuse to start?",
+        "A machine with cgroup v1 has eleven hierarchies. How many of them must be mounted for the kubelet to start?",
         unit="hierarchies",
         answer_of=len,
         why="cpu and cpuacct share one hierarchy; cpuset and memory have their own. The others may be missing.",
     ),
     Question(
         "order",
-        "A Burstable pod comes. In which order are cgroups written?",
+        "A Burstable pod arrives. In which order are cgroups written?",
         choices=["class, pod, container", "pod, class, container", "container, pod, class", "pod, container, class"],
         answer_of=", ".join,
-        why="From the top down: a limit must be there before anybody is who could exceed it.",
+        why="The order is from the top down: a limit must exist before a process can exceed it.",
     ),
     Question(
         "class",
-        "An administrator writes another value into a file of the QoS cgroup burstable. When is it repaired?",
+        "An administrator writes a different value to a file of the QoS cgroup burstable. When does the kubelet "
+        "repair it?",
         choices=TIMES,
         answer_of=_in_words,
-        why="UpdateCgroups writes the classes every minute, whether anything has changed or not.",
+        why="UpdateCgroups writes the QoS cgroups every minute, even if nothing has changed.",
     ),
     Question(
         "pod",
-        "And in a file of a pod's own cgroup, while nothing happens to the pod?",
+        "When does the kubelet repair a file of a pod's own cgroup, if the pod does not change?",
         choices=TIMES,
         answer_of=_in_words,
-        why="EnsureExists makes a pod's cgroup if it is missing; if it is there, its files are not looked at.",
+        why="EnsureExists creates a pod's cgroup if it is missing. It does not check the files of an existing cgroup.",
     ),
     Question(
         "orphan",
-        "An administrator makes a cgroup that looks like a pod's, but there is no such pod. When is it removed?",
+        "An administrator creates a cgroup with the name of a pod that does not exist. When does the kubelet "
+        "remove it?",
         choices=TIMES,
         answer_of=_in_words,
-        why="Housekeeping, every two seconds: cleanupOrphanedPodCgroups.",
+        why="Housekeeping calls cleanupOrphanedPodCgroups every two seconds.",
     ),
 ]
 
@@ -67,15 +69,15 @@ def _nested(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "removal",
-        "A cgroup with children cannot be removed: count those of web in node.desired().of_pod(uid).",
+        "A cgroup with children cannot be removed. Count web's cgroups in node.desired().of_pod(uid).",
         number(
             2,
             {
                 1: "The sandbox (pause) has a cgroup of its own beside the container's.",
                 0: "rmdir refuses a directory that has children.",
-                3: "Without the pod's own.",
+                3: "Do not count the pod's own cgroup.",
             },
-            otherwise="How many cgroups stand below the pod's?",
+            otherwise="How many cgroups are below the pod's?",
         ),
         """
 below = [group.kind for group in node.desired().of_pod(uid) if group.kind != "pod"]
@@ -83,16 +85,18 @@ cluster.delete("Pod", "web", grace=0)
 lesson.wait(lambda: not node.tree().of_pod(uid), 60)
 answer = len(below)
 """,
-        "From the bottom up: the runtime removes the containers' and the sandbox's, then the kubelet the pod's.",
+        "The runtime first removes the cgroups of the containers and the sandbox, then the kubelet removes the pod's.",
     ),
     Exercise(
         "restarted",
-        "A restart makes a new container, and with it a new cgroup.",
+        "A restart creates a new container with a new cgroup.",
         number(
-            200, {150: "That cgroup went with the dead container."}, otherwise="Where does the new limit come from?"
+            200,
+            {150: "That cgroup was removed with the ended container."},
+            otherwise="Where does the new limit come from?",
         ),
         "answer = 200",
-        "The runtime writes what the kubelet tells it, and that comes from the manifest.",
+        "The runtime writes the kubelet's value, and the kubelet takes it from the manifest.",
     ),
     Exercise(
         "nested",
@@ -104,15 +108,15 @@ node.cgroupfs.makedirs(f"{orphan}/child")
 lesson.wait(lambda: not node.cgroupfs.exists(orphan), 60)
 answer = not node.cgroupfs.exists(orphan)
 """,
-        "cleanupOrphanedPodCgroups kills what runs there and removes the whole tree.",
+        "cleanupOrphanedPodCgroups kills the processes there and removes the whole tree.",
     ),
     Exercise(
         "without-qos",
-        "Notebook 06 tried this flag, and the kubelet named the other one.",
+        "Notebook 06 sets this flag, and the kubelet's error names the other setting.",
         choice(
             "enforceNodeAllocatable",
             {"--enforce-node-allocatable": ""},
-            otherwise="What enforces something on the cgroup of all pods?",
+            otherwise="Which setting enforces limits on the cgroup of all pods?",
         ),
         'answer = "enforceNodeAllocatable"',
     ),

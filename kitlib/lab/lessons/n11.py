@@ -16,31 +16,33 @@ ROOM = 768 - 60 - 420
 QUESTIONS = [
     Question(
         "who",
-        "Who is evicted first?",
+        "Which pod is evicted first?",
         choices=PODS,
-        why="Above their request are idle (by 40 MiB) and report (by 140). cache keeps within its own. The kubelet's "
+        why="idle is 40 MiB above its request, report 140 MiB. cache uses less than it requests. The kubelet's "
         "ranking was: {order}.",
     ),
     Question(
         "when",
-        "Once cache has filled up, less than 260 MiB are left, but more than 60. How long until a pod is evicted?",
+        "When cache has filled up, less than 260 MiB are left, but more than 60. After how many seconds is a pod "
+        "evicted?",
         unit="seconds",
         tolerance=0.4,
-        why="20 s of grace, from the kubelet's first look at it. It looks every 10 s. It reported pressure in second "
-        "{seen:.0f} and acted in second {acted:.0f}; cache was full in second {filled}.",
+        why="The grace period of 20 s begins when the kubelet, which checks every 10 s, first sees the pressure. "
+        "It reported pressure in second {seen:.0f} and acted in second {acted:.0f}; cache was full in second "
+        "{filled}.",
     ),
     Question(
         "phase",
-        "What becomes of the evicted pod?",
+        "What happens to the evicted pod?",
         choices=["it is deleted", STAYS, "it goes back to Pending and to another node"],
         answer_of=lambda found: STAYS if found == ("Failed", "Evicted") else "it is deleted",
-        why="An evicted pod is never moved. If it had an owner, the owner would make a new one.",
+        why="An evicted pod is never moved. If it had an owner, the owner would create a new pod.",
     ),
     Question(
         "priority",
-        "Who is evicted first now?",
+        "Which pod is evicted first now?",
         choices=PODS,
-        why="Both are above their request; the one of lower priority goes, though it is less far above it.",
+        why="Both are above their request. The pod of lower priority is evicted, although it is less far above.",
     ),
     Question(
         "newcomers",
@@ -58,7 +60,7 @@ def _survives(answer: Any, _: Any) -> str:
     return first_problem(
         (
             request > ROOM * MIB,
-            f"Then it is not on the node at all: beside cache, which requests 420Mi, {ROOM}Mi are left.",
+            f"Then report does not fit on the node: beside cache, which requests 420Mi, {ROOM}Mi are left.",
         ),
         (above >= 40 * MIB, f"report is then still {above // MIB} MiB above its request, and idle only 40."),
     )
@@ -67,41 +69,41 @@ def _survives(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "survives",
-        "idle is 40 MiB above its request of nothing. How far above its own may report be?",
+        "idle requests nothing and is 40 MiB above its request. How far above its own may report be?",
         _survives,
         'answer = "125Mi"',
-        "The pod that is further above its request goes first.",
+        "The pod that is further above its request is evicted first.",
     ),
     Exercise(
         "tie",
-        "The third rule compares what is used above the request.",
+        "The third rule compares the memory above the request.",
         choice(
             "c",
             {
-                "a": "It has no request, but the class is not compared: it is 60 MiB above nothing.",
-                "b": "It uses most, but only 50 MiB of that are above its request.",
+                "a": "a has no request, so it is 60 MiB above its request. The class is not compared.",
+                "b": "b uses the most memory, but only 50 MiB of it are above its request.",
             },
             otherwise='Answer "a", "b" or "c".',
         ),
         'answer = "c"',
-        "It is 70 MiB above its request; neither the use nor the class decides.",
+        "c is 70 MiB above its request. Neither the total use nor the class decides.",
     ),
     Exercise(
         "grace",
-        "Which threshold is crossed first by such a fall?",
+        "Which threshold takes effect first when memory falls so fast?",
         number(
             0,
-            {20: "The soft threshold's grace does not matter any more."},
-            otherwise="A hard threshold waits for nobody.",
+            {20: "The soft threshold's grace period no longer matters."},
+            otherwise="A hard threshold does not wait.",
         ),
         "answer = 0",
-        "The hard threshold is met: the kubelet acts at its next look, and the pod gets 1 s.",
+        "The hard threshold is met: the kubelet acts at its next check, and the pod gets 1 s.",
     ),
     Exercise(
         "reclaim",
         "The minimum reclaim is added to the threshold.",
-        number(660, {400: "That comes on top of the threshold."}, otherwise="260 and 400 together."),
+        number(660, {400: "400 MiB are added to the threshold."}, otherwise="Add 260 and 400."),
         "answer = 660",
-        "So that a node does not go from one eviction to the next.",
+        "A node then does not go from one eviction to the next.",
     ),
 ]
