@@ -113,7 +113,7 @@ def test_what_an_earlier_process_left_is_deleted_at_the_next_start(host: Hosting
         with host.service.lock:
             host.cluster.create([pod])
         with start(host):
-            assert len(host.pods()) == 2 and "kitlib-left" not in names(host.pods())
+            host.wait(lambda pods: len(pods) == 2 and "kitlib-left" not in names(pods))  # its grace period is over
 
 
 def test_a_cluster_that_goes_in_the_middle_is_a_lost_node_and_no_hindrance_to_closing(host: Hosting) -> None:
