@@ -16,49 +16,49 @@ CLASSES = ("Guaranteed", "Burstable", "BestEffort")
 QUESTIONS = [
     Question(
         "limits-only",
-        "limits-only: limits for CPU and memory, no requests",
+        "limits-only has limits for CPU and memory, and no requests. Which class is it?",
         choices=CLASSES,
-        why="Where only a limit is given, the API server copies it into the request.",
+        why="If a container has only a limit, the API server copies it into the request.",
     ),
     Question(
         "cpu-only",
-        "cpu-only: CPU requested and limited alike, nothing about memory",
+        "cpu-only has equal request and limit for CPU, and neither for memory. Which class is it?",
         choices=CLASSES,
-        why="Guaranteed needs CPU and memory limits, both, in every container.",
+        why="Guaranteed requires a CPU limit and a memory limit in every container.",
     ),
     Question(
         "sidecar",
-        "sidecar: main has everything equal, logger has nothing",
+        "sidecar: the requests of main equal its limits, logger has neither. Which class is it?",
         choices=CLASSES,
-        why="Every container must have its limits: one that has none is enough to lose Guaranteed.",
+        why="Every container must have limits: one container without limits makes the pod Burstable.",
     ),
     Question(
         "disk",
-        "disk: only ephemeral storage, requested and limited",
+        "disk has a request and a limit for ephemeral storage only. Which class is it?",
         choices=CLASSES,
-        why="Only CPU and memory count for the class, and this pod has neither.",
+        why="The class depends only on CPU and memory, and this pod specifies neither.",
     ),
     Question(
         "init",
-        "init: main has everything equal, the init container requests a little CPU",
+        "init: the requests of main equal its limits, the init container requests a little CPU. Which class is it?",
         choices=CLASSES,
-        why="Init containers take part, though they are gone when the pod runs.",
+        why="Init containers are included, although they have ended when the pod runs.",
     ),
     Question(
         "upside-down",
-        "A pod requests 1 CPU and has a limit of 500m. What becomes of it?",
+        "A pod requests 1 CPU and has a limit of 500m. What happens to it?",
         choices=["it is Burstable", "the limit is raised to the request", "it is never created"],
         answer_of=lambda names: "it is Burstable" if "upside-down" in names else "it is never created",
-        why="Validation refuses a request above its limit, so such a pod is in no class.",
+        why="Validation rejects a request above its limit, so such a pod has no class.",
     ),
     Question(
         "place",
-        "Where does the pod cgroup of equal, which is Guaranteed, stand?",
+        "equal is Guaranteed. Where is its pod cgroup?",
         choices=["directly below kubepods", "below kubepods/guaranteed", "below kubepods/burstable"],
         answer_of=lambda parent: (
             "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
         ),
-        why="A QoS-level cgroup holds shares for pods that may want more than they request. Guaranteed pods may not: "
+        why="A QoS-level cgroup has shares for pods that may use more than they request. Guaranteed pods may not: "
         "their own limits are enough.",
     ),
 ]
@@ -68,7 +68,7 @@ def _cheapest(answer: Any, _: Any) -> str:
     made = set_defaults(from_dict(answer))
     by_name = {c.name: c for c in made.spec.containers}
     if set(by_name) != {"main", "logger"}:
-        return "The pod has the containers main and logger, and no other."
+        return "The pod must have the containers main and logger, and no others."
     main, asked = by_name["main"].resources.requests, pod_requests(made)
     return first_problem(
         (str(main.get("cpu")) != "500m" or str(main.get("memory")) != "128Mi", "main keeps its requests and limits."),
@@ -88,7 +88,10 @@ RESIZE = "Pod QOS Class may not change"
 def _refusal(answer: Any, cluster: Any) -> str:
     made = cluster.pod("equal")
     return first_problem(
-        (str(made.spec.containers[0].resources.limits["cpu"]) != "500m", "The resize must not have worked."),
+        (
+            str(made.spec.containers[0].resources.limits["cpu"]) != "500m",
+            "The limit has changed. The resize must fail.",
+        ),
         (RESIZE not in str(answer), "Catch the KitError of cluster.resize and answer str(error)."),
     )
 
@@ -97,7 +100,7 @@ def _more(answer: Any, cluster: Any) -> str:
     names = {p.name for p in cluster.pods()}
     file = file_names(cluster.node()).cpu_weight
     return first_problem(
-        (not {f"more-{i}" for i in range(5)} <= names, "The pods more-0 to more-4 are not all there."),
+        (not {f"more-{i}" for i in range(5)} <= names, "Some of the pods more-0 to more-4 are missing."),
         (cluster.pod("more-0").status.qos_class != "Burstable", "They need a request, and no limits."),
         (int(answer) != int(cluster.node().read("/kubepods/burstable", file)), f"Read {file} of /kubepods/burstable."),
     )
@@ -109,7 +112,7 @@ EXERCISES = [
         "pod('sidecar', containers=[main, container('logger', cpu_limit=…, memory_limit=…)])",
         _cheapest,
         'answer = pod("sidecar", containers=[main, container("logger", cpu_limit="1m", memory_limit="4Mi")])',
-        "It costs 1m and 4Mi of requests on the node. And the logger dies where it needs more than 4Mi.",
+        "It costs 1m and 4Mi of requests on the node. The kernel kills the logger if it needs more than 4Mi.",
     ),
     Exercise(
         "refusal",
@@ -128,11 +131,11 @@ except KitError as refused:
         "Does a request of zero count as a request?",
         choice(
             "BestEffort",
-            {"Burstable": "Only quantities above zero are looked at."},
-            otherwise="Nothing else is requested or limited.",
+            {"Burstable": "ComputePodQOS considers only quantities above zero."},
+            otherwise="The pod has no other request and no limit.",
         ),
         'answer = "BestEffort"',
-        'ComputePodQOS skips quantities that are not above zero: "0" is nothing.',
+        'ComputePodQOS skips quantities that are not above zero: "0" is no request.',
     ),
     Exercise(
         "more",
@@ -145,6 +148,6 @@ cluster.apply([pod(f"more-{i}", cpu="100m") for i in range(5)])
 cluster.advance(2)
 answer = node.read("/kubepods/burstable", file_names(node).cpu_weight)
 """,
-        "The class grows by 500m as the pods come, before their own cgroups are made.",
+        "The request of the class grows by 500m before the kubelet creates the pods' own cgroups.",
     ),
 ]

@@ -16,7 +16,7 @@ QUESTIONS = [
         "A and B have 1024 shares, C has 2048; all are always busy. What part of the CPU does A get now?",
         unit="%",
         tolerance=0.15,
-        why="Its shares divided by those of all that want to run. B had half as long as C was not there.",
+        why="A gets its shares divided by the shares of all busy cgroups. Before C started, B had half.",
         formula="1024 / (1024 + 1024 + 2048)",
         measured=True,
     ),
@@ -25,7 +25,7 @@ QUESTIONS = [
         "A alone is busy, B and C sleep. What part does A get?",
         unit="%",
         tolerance=0.05,
-        why="Shares are weights, not limits: who sleeps takes no part in the division.",
+        why="Shares are weights, not limits: the kernel divides CPU time only among busy cgroups.",
         measured=True,
     ),
     Question(
@@ -33,8 +33,7 @@ QUESTIONS = [
         "What does the BestEffort pod get, while the other three are busy?",
         choices=["nothing at all", _LITTLE, _EQUAL],
         answer_of=lambda cpus: "nothing at all" if cpus == 0 else _LITTLE if cpus < 0.1 else _EQUAL,
-        why="It got {observed:.3f} CPUs. The minimum of v2 (weight 1) is worth more beside the others than 2 "
-        "shares of v1.",
+        why="It got {observed:.3f} CPUs. The minimum of v2 (weight 1) gives it a larger part than the 2 shares of v1.",
         measured=True,
     ),
     Question(
@@ -42,32 +41,32 @@ QUESTIONS = [
         "The three daemons are nearly idle: together they want 1.5 of the 48 CPUs. How many CPUs can the pods use?",
         unit="CPUs",
         tolerance=0.02,
-        why="Everything that the others do not want. 91% is the minimum, for the case that all four are busy.",
+        why="The pods can use all CPUs that the daemons leave idle. 91% is the minimum, if all four are busy.",
     ),
     Question(
         "idle",
-        "How much of a CPU does it use, on a node that is otherwise idle?",
+        "How much of a CPU does the pod use on a node that is otherwise idle?",
         unit="milli-CPU",
         tolerance=0.1,
-        why="20 ms of every 100 ms; then it is stopped until the next period begins.",
+        why="It runs for 20 ms of every 100 ms. Then the kernel stops it until the next period begins.",
         measured=True,
     ),
     Question(
         "threads",
-        "The same limit, but the program has four busy threads. Compared with one thread it gets",
+        "The limit is the same, but the program has four busy threads. Compared with one thread, it gets",
         choices=["more CPU time", "the same CPU time", "less CPU time"],
         answer_of=lambda more: (
             "the same CPU time" if abs(more) < 0.02 else f"{'more' if more > 0 else 'less'} CPU time"
         ),
-        why="Four threads use up the 20 ms in 5 ms and then all wait for 95: longer pauses, same sum.",
+        why="Four threads use the 20 ms within 5 ms and then wait for 95 ms: the pauses are longer, the sum is equal.",
         measured=True,
     ),
     Question(
         "metrics",
-        "The metrics API (kubectl top) answers for a container with",
+        "For a container, the metrics API (kubectl top) returns",
         choices=["its requests and limits", "what it uses", "what it uses, in percent of its limit"],
         answer_of=lambda one: "what it uses" if set(one["usage"]) == {"cpu", "memory"} else "its requests and limits",
-        why="An article calls it a way to see requests and limits; it shows use only.",
+        why="An article says that it shows requests and limits, but it shows only usage.",
     ),
 ]
 
@@ -75,12 +74,12 @@ QUESTIONS = [
 def _free_wheel(answer: Any, cluster: Any) -> str:
     flags = cluster.node().config.settings
     if "free-wheel" not in {p.name for p in cluster.pods()}:
-        return "There is no pod free-wheel."
+        return "The cluster has no pod free-wheel."
     return first_problem(
         (flags.cpu_cfs_quota, 'This kubelet writes quotas: "kubelet": ["--cpu-cfs-quota=false"] in the node.'),
         (not cluster.pod("free-wheel").spec.containers[0].resources.limits, "free-wheel needs a CPU limit of 200m."),
         (quota_of(pod_cgroup(cluster, "free-wheel")) is not None, "The pod has a quota."),
-        (float(answer) < 0.5, "It is not stopped, so it uses more than its limit: let some seconds pass and measure."),
+        (float(answer) < 0.5, "It is not stopped, so it exceeds its limit: advance some seconds and measure."),
     )
 
 
@@ -89,7 +88,7 @@ def _setting(answer: Any, _: Any) -> str:
     words = "It is a boolean of the kubelet; exercise 3 used it."
     return first_problem(
         ("cfsquota" not in plain and "cpumanagerpolicy" not in plain, words),
-        (plain.endswith(("true", "quota")), "Which value? Without it limits are enforced: that is the default."),
+        (plain.endswith(("true", "quota")), "Which value? By default the kubelet enforces limits."),
         ("cpumanagerpolicy" in plain and "static" not in plain, "Only the policy static gives exclusive CPUs."),
         ("cfsquota" in plain and not plain.endswith("false"), words),
     )
@@ -102,26 +101,26 @@ EXERCISES = [
         number(
             2,
             {
-                1: "Shares of 1 : 3 would give 1 and 3 CPUs, but they matter only where there is too little.",
-                0.1: "Requests are no limits.",
+                1: "Shares of 1 : 3 would give 1 and 3 CPUs, but they matter only if CPU is scarce.",
+                0.1: "A request is not a limit.",
             },
-            otherwise="Two threads can use two CPUs at most, and nobody takes them away.",
+            otherwise="Two threads can use two CPUs at most, and no other pod needs these CPUs.",
             tolerance=0.05,
         ),
         "answer = 2",
-        "Shares matter only if there is too little: four threads, four CPUs.",
+        "Shares matter only if CPU is scarce. Here four threads have four CPUs.",
     ),
     Exercise(
         "neighbour",
-        "The class burstable has the shares of its pods' requests, and stands beside the Guaranteed pod.",
+        "The cgroup burstable has the shares of its pods' requests, and is beside the Guaranteed pod's.",
         number(
             1,
-            {0.22: "Threads do not count, cgroups do.", 2: "The other one is busy, too."},
-            otherwise="Both cgroups below kubepods stand for 1 CPU; how is the machine divided between them?",
+            {0.22: "The kernel divides by cgroups, not by threads.", 2: "The other pod is busy, too."},
+            otherwise="Both cgroups below kubepods have the shares of 1 CPU. How does the kernel divide the CPUs?",
             tolerance=0.05,
         ),
         "answer = 1",
-        "Eight threads share what their cgroup gets. The Guaranteed pod loses nothing.",
+        "The eight threads share the CPU time of their cgroup. The Guaranteed pod loses nothing.",
     ),
     Exercise(
         "no-quota",
@@ -134,13 +133,13 @@ cluster.apply(pod("free-wheel", cpu_limit="200m", busy=1))
 cluster.advance(4)
 answer = cpu_used(cluster)["free-wheel"]
 """,
-        "Only the shares of the limit (copied into the request) are left.",
+        "Only the shares remain. They come from the limit, which is copied into the request.",
     ),
     Exercise(
         "more-than-limit",
         "Exercise 3 used it.",
         _setting,
         'answer = "cpuCFSQuota: false"',
-        "With cpuCFSQuota: false no limit of CPU is enforced. Since 1.33 the same holds for exclusive CPUs.",
+        "With cpuCFSQuota: false the kernel enforces no CPU limit. Since 1.33 this is also true for exclusive CPUs.",
     ),
 ]

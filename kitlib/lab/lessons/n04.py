@@ -26,15 +26,15 @@ QUESTIONS = [
         "Who kills the process?",
         choices=["the kubelet", "the container runtime", "the kernel", "nobody: malloc fails"],
         answer_of=lambda logged: "the kernel" if logged else "nobody: malloc fails",
-        why="The charge to the cgroup failed, nothing could be reclaimed, and the OOM killer looked for a "
-        "process inside.",
+        why="The charge to the cgroup failed, the kernel could reclaim nothing, and its OOM killer selected a "
+        "process of the cgroup.",
     ),
     Question(
         "code",
         "With which exit code does the container end?",
         choices=["0", "1", "137", "139"],
         answer_of=str,
-        why="128 + 9: ended by signal 9, SIGKILL. The reason in the status is {reason}.",
+        why="The code is 128 + 9, because signal 9 (SIGKILL) ended the process. The reason in the status is {reason}.",
     ),
     Question(
         "phase",
@@ -46,21 +46,21 @@ QUESTIONS = [
         "wait",
         "How long does the kubelet wait before the restart that follows the second kill?",
         unit="seconds",
-        why="10, 20, 40, … up to 300 seconds; ten quiet minutes reset it.",
+        why="The delay is 10, 20, 40, … up to 300 seconds. Ten quiet minutes reset it.",
     ),
     Question(
         "lower-v1",
-        "Cgroup v1: a limit below what is in use is written. What happens?",
+        "On cgroup v1, a limit below the memory in use is written. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
-        why="v1 answers EBUSY, and the process lives.",
+        why="v1 returns EBUSY, and the process keeps running.",
     ),
     Question(
         "lower-v2",
-        "Cgroup v2: the same. What happens?",
+        "On cgroup v2, the same limit is written. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
-        why="v2 accepts, then reclaims what it can, then kills.",
+        why="v2 accepts the limit, reclaims what it can, and then kills the process.",
     ),
     Question(
         "order",
@@ -73,28 +73,28 @@ QUESTIONS = [
             if said[0] == "accepted"
             else "memory.limit_in_bytes"
         ),
-        why="Memory and swap together may never be limited below memory alone: the kernel refuses it (EINVAL).",
+        why="The limit of memory and swap may never be below the limit of memory alone: the kernel returns EINVAL.",
     ),
     Question(
         "units",
-        "You write 100M into the memory limit. Which number of bytes does reading show?",
+        "You write 100M into the file of the memory limit. How many bytes does the file show then?",
         unit="bytes",
         answer_of=int,
-        why="For the kernel K, M and G are powers of 1024. In a manifest 100M is 100 000 000, and 100Mi is this "
-        "number.",
+        why="The kernel reads K, M and G as powers of 1024. In a manifest 100M is 100 000 000 bytes, and 100Mi is "
+        "this number.",
     ),
     Question(
         "minus",
-        "You write -1, to take the limit away. On which cgroup versions is it accepted?",
+        "You write -1 to remove the limit. On which cgroup versions does the kernel accept it?",
         choices=["on v1 only", "on v2 only", "on both"],
         answer_of=lambda said: {(True, False): "on v1 only", (False, True): "on v2 only"}.get(
             tuple(one == "accepted" for one in said), "on both"
         ),
-        why="v1 reads -1 as “no limit”; v2 has the word max for it.",
+        why="v1 reads -1 as “no limit”; v2 uses the word max instead.",
     ),
     Question(
         "kmem",
-        "A new kernel, cgroup v1: 10M is written to memory.kmem.limit_in_bytes. What does reading show then?",
+        "On a new kernel with cgroup v1, 10M is written to memory.kmem.limit_in_bytes. What does the file show then?",
         choices=["10485760", "no limit: the write is ignored", "no limit: the write is refused"],
         answer_of=lambda said: (
             "no limit: the write is refused"
@@ -103,14 +103,14 @@ QUESTIONS = [
             if said[1] == "10485760"
             else "no limit: the write is ignored"
         ),
-        why="Since Linux 6.6 the file takes any size and does nothing: kernel memory counts in memory.limit_in_bytes.",
+        why="Since Linux 6.6 the file has no effect for any size: memory.limit_in_bytes includes kernel memory.",
     ),
     Question(
         "free",
         "How many MiB does free show as total in that container, without lxcfs?",
         unit="MiB",
         tolerance=0.02,
-        why="The machine's: /proc/meminfo knows nothing of cgroups.",
+        why="It shows the machine's memory, because /proc/meminfo ignores cgroups.",
     ),
 ]
 
@@ -119,13 +119,13 @@ def _killed_of_two(answer: Any, cluster: Any) -> str:
     try:
         made = cluster.pod("two")
     except KitError:
-        return "There is no pod two on the cluster yet."
+        return "The cluster has no pod two yet."
     states = {s.name: s.state.get("terminated", {}).get("reason", "") for s in made.status.container_statuses}
     killed = [name for name, reason in states.items() if reason == "OOMKilled"]
     return first_problem(
         (sorted(states) != ["a", "b"], "The containers are called a and b."),
-        (killed != ["b"], f"Killed so far: {', '.join(killed) or 'nobody'}. Does only b have a limit, and use more?"),
-        (str(answer) != "b", "Look at the container statuses: whose reason is OOMKilled?"),
+        (killed != ["b"], f"Killed so far: {', '.join(killed) or 'none'}. Does only b have a limit, and exceed it?"),
+        (str(answer) != "b", "Look at the container statuses: which container has the reason OOMKilled?"),
     )
 
 
@@ -133,12 +133,12 @@ def _once(answer: Any, cluster: Any) -> str:
     try:
         made = cluster.pod("once")
     except KitError:
-        return "There is no pod once on the cluster yet."
+        return "The cluster has no pod once yet."
     ended = [s.state.get("terminated", {}).get("reason", "") for s in made.status.container_statuses]
     return first_problem(
-        (made.spec.restart_policy != "Never", "once is restarted: restart='Never'."),
-        (not any(ended), "It has not ended yet: lesson.wait(lambda: failed(cluster))."),
-        (str(answer) != ended[0], f"The phase is {made.status.phase}; the reason stands in the container's status."),
+        (made.spec.restart_policy != "Never", "The pod once is restarted: set restart='Never'."),
+        (not any(ended), "The pod has not ended yet: lesson.wait(lambda: failed(cluster))."),
+        (str(answer) != ended[0], f"The phase is {made.status.phase}; the reason is in the container's status."),
     )
 
 
@@ -147,7 +147,7 @@ def _cured(answer: Any, cluster: Any) -> str:
     limit = made.spec.containers[0].resources.limits["memory"].value() // MIB
     return first_problem(
         (limit != 300, f"Its limit is {limit}Mi; cluster.resize changes it."),
-        (not made.status.container_statuses[0].state.get("running"), "It still waits for its restart: give it time."),
+        (not made.status.container_statuses[0].state.get("running"), "It still waits for its restart: wait longer."),
         (answer is not True, "It runs: answer True."),
     )
 
@@ -169,7 +169,7 @@ cluster.apply(two)
 lesson.wait(lambda: any(s.state.get("terminated") for s in cluster.pod("two").status.container_statuses), 60)
 answer = "b"
 """,
-        "Each container has its own cgroup, so only the one that broke its limit is looked at.",
+        "Each container has its own cgroup, so the kernel kills only in the one that reached its limit.",
     ),
     Exercise(
         "never",
@@ -184,27 +184,27 @@ answer = cluster.pod("once").status.container_statuses[0].state["terminated"]["r
     ),
     Exercise(
         "tmpfs",
-        "Files in memory are pages of the container that wrote them, and cannot be given back without swap.",
+        "Files in memory are charged to the container that wrote them. The kernel cannot reclaim them without swap.",
         number(
             20,
             {
                 100: "The files are charged to the cgroup of the container that wrote them.",
-                180: "A file in memory takes from the limit, it does not raise it.",
+                180: "A file in memory uses a part of the limit; it does not raise the limit.",
             },
-            otherwise="Its own memory and the 80 MiB of files are charged to one cgroup, with a limit of 100.",
+            otherwise="Its own memory and the 80 MiB of files are charged to one cgroup with a limit of 100 MiB.",
         ),
         "answer = 20",
         "A tmpfs is memory. Without this charge a pod could fill the node with files.",
     ),
     Exercise(
         "cure",
-        "cluster.resize('leak', {'main': {'limits': {'memory': '300Mi'}}}); the next restart finds the new limit.",
+        "cluster.resize('leak', {'main': {'limits': {'memory': '300Mi'}}}); the new limit applies to the next restart.",
         _cured,
         """
 cluster.resize("leak", {"main": {"limits": {"memory": "300Mi"}}})
 lesson.wait(lambda: cluster.pod("leak").status.container_statuses[0].state.get("running"), 120)
 answer = True
 """,
-        "The resize itself restarts nothing; the limit holds from now on.",
+        "The resize itself restarts no container; the new limit applies from now on.",
     ),
 ]
