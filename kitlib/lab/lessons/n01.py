@@ -42,7 +42,7 @@ QUESTIONS = [
     ),
     Question(
         "unlimited",
-        "main has a limit of 400m, helper has none. Which quota does the pod's cgroup get?",
+        "main has a limit of 400m, helper has no limit. Which quota does the pod's cgroup get?",
         choices=["40000 µs", "none"],
         answer_of=lambda quota: "none" if quota is None else f"{quota} µs",
         why="One container without a limit may use everything, so the pod must not be limited either.",
