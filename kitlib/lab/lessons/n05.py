@@ -29,9 +29,9 @@ def _of_two(answer: Any, _: Any) -> str:
     asking, other = (float(one) for one in answer)
     expected = _adjustment("100Mi", 8 * GIB)
     return first_problem(
-        (asking == other, "The pod's class is the same, but the formula takes the container's own request."),
-        (asking != expected, "The first: 1000 − 1000 × 100 MiB / 8 GiB, rounded up."),
-        (other != 999, "The second: no request leaves 1000, and a Burstable container has 999 at the most."),
+        (asking == other, "The class belongs to the pod, but the formula uses the container's own request."),
+        (asking != expected, "The first is 1000 − 1000 × 100 MiB / 8 GiB, rounded up."),
+        (other != 999, "The second has no request, so the formula gives 1000. A Burstable container gets at most 999."),
     )
 
 
@@ -40,7 +40,7 @@ QUESTIONS = [
         "first",
         "Who is killed?",
         choices=["free", "thrifty", "honest", "safe", "nobody"],
-        why="Points decide, not classes: 999 thousandths plus 220 MiB is more than 1000 thousandths plus 10 MiB.",
+        why="The score decides, not the class: 999 thousandths plus 220 MiB is more than 1000 thousandths plus 10 MiB.",
         formula="badness = pages in use + oom_score_adj × pages in question / 1000",
     ),
     Question(
@@ -48,7 +48,7 @@ QUESTIONS = [
         "What is the oom_score_adj of honest, which requests 500 MiB, on this machine of 1280?",
         unit="oom_score_adj",
         tolerance=0.01,
-        why="The machine's memory counts, not what pods may have. The division is cut off.",
+        why="The formula uses the machine's memory, not the part for pods. The result of the division is truncated.",
         formula="1000 − 1000 × 500 / 1280",
     ),
     Question(
@@ -68,7 +68,7 @@ QUESTIONS = [
         "critical",
         "Which oom_score_adj does the kubelet want for this BestEffort pod?",
         unit="oom_score_adj",
-        why="The kubelet treats a pod of system-node-critical like a Guaranteed one here, whatever its class.",
+        why="Here the kubelet treats a pod of system-node-critical like a Guaranteed pod, whatever its class.",
     ),
 ]
 
@@ -78,7 +78,7 @@ def _safe(answer: Any, _: Any) -> str:
     thrifty = 220 * MIB + _adjustment(str(answer), MACHINE) * LIMIT / 1000
     free = 10 * MIB + 1000 * LIMIT / 1000
     return first_problem(
-        (request > 700 * MIB, "There is no room for such a request on this node beside the others."),
+        (request > 700 * MIB, "The node has no room for this request beside those of the other pods."),
         (
             thrifty >= free,
             f"Its badness is {thrifty / MIB:.0f} MiB of points; free has {free / MIB:.0f}. Request more.",
@@ -89,42 +89,39 @@ def _safe(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "overtaken",
-        "1000 thousandths of 1 GiB plus x must exceed 999 thousandths plus 220 MiB. How much is a thousandth?",
+        "1000 thousandths of 1 GiB plus x must exceed 999 thousandths plus 220 MiB. How many MiB is a thousandth?",
         lambda answer, _: first_problem(
             (
                 not abs(float(answer) - _overtakes()) <= 2,
-                "A thousandth of 1024 MiB is about 1 MiB: how far apart are they?",
+                "A thousandth of 1024 MiB is about 1 MiB. What is the difference between the two scores?",
             ),
         ),
         "answer = 219",
-        "About 219 MiB: the class is worth one thousandth of the node's memory.",
+        "The threshold is about 219 MiB, because the class is worth one thousandth of the node's memory.",
     ),
     Exercise(
         "honest",
         "Each MiB of request takes about 0.8 MiB of points away here. The difference to free is 209 MiB.",
         _safe,
         'answer = "300Mi"',
-        "An honest request protects: what is used up to the request does not count against it.",
+        "An honest request protects a pod: memory use up to the request adds no points above 1000.",
     ),
     Exercise(
         "two",
         "The adjustment is computed for each container from its own request.",
         _of_two,
         'answer = (adjustment(capacity=8 * 2**30, memory="100Mi"), 999)',
-        "Without a request it is 999; with 100Mi it is 1000 − 1000 × 100 / memory of the machine in MiB.",
+        "Without a request the adjustment is 999; with 100Mi it is 1000 − 1000 × 100 / memory of the machine in MiB.",
     ),
     Exercise(
         "capacity",
         "1000 − 1000 × request / memory of the machine.",
         number(
             lambda: _adjustment("2Gi", 8 * GIB),
-            {
-                500: "You divided by allocatable. The kernel compares with all of the machine's memory, and so "
-                "does the formula."
-            },
+            {500: "You divided by allocatable. The kernel and the formula use all of the machine's memory."},
             otherwise="1000 − 1000 × 2 / 8",
         ),
         "answer = adjustment(capacity=8 * 2**30, memory='2Gi')",
-        "The same unit as the kernel's: thousandths of the machine. So the points add up with the memory in use.",
+        "The kernel uses the same unit, thousandths of the machine, so it can add the memory in use.",
     ),
 ]

@@ -21,61 +21,61 @@ NO_START = "does not start"
 QUESTIONS = [
     Question(
         "memory",
-        "Capacity minus allocatable of memory, in GiB: what are they for?",
+        "What is the difference between capacity and allocatable memory reserved for?",
         choices=[RESERVED, BOTH, EVICTION, "kernel and page tables"],
         answer_of=lambda gib: {12: BOTH, 4: RESERVED, 8: EVICTION}.get(gib, "kernel and page tables"),
-        why="{observed:g} GiB are not for pods. The figures are those of the listing.",
+        why="{observed:g} GiB are not available for pods. The figures are from the listing.",
         formula="allocatable = capacity − kube-reserved − system-reserved − hard eviction threshold",
     ),
     Question(
         "kubepods",
-        "Which memory limit stands in the cgroup of all pods?",
+        "Which memory limit does the cgroup of all pods have?",
         choices=["capacity", "capacity − reserved", "capacity − reserved − eviction threshold"],
         answer_of=lambda gib: {
             0: "capacity",
             4: "capacity − reserved",
             12: "capacity − reserved − eviction threshold",
         }[gib],
-        why="The eviction threshold is not taken off here: the kubelet acts on it, not the kernel.",
+        why="The eviction threshold is not subtracted here: the kubelet acts on it, not the kernel.",
     ),
     Question(
         "limits",
-        "62 CPUs are allocatable. The Deployment grows to 20 pods. How many of them get a place on this node?",
+        "62 CPUs are allocatable. The Deployment grows to 20 pods. How many of them fit on this node?",
         unit="pods",
-        why="62 / 3.8 = 16.3. The limits of 16 CPUs each are not looked at.",
+        why="62 / 3.8 = 16.3. The scheduler ignores the limits of 16 CPUs each.",
     ),
     Question(
         "missing",
         "--enforce-node-allocatable=pods,system-reserved --system-reserved=memory=1Gi, and no other flag. The kubelet",
         choices=["makes the cgroup /system-reserved and limits it", "limits system.slice", NO_START],
         answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
-        why="It has to be told which cgroup. It does not make it either: the cgroup must be there.",
+        why="The kubelet needs the name of the cgroup in a flag. It does not create the cgroup, which must exist.",
     ),
     Question(
         "worked-cpu",
         "Which cpu.shares does kubepods.slice have on this node of 8 CPUs?",
         unit="shares",
-        why="7 CPUs are left for pods.",
+        why="The reservations leave 7 CPUs for pods.",
         formula="(8000 − 500 − 500) × 1024 / 1000 = 7168",
     ),
     Question(
         "worked-burstable",
-        "And the class kubepods-burstable.slice?",
+        "Which cpu.shares does kubepods-burstable.slice have?",
         unit="shares",
         tolerance=0.001,
-        why="The requests of all Burstable pods: 500m of nginx and 1010m of the system pods.",
+        why="The value is the sum of all Burstable requests: 500m of nginx and 1010m of the system pods.",
         formula="1510 × 1024 / 1000 = 1546",
     ),
     Question(
         "own",
-        "How much memory, in MiB, may all pods of this node use together before the kernel steps in?",
+        "How much memory, in MiB, may all pods of this node use together before the kernel kills?",
         unit="MiB",
-        why="The two reservations are subtracted. Requested may be {offered}: 100Mi less.",
+        why="The two reservations are subtracted. Pods may request {offered}, which is 100Mi less.",
         formula="1024 − 128 − 128",
     ),
     Question(
         "hog",
-        "A pod without request and limit takes 900 MiB. What becomes of it?",
+        "A pod without request and limit uses 900 MiB. What happens to it?",
         choices=["it stays Pending", "it runs: it has no limit", "it starts, and is ended"],
         answer_of=lambda phase: {"Failed": "it starts, and is ended", "Pending": "it stays Pending"}.get(
             phase, "it runs: it has no limit"
@@ -95,7 +95,7 @@ def _configured(answer: Any, _: Any) -> str:
         (cpu != 3500, f"{cpu}m of CPU are allocatable, not 3500m."),
         (
             memory != 6 * GIB,
-            f"{memory / GIB:.3f}Gi of memory are allocatable. Is the default threshold of 100Mi counted in?",
+            f"{memory / GIB:.3f}Gi of memory are allocatable. Does your sum include the default threshold of 100Mi?",
         ),
     )
 
@@ -103,38 +103,42 @@ def _configured(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "configure",
-        "--kube-reserved, --system-reserved and --eviction-hard all count. Without a flag the threshold is 100Mi.",
+        "--kube-reserved, --system-reserved and --eviction-hard reduce allocatable. By default the threshold is 100Mi.",
         _configured,
         'answer = ["--kube-reserved=cpu=500m,memory=1Gi", "--eviction-hard=memory.available<1Gi"]',
-        "There is more than one way: only the sum counts.",
+        "Other flags give the same result: only the sum matters.",
     ),
     Exercise(
         "percent",
-        "A percentage is of the machine's capacity.",
+        "The percentage refers to the machine's capacity.",
         lambda answer, _: first_problem(
-            (not abs(float(answer) - 0.1 * 8 * GIB) <= 10 * 2**20, "A tenth of 8 GiB, in bytes."),
+            (not abs(float(answer) - 0.1 * 8 * GIB) <= 10 * 2**20, "The answer is a tenth of 8 GiB, in bytes."),
         ),
         "answer = 8 * 2**30 // 10",
         "The kubelet keeps the percentage as a 32-bit float, so the last bytes differ.",
     ),
     Exercise(
         "pods",
-        "The smaller of the two counts.",
-        number(32, {110: "--pods-per-core may only lower the number."}, otherwise="4 for each of the 8 CPUs."),
+        "The smaller of the two limits applies.",
+        number(
+            32,
+            {110: "--pods-per-core may only lower the number."},
+            otherwise="The node may run 4 pods for each of its 8 CPUs.",
+        ),
         "answer = 32",
     ),
     Exercise(
         "daemons",
-        "hog met the same fate, and it was only a pod.",
+        "The pod hog exceeded the limit of its parent cgroup. Its log shows the result.",
         choice(
             "they are killed",
             {
-                "nothing": "The reserved cgroup has a memory limit then.",
+                "nothing": "The enforcement gives the reserved cgroup a memory limit.",
                 "they are evicted": "The kubelet evicts pods only.",
             },
             otherwise='"nothing", "they are killed" or "they are evicted"?',
         ),
         'answer = "they are killed"',
-        "That is why this flag is feared: sshd or the container runtime may be among them.",
+        "This flag is dangerous: the kernel may kill sshd or the container runtime.",
     ),
 ]

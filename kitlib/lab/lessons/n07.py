@@ -11,38 +11,38 @@ from kitlib.lab.readings import file_names
 QUESTIONS = [
     Question(
         "after",
-        "How much CPU, in milli-CPU, does the figure in the QoS cgroup burstable then stand for?",
+        "How much CPU, in milli-CPU, does the value in the QoS cgroup burstable then represent?",
         unit="milli-CPU",
         tolerance=0.03,
-        why="Only Burstable pods count: 300m and 700m. In the file: {file} {value}.",
+        why="The sum includes only Burstable pods: 300m and 700m. The file contains {file} {value}.",
     ),
     Question(
         "best",
-        "And what does besteffort hold while there is no BestEffort pod?",
+        "What does besteffort contain while no BestEffort pod exists?",
         choices=["nothing: the cgroup is made with the first pod", "the minimum", "what the others leave"],
         answer_of=lambda value: "the minimum" if value in (1, 2) else "what the others leave",
-        why="Both cgroups are made when the kubelet starts. BestEffort has 2 shares, always: weight 1 on v2.",
+        why="The kubelet creates both cgroups when it starts. BestEffort always has 2 shares, or weight 1 on v2.",
     ),
     Question(
         "listing",
         "Which cpu.shares does burstable have in the listing?",
         unit="shares",
-        why="The sum of what Burstable pods request, in shares. 204 and 102 are 200m and 100m, cut off.",
+        why="It has the sum of the Burstable requests, in shares. 204 and 102 are 200m and 100m, truncated.",
         formula="11095 × 1024 / 1000 = 11361",
     ),
     Question(
         "burstable",
-        "The limit of besteffort after both, in millions of bytes:",
+        "Which limit, in millions of bytes, does besteffort have after both pods have started?",
         unit="M",
         tolerance=0.001,
-        why="1000 − 100 − 200. The kernel counts in pages, so the last digits may be a little less.",
+        why="The limit is 1000 − 100 − 200. The kernel counts in pages, so it may be slightly smaller.",
     ),
     Question(
         "half",
-        "And with P = 50?",
+        "Which limit does it have with P = 50?",
         unit="M",
         tolerance=0.001,
-        why="1000 − 50 − 100: half of each request is reserved.",
+        why="The limit is 1000 − 50 − 100, because half of each request is reserved.",
     ),
     Question(
         "in-use",
@@ -53,13 +53,13 @@ QUESTIONS = [
             if abs(row["in use (M)"] - row["limit of besteffort (M)"]) < 1
             else "it leaves the class unlimited"
         ),
-        why="So the class grows no further, and a minute later the kubelet tries the right value again.",
+        why="So the class cannot grow, and a minute later the kubelet tries the right value again.",
     ),
     Question(
         "rewritten",
         "The weight of burstable is set to 5 by hand. How many values differ after a minute and a half?",
         unit="values",
-        why="The kubelet writes the classes again every minute, whether anything has changed or not.",
+        why="The kubelet writes the QoS-level cgroups every minute, even if nothing has changed.",
     ),
 ]
 
@@ -86,11 +86,11 @@ EXERCISES = [
     ),
     Exercise(
         "allocatable",
-        "Allocatable is here what kubepods may use: capacity minus reservations, without the eviction threshold.",
+        "Allocatable here means the limit of kubepods: capacity minus reservations, without the eviction threshold.",
         number(
             700,
             {
-                800: "The reservation for the system is taken off, too.",
+                800: "The reservation for the system is subtracted, too.",
                 600: "Is the eviction threshold subtracted here?",
             },
             otherwise="1000 − 100 − 200",
@@ -100,19 +100,19 @@ EXERCISES = [
     Exercise(
         "left",
         "burstable = allocatable − requests of Guaranteed pods",
-        number(10, {0: "Not quite nothing: 1000 − 990."}, otherwise="1000 − 990"),
+        number(10, {0: "A small amount is left: 1000 − 990."}, otherwise="1000 − 990"),
         "answer = 10",
-        "A Burstable pod that needs more is killed, though nobody may be using the 990M.",
+        "The kernel kills a Burstable pod that needs more, even if no pod uses the 990M.",
     ),
     Exercise(
         "exactly",
-        "two requests 700m. What is missing?",
+        "The pod two requests 700m. How much is missing to 1500m?",
         _exactly,
         """
 cluster.apply(pod("more", cpu="800m"))
 cluster.advance(2)
 answer = node.read("/kubepods/burstable", file)
 """,
-        "The class is ready before the new pod's own cgroup is.",
+        "The kubelet updates the class before it creates the new pod's cgroup.",
     ),
 ]

@@ -22,29 +22,29 @@ def _near(cpus: dict[str, str]) -> str:
 QUESTIONS = [
     Question(
         "who",
-        "Which of them get CPUs of their own?",
+        "Which of them get exclusive CPUs?",
         choices=["all three", "earlier and pod-2", "only pod-2", "none"],
         answer_of=lambda names: {3: "all three", 2: "earlier and pod-2", 1: "only pod-2"}.get(len(names), "none"),
-        why="A Guaranteed pod, and a whole number of CPUs in the container: 500m is neither one CPU nor none.",
+        why="They require a Guaranteed pod and a whole number of CPUs in the container. 500m is not whole.",
     ),
     Question(
         "pool",
         "On how many of the 64 CPUs may pod-1 run in the end?",
         unit="CPUs",
         answer_of=lambda text: len(parse_cpus(text)),
-        why="The reserved CPU 0 stays in the pool: it is kept from exclusive owners, not from others.",
+        why="The reserved CPU 0 stays in the shared pool: only exclusive allocation excludes it.",
         formula="64 − 12 − 16",
     ),
     Question(
         "gap",
-        "pod-2 gets CPUs on which pod-1 may run until then. Once pod-2 runs, how long may pod-1 still use them?",
+        "pod-2 gets CPUs that pod-1 could use before. Once pod-2 runs, how long may pod-1 still use them?",
         choices=[NO_GAP, TO_THE_TICK, "until pod-1 is restarted", "always: exclusive is only a preference"],
         answer_of=lambda gaps: (
             NO_GAP if not any(gaps) else TO_THE_TICK if max(gaps) <= 10 else "until pod-1 is restarted"
         ),
-        why="pod-2 is created with its CPUs, but running containers are written only at the CPU manager's tick, "
-        "every 10 s from the kubelet's start: here it took {observed} seconds. The word exclusive suggests that the "
-        "others leave first; nothing waits for them.",
+        why="pod-2 starts with its CPUs, but the CPU manager updates running containers only at its tick, every "
+        "10 s from the kubelet's start. Here the update came after {observed} seconds. pod-2 does not wait until the "
+        "other pods leave its CPUs.",
     ),
     Question(
         "mask",
@@ -55,38 +55,38 @@ QUESTIONS = [
     ),
     Question(
         "qualify",
-        "How many of the five get CPUs of their own?",
+        "How many of the five get exclusive CPUs?",
         unit="pods",
         answer_of=len,
-        why="A whole number, however it is written, in a Guaranteed pod: whole and as-milli are.",
+        why="Only whole and as-milli are Guaranteed pods with a whole number of CPUs, in either notation.",
     ),
     Question(
         "squeezed",
         "What does each of the three get now?",
         unit="CPUs",
         tolerance=0.05,
-        why="Three CPUs are left for three pods. That the owner sleeps does not help them: exclusive means idle, too.",
+        why="Three CPUs are left for three pods. The sleeping owner does not help them: its exclusive CPUs stay idle.",
     ),
     Question(
         "crowd",
         "Where may crowd run once owner is there?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, text),
-        why="Before, it could use {alone}. Its cpuset was rewritten while it ran.",
+        why="Before, it could use {alone}. The kubelet rewrote its cpuset while it ran.",
     ),
     Question(
         "owner",
-        "And owner?",
+        "Where may owner run?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, "it does not start"),
-        why="CPU 0 is reserved, so CPU 1 is the first that can be given away. A machine with one CPU has none to give.",
+        why="CPU 0 is reserved, so CPU 1 is the first available CPU. A machine with one CPU has no CPU available.",
     ),
     Question(
         "gpu",
         "Under which policies are the first pod's CPUs on the GPU's side?",
         choices=["none too", "all except none", "single-numa-node only"],
         answer_of=_near,
-        why="With none nobody merges hints, so the CPU manager takes the first free CPUs, which are far from the GPU.",
+        why="With none the kubelet merges no hints, so the CPU manager takes the first free CPUs, far from the GPU.",
     ),
     Question(
         "wide",
@@ -99,8 +99,8 @@ QUESTIONS = [
             if text.startswith("Pending")
             else "it gets CPUs of both sides"
         ),
-        why="The scheduler knows nothing of NUMA nodes: it had sent the pod here. The kubelet can only refuse, and the "
-        "pod is not tried elsewhere.",
+        why="The scheduler does not know NUMA nodes, so it bound the pod to this node. The kubelet can only reject the "
+        "pod, which does not move to another node.",
     ),
 ]
 
@@ -115,8 +115,8 @@ def _cpus(right: str, hint: str) -> Any:
 EXERCISES = [
     Exercise(
         "siblings",
-        "CPU 0 is reserved, its sibling 1 is not a whole free core. Which is the first whole core?",
-        _cpus("2-3", "With siblings side by side a core is 0-1, 2-3, …; a whole free core is taken first."),
+        "CPU 0 is reserved, so its core is not wholly free. Which is the first free core?",
+        _cpus("2-3", "On this machine the cores are 0-1, 2-3, …, and the kubelet takes whole free cores first."),
         """
 SIDE = {"name": "n", "topology": {"sockets": 1, "numa": 1, "cores": 4, "siblings": "next"}, "kubelet": STATIC}
 other = lesson.simulated("such a machine is not at hand", [SIDE])
@@ -126,11 +126,11 @@ answer = other.node().proc("p")["Cpus_allowed_list"]
     ),
     Exercise(
         "init",
-        "The CPUs of an init container are used again by the containers that follow.",
+        "The next containers reuse the CPUs of an init container.",
         number(
             4,
             {6: "The container takes two of the init container's four.", 2: "The other two stay with the pod."},
-            otherwise="Compute the larger of the two.",
+            otherwise="The answer is the larger of the two.",
         ),
         "answer = 4",
         "The container gets 2 of the 4; the pod keeps all of them until it ends.",
@@ -148,15 +148,15 @@ for name, cpu in (("earlier", "12"), ("pod-1", "500m"), ("pod-2", "16")):
     other.advance(10)
 answer = other.node().proc("pod-1")["Cpus_allowed_list"]
 """,
-        "Whole cores were taken anyway, so reserving the second thread of core 0 changes nothing here.",
+        "Whole cores were taken anyway, so the reservation of the second thread of core 0 changes nothing here.",
     ),
     Exercise(
         "whole-cores",
         "Give a node this flag and read status.reason of the pod.",
         choice(
             "SMTAlignmentError",
-            {"TopologyAffinityError": "That is the topology manager's; this is about threads of a core."},
-            otherwise="It is about SMT, simultaneous multithreading.",
+            {"TopologyAffinityError": "That is the topology manager's reason. Here the threads of a core matter."},
+            otherwise="The reason is about SMT, simultaneous multithreading.",
         ),
         """
 flags = [*STATIC, "--cpu-manager-policy-options=full-pcpus-only=true"]
