@@ -24,62 +24,65 @@ def _changed(same: tuple[bool, bool]) -> str:
 
 QUESTIONS = [
     Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="They are {left}."),
-    Question("winner", "To which node does web go?", choices=NODES, why="{last}"),
+    Question("winner", "On which node is web placed?", choices=NODES, why="{last}"),
     Question(
         "weight",
-        "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. To which node does web go now?",
+        "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. On which node is web placed now?",
         choices=NODES,
-        why="half uses CPU and memory alike; lopsided has much CPU and little memory. Points are multiplied by "
+        why="half uses CPU and memory equally; lopsided has much CPU and little memory. Points are multiplied by "
         "the weight.",
     ),
     Question(
         "cycle-state",
-        "Six nodes. How often is the plugin's Filter called in one cycle?",
+        "The cluster has six nodes. How often is the plugin's Filter called in one cycle?",
         unit="times",
-        why="Only for the nodes that no filter before it has rejected. PreFilter is called once, for the pod.",
+        why="It is called only for the nodes that no earlier filter has rejected. PreFilter is called once, for "
+        "the pod.",
     ),
     Question(
         "all-filters",
-        "How many reasons are named for closed?",
+        "How many reasons does the message contain for closed?",
         unit="reasons",
-        why="A node is out with its first refusal; the filters after it are not asked. Remove one reason, and the next "
-        "may appear.",
+        why="After the first rejection of a node the scheduler does not call the other filters. Remove one "
+        "reason, and the next may appear.",
     ),
     Question(
         "run-all",
-        "With runAllFilters, how many reasons would have been named for closed?",
+        "With runAllFilters, how many reasons would the message contain for closed?",
         unit="reasons",
-        why="Cordoned, and too small: the label fits. The message was longer, and every cycle slower.",
+        why="The node is cordoned and too small; its label matches. With the option every cycle was slower.",
     ),
     Question(
         "percentage",
-        "1000 equal nodes, default setting. How many of them does the scheduler look for before it stops and scores?",
+        "A cluster has 1000 equal nodes and the default setting. How many of them does the scheduler find before "
+        "it stops and scores?",
         unit="nodes",
         tolerance=0.02,
-        why="50 − 1000 / 125 = 42 percent of the nodes.",
+        why="The percentage of the nodes is 50 − 1000 / 125 = 42.",
         formula="max(nodes × max(50 − nodes / 125, 5) / 100, 100)",
     ),
     Question(
         "prefilter",
-        "200 nodes; the pod may run on node-7 only. How many nodes do the filter plugins look at in 1.24?",
+        "A cluster has 200 nodes; the pod may run on node-7 only. How many nodes do the filter plugins evaluate "
+        "in 1.24?",
         choices=["all 200", "1"],
         answer_of=lambda asked: "1" if asked["1.24"] * 20 < asked["1.23"] else "all 200",
-        why="Since 1.24 PreFilter may name the only nodes in question (PreFilterResult), and NodeAffinity does so. "
-        "1.23 asked about all of them.",
+        why="Since 1.24 PreFilter may restrict the candidates (PreFilterResult), and NodeAffinity does so. 1.23 "
+        "evaluated all nodes.",
     ),
     Question(
         "extender",
         "How many node names are sent to the extender?",
         unit="nodes",
         answer_of=len,
-        why="Only those that the plugins left: an extender cannot bring a node back.",
+        why="The extender gets only the nodes that the plugins accept. It cannot add a node.",
     ),
     Question(
         "limits",
-        "Which of them fits?",
+        "Which of the two pods fit?",
         choices=list(_FITS.values()),
         answer_of=lambda fits: _FITS[fits],
-        why="Limits are not looked at, nor is use: 2 CPUs are requested, so 2 are left.",
+        why="The scheduler ignores limits and usage: 2 CPUs are requested, so 2 are left.",
     ),
     Question(
         "overhead",
@@ -88,15 +91,16 @@ QUESTIONS = [
         answer_of=lambda hosts: (
             "yes: overhead is not a request" if hosts[1] else "no: overhead is added to its request"
         ),
-        why="Without overhead it fits. The sandbox needs the 250m as well, so they count (stable since 1.24). "
-        "What counts is the effective request: init containers and sidecars are part of it, too.",
+        why="Without overhead it fits. The sandbox needs the 250m as well, so it is added (stable since 1.24). "
+        "The scheduler uses the effective request, which includes init containers and sidecars.",
     ),
     Question(
         "busy",
-        "While c burns, the scheduler decides about web once more. What is different now?",
+        "While c uses the CPU, the scheduler decides about web again. What is different now?",
         choices=["nothing", "the scores only", "the scores and the node"],
         answer_of=_changed,
-        why="full uses next to nothing and is full; lopsided is busy and has room. Requests are what counts.",
+        why="full uses almost nothing but has no room; lopsided is busy but has room. The scheduler counts only "
+        "requests.",
     ),
 ]
 
@@ -107,7 +111,7 @@ def _pack(answer: Any, _: Any) -> str:
         (answer.pod.name != "web", "Decide about web."),
         (
             fit["half"] <= fit["lopsided"],
-            "half is used more, so packing must give it more points: is it MostAllocated?",
+            "half is used more, so packing must give it more points: is the strategy MostAllocated?",
         ),
     )
 
@@ -127,10 +131,10 @@ EXERCISES = [
         number(
             100,
             {0: "A tolerated taint is not counted, so this node is as good as the others."},
-            otherwise="The fewest untolerated taints get 100.",
+            otherwise="The node with the fewest untolerated taints gets 100.",
         ),
         "answer = 100",
-        "It costs only those pods something that do not tolerate it.",
+        "The taint lowers the score only for pods that do not tolerate it.",
     ),
     Exercise(
         "pack",
@@ -141,19 +145,21 @@ both = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 packing = Profile.default(NodeResourcesFit={"scoringStrategy": {"type": "MostAllocated", "resources": both}})
 answer = scenario.decide(profile=packing)
 """,
-        "Packing leaves whole nodes empty, which an autoscaler can take away.",
+        "Packing leaves whole nodes empty, and an autoscaler can remove them.",
     ),
     Exercise(
         "port",
         "Look for it in the steps above.",
         choice(
-            "NodePorts", {"NodeResourcesFit": "A port is no resource."}, otherwise="Its name says what it looks at."
+            "NodePorts",
+            {"NodeResourcesFit": "A port is not a resource."},
+            otherwise="The plugin is named after its subject.",
         ),
         'answer = "NodePorts"',
     ),
     Exercise(
         "own-plugin",
-        "filter_node returns a reason, or None where the node may stay; copy the profile of Counts.",
+        "filter_node returns a reason, or None if the node passes; copy the profile of Counts.",
         _own,
         """
 class NotOnBigNodes(NodePlugin):

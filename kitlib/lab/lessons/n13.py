@@ -30,7 +30,7 @@ def _default_policy(fate: tuple[list[str], dict[str, Any]]) -> str:
 QUESTIONS = [
     Question(
         "old",
-        "Kubernetes 1.23: where does test go?",
+        "Where does Kubernetes 1.23 place test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
         why="The pods on worker3 count: zone1 has 2, zone2 has 3. In zone2 the skew would be 3 + 1 − 2 = 2, and zone1 "
@@ -38,63 +38,64 @@ QUESTIONS = [
     ),
     Question(
         "new",
-        "Kubernetes 1.24: where does test go?",
+        "Where does Kubernetes 1.24 place test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="Nodes that the pod's node affinity excludes do not count: zone2 has 1 pod, so zone2 it is.",
+        why="Nodes that the pod's node affinity excludes do not count: zone2 has 1 pod, so test is placed in zone2.",
     ),
     Question(
         "side",
         "1.23 places test in zone1. What does 1.24 do?",
         choices=["the same", "it goes to zone2", "it stays pending"],
         answer_of=_side,
-        why="worker4 no longer counts: zone1 has 2, zone2 has 1. Only zone2 keeps the skew, and neither of its nodes "
-        "takes the pod.",
+        why="worker4 no longer counts: zone1 has 2, zone2 has 1. Only zone2 satisfies maxSkew, and the pod fits "
+        "on neither of its nodes.",
     ),
     Question(
         "taints",
-        "Default policies of 1.26. What becomes of a pod that spreads over the three zones with maxSkew 1?",
+        "With the default policies of 1.26, what happens to a pod that spreads over the three zones with maxSkew 1?",
         choices=["it is placed", "it waits: the empty zone counts"],
         answer_of=_default_policy,
-        why="For taints the default is Ignore: the zone counts with its zero pods, and holds up all the others.",
+        why="For taints the default is Ignore: the zone counts with its zero pods and blocks the other zones.",
     ),
     Question(
         "third",
-        "Without minDomains: where does the third pod go?",
+        "Without minDomains, where is the third pod placed?",
         choices=THIRD,
         answer_of=_third,
-        why="A skew of 1 is allowed, so nobody ever has to wait, and nobody asks for a third zone.",
+        why="A skew of 1 is allowed, so no pod has to wait, and the autoscaler adds no third zone.",
     ),
     Question(
         "min",
-        "With minDomains: 3?",
+        "With minDomains: 3, where is the third pod placed?",
         choices=THIRD,
         answer_of=_third,
-        why="With fewer zones than minDomains the smallest count is taken as 0: a second pod anywhere would make the "
-        "skew 2.",
+        why="With fewer zones than minDomains the smallest count is 0: a second pod in any zone would raise the "
+        "skew to 2.",
     ),
     Question(
         "rounded",
         "Do the points differ between 1.23 and 1.24?",
         choices=["yes, by rounding", "no"],
         answer_of=lambda differ: "yes, by rounding" if differ else "no",
-        why="A count is multiplied by a logarithm of the number of domains. 1.23 cut the fraction off, 1.24 rounds.",
+        why="A count is multiplied by a logarithm of the number of domains. 1.23 truncates the product, 1.24 "
+        "rounds it.",
     ),
     Question(
         "defaults",
-        "A Service selects the pods. Which nodes are best for the fourth one?",
+        "A Service selects the pods. Which nodes are best for the fourth pod?",
         choices=["all four alike", "those of zone b", "a-1, beside the others"],
         answer_of=lambda best: {("b-1", "b-2"): "those of zone b", ("a-1",): "a-1, beside the others"}.get(
             tuple(best[1]), "all four alike"
         ),
-        why="The default constraints give points for a zone and a host with fewer pods of the same Service. Without a "
-        "Service or an owner nothing says which pods belong together.",
+        why="The default constraints give points for a zone and a host with fewer pods of the same Service. "
+        "Without a Service or an owner no selector defines which pods belong together.",
     ),
     Question(
         "cordoned",
-        "How many of the 15 pods wait then?",
+        "How many of the 15 pods wait after this?",
         unit="pods",
-        why="The cordoned zone's three pods still count: the other zones may have one more each, 4 + 4 + 3.",
+        why="The three pods of the cordoned zone still count. Each other zone may have one more: 4 + 4 + 3.",
     ),
 ]
 
@@ -123,11 +124,11 @@ from dataclasses import replace
 free = [p for p in first.pods if p.spec.node_name != "worker"]
 answer = replace(first, pods=free).decide("1.23").best[0]
 """,
-        "zone1 has the smallest count, and now a node with room.",
+        "zone1 has the smallest count, and it now has a node with room.",
     ),
     Exercise(
         "two",
-        "Count zones first: which may take one more with maxSkew 1?",
+        "Count zones first. Which zone may take one more pod with maxSkew 1?",
         number(
             1,
             {
@@ -137,7 +138,8 @@ answer = replace(first, pods=free).decide("1.23").best[0]
             otherwise="Compute the skew of each zone: its pods + 1 − the smallest count.",
         ),
         "answer = 1",
-        "Only the third zone, and there only the host with none: the other one would have a skew of 1 + 1 − 0 = 2.",
+        "Only the third zone can take the pod, on the host without one: the other host would have a skew of 1 + "
+        "1 − 0 = 2.",
     ),
     Exercise(
         "revision",
@@ -148,15 +150,15 @@ answer = replace(first, pods=free).decide("1.23").best[0]
             otherwise="Only pods with the same pod-template-hash count.",
         ),
         "answer = 0",
-        "Each revision spreads by itself, so the new one is not placed around pods that are about to leave.",
+        "Each revision spreads separately, so pods that will be deleted do not affect the new revision.",
     ),
     Exercise(
         "waits",
         "With fewer zones than minDomains the smallest count is 0, so each zone may hold maxSkew pods.",
         number(
             4,
-            {2: "That is maxSkew 1.", 6: "There are two zones."},
-            otherwise="Two zones with maxSkew pods each.",
+            {2: "2 is right for maxSkew 1.", 6: "The cluster has two zones."},
+            otherwise="Two zones can have maxSkew pods each.",
         ),
         "answer = 4",
     ),

@@ -30,8 +30,8 @@ def _two_cpus() -> str:
 def _default_class(answer: Any, _: Any) -> str:
     old, new = (float(one) for one in answer)
     return first_problem(
-        (old == 500, "The first: a pod's priority never changes after it has been created."),
-        (new == 0, "The second: the default holds for every pod that is created without a class."),
+        (old == 500, "The first number: a pod's priority never changes after the pod has been created."),
+        (new == 0, "The second number: the default applies to every pod that is created without a class."),
         ((old, new) != (0, 500), "Without a class and without a default a pod has priority 0."),
     )
 
@@ -39,108 +39,110 @@ def _default_class(answer: Any, _: Any) -> str:
 QUESTIONS = [
     Question(
         "node",
-        "Which node is chosen?",
+        "Which node does the scheduler choose?",
         choices=["n1", "n2", "n3"],
-        why="n2 and n3 can both give away a pod of priority 10. They tie until the last rule: the latest start.",
-        formula="fewest budget violations; lowest highest priority; smallest sum of priorities; fewest pods; "
+        why="n2 and n3 both have a victim of priority 10. They are equal up to the last rule, the latest start.",
+        formula="fewest budget violations; lowest maximum priority; smallest sum of priorities; fewest pods; "
         "latest start",
     ),
     Question(
         "victim",
         "Who must go?",
         choices=PODS,
-        why="On a node the least important go, and of equals the youngest: the victim that started at 8:05.",
+        why="On a node pods of the lowest priority leave, and among equals the youngest: the victim started at 8:05.",
     ),
     Question(
         "cycles",
-        "In how many scheduling cycles is urgent placed?",
+        "How many scheduling cycles are needed to place urgent?",
         unit="cycles",
-        why="The first finds the victim, the second places the pod.",
+        why="The first cycle finds the victim, the second places the pod.",
     ),
     Question(
         "better",
-        "Where does vip go?",
+        "On which node is vip placed?",
         choices=["n1", "better"],
-        why="The nominated node is tried first. If the pod fits there, no other node is looked at "
-        "(PreferNominatedNode, "
-        "stable since 1.24). Had n1 not been free yet, vip would have gone to the better node.",
+        why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other node "
+        "(PreferNominatedNode, stable since 1.24). If n1 were not free yet, it would choose better.",
     ),
     Question(
         "double",
-        "With the nomination on top, does web fit?",
+        "With the nomination in addition, does web fit?",
         choices=["yes", "no: vip is counted twice"],
         answer_of=lambda host: "yes" if host else "no: vip is counted twice",
-        why="1 CPU of the running pod and 1 of its nomination: room is reserved for nothing.",
+        why="The scheduler adds 1 CPU of the running pod and 1 of its nomination, so it reserves too much.",
     ),
     Question(
         "promise",
-        "What becomes of preemptor's nomination?",
+        "What happens to preemptor's nomination?",
         choices=["it stays: first come, first served", "it is cleared", "both are nominated"],
         answer_of=lambda pair: "it is cleared" if pair[0] and not pair[1] else "it stays: first come, first served",
-        why="Else room would be kept for a pod that will not get it. Older schedulers forgot to clear it.",
+        why="Otherwise room would be reserved for a pod that will not get it. Older schedulers did not clear it.",
     ),
     Question(
         "never",
-        "How many pods are removed for it?",
+        "How many pods are removed for patient?",
         unit="pods",
-        why="Nobody leaves for it. It waits until a pod ends by itself.",
+        why="No pod is removed. patient waits until a pod ends by itself.",
     ),
     Question(
         "queue",
-        "What then is its priority good for?",
+        "What effect does its priority have then?",
         choices=["nothing", "it stands first in the queue", "it cannot be evicted by the kubelet"],
         answer_of=lambda order: "it stands first in the queue" if order[0] == "patient" else "nothing",
-        why="The queue is ordered by priority, whatever the policy.",
+        why="The queue is ordered by priority, with any policy.",
     ),
     Question(
         "help",
         "How many victims are there?",
         unit="pods",
-        why="Without small 200m would be free, which is too little; emptying the other nodes would not give them the "
-        "label.",
+        why="Without small, only 200m would be free, which is too little. The removal of pods gives no other "
+        "node the label.",
     ),
     Question(
         "budget",
         "Who must go now?",
         choices=PODS,
-        why="A budget is avoided where there is a choice: a pod of priority 100 goes rather than one of priority 10.",
+        why="The scheduler avoids a budget violation if it can: a pod of priority 100 leaves instead of one of "
+        "priority 10.",
     ),
     Question(
         "budget-all",
-        "And if another budget allows no disruption of web either: how many victims are there?",
+        "Another budget also allows no disruption of web. How many victims are there now?",
         unit="pods",
-        why="A budget is a wish to preemption, not a wall: it is violated where nothing else helps.",
+        why="Preemption tries to respect a budget, but violates it if nothing else helps.",
     ),
     Question(
         "starts",
-        "When does the newcomer's process start?",
+        "When does the new pod's process start?",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="It ran {after:.0f} seconds later. The grace period is only the longest that it may take.",
+        why="It started {after:.0f} seconds later. The grace period is only the maximum.",
     ),
     Question(
         "deaf",
-        "And if the victim does not listen to SIGTERM? Its grace period is 6 seconds.",
+        "When does it start if the victim ignores SIGTERM? The victim's grace period is 6 seconds.",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="It ran {after:.0f} seconds later: SIGKILL needs nobody's consent.",
+        why="It started {after:.0f} seconds later: no process can ignore SIGKILL.",
     ),
 ]
 
 EXERCISES = [
     Exercise(
         "two-cpus",
-        "2 CPUs mean that both pods of a node must go. Which node's most important victim is the least important one?",
-        choice(_two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node is every pod unimportant?"),
+        "For 2 CPUs both pods of a node must leave. On which node is the maximum priority of the victims the lowest?",
+        choice(
+            _two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node do all pods have a low priority?"
+        ),
         'answer = "n3"',
-        "batch-2 and batch-3 both have priority 10; on n2 a pod of priority 100 would have to go.",
+        "batch-2 and batch-3 both have priority 10; on n2 a pod of priority 100 would have to leave.",
     ),
     Exercise(
         "lowest",
-        "Victims must have a lower priority than the newcomer.",
+        "Victims must have a lower priority than the new pod.",
         number(
             11,
-            {10: "Equal is not lower.", 1: "The least important pods have priority 10."},
+            {10: "An equal priority is not lower.", 1: "The least important pods have priority 10."},
             otherwise="The least important pods have priority 10.",
         ),
         "answer = 11",
@@ -150,13 +152,13 @@ EXERCISES = [
         "Would the pod fit after its victim has left?",
         number(0, {1: "Without that pod the affinity cannot be satisfied."}, otherwise="There is only one candidate."),
         "answer = 0",
-        "Removing it does not help, so preemption does not do it: the pod stays pending.",
+        "The removal does not help, so the scheduler removes no pod. The new pod stays pending.",
     ),
     Exercise(
         "default",
         "The admission plugin Priority sets the priority when a pod is created.",
         _default_class,
         "answer = (0, 500)",
-        "A pod's priority is set once; old pods keep theirs until they are made again.",
+        "A pod's priority is set once; existing pods keep it until they are recreated.",
     ),
 ]

@@ -23,21 +23,21 @@ QUESTIONS = [
         "status",
         "A pod has the field schedulingGates. What does its condition PodScheduled give as the reason?",
         choices=["Unschedulable", "SchedulingGated", "Pending", "it has no such condition"],
-        why="It was never tried, so it is not unschedulable; there is no FailedScheduling event either.",
+        why="The scheduler never tried it, so it is not unschedulable and has no FailedScheduling event.",
     ),
     Question(
         "cost",
-        "And what does it cost the nodes while it waits?",
+        "What does the pod cost the nodes while it waits?",
         choices=["a pause container and its cgroup", "a cgroup", "nothing"],
         answer_of=_cost,
-        why="It has no node, so no kubelet has ever heard of it.",
+        why="The pod has no node, so no kubelet has received it.",
     ),
     Question(
         "one-gate",
         "The pod has two gates, and one of them is removed. What happens?",
         choices=["it is scheduled", "it still waits"],
         answer_of=lambda node: "it is scheduled" if node else "it still waits",
-        why="All gates must be gone. None may be added once the pod is there.",
+        why="All gates must be removed. You cannot add a gate to an existing pod.",
     ),
     Question(
         "cycles",
@@ -47,54 +47,53 @@ QUESTIONS = [
     ),
     Question(
         "wasted",
-        "And on the pod without a gate?",
+        "How many are spent on the pod without a gate?",
         unit="cycles",
         tolerance=0.2,
-        why="At first, and whenever something happens that might help. Each try goes through all nodes.",
+        why="The scheduler tries it first, and then after each event that might help. Each attempt evaluates all "
+        "nodes.",
     ),
     Question(
         "autoscaler",
         "How many nodes are there after two minutes, if the pod is gated?",
         unit="nodes",
-        why="An autoscaler leaves gated pods alone. For the unschedulable pod it buys a node.",
+        why="An autoscaler ignores gated pods. For the unschedulable pod it adds a node.",
     ),
     Question(
         "backoff",
-        "Release 1.32: a pod fails again and again, with an event right after each try. How long does it wait "
-        "after the "
-        "fifth try?",
+        "In release 1.32 a pod fails repeatedly, with an event right after each attempt. How long does it wait "
+        "after the fifth attempt?",
         unit="seconds",
         tolerance=0.02,
-        why="1, 2, 4, 8, then 10 seconds, and never more (podInitialBackoffSeconds, podMaxBackoffSeconds).",
+        why="The waits are 1, 2, 4, 8, then always 10 seconds (podInitialBackoffSeconds, podMaxBackoffSeconds).",
     ),
     Question(
         "early",
-        "And in release 1.33, when no other pod waits?",
+        "How long does it wait in release 1.33, if no other pod waits?",
         unit="seconds",
         tolerance=0.02,
-        why="When activeQ is empty the scheduler takes a pod out of backoffQ at once: it has nothing better to do.",
+        why="When activeQ is empty, the scheduler takes a pod out of backoffQ immediately.",
     ),
     Question(
         "flush",
-        "A pod was refused and then nothing happens in the cluster at all. When is it tried again?",
+        "A pod was rejected, and then no event occurs in the cluster. When does the scheduler try it again?",
         choices=[NEVER, MINUTE, FIVE, "every ten seconds"],
         answer_of=lambda second: FIVE if 300 <= second < 360 else MINUTE if second < 120 else NEVER,
-        why="It was tried at {quiet} s. A safety net: an event might have been missed.",
+        why="It was tried at {quiet} s. This is a safety net for missed events.",
     ),
     Question(
         "quota",
         "What happens to the third pod?",
         choices=[WAITS, REFUSED, GATED],
         answer_of=lambda names: REFUSED if "c" not in names else WAITS,
-        why="The API server checks a quota at creation. It does not queue; the creator of the pod must try again "
-        "and again.",
+        why="The API server checks a quota at creation. It does not queue pods; the pod's creator must retry.",
     ),
     Question(
         "nosy",
         "Which of the two pods are created?",
         choices=["both", "only plain", "neither"],
         answer_of=lambda names: {("plain",): "only plain", (): "neither"}.get(tuple(names), "both"),
-        why="The quota counts only pods that look into other namespaces, and allows none of them.",
+        why="The quota counts only pods with affinity to other namespaces, and allows none of them.",
     ),
 ]
 
@@ -103,7 +102,7 @@ def _hints(answer: Any, _: Any) -> str:
     new, old = (str(one).lower() for one in answer)
     return first_problem(
         (new != "no", "1.36 has queueing hints: does a label give a pod CPU?"),
-        (old != "yes", "1.28 without hints knows only that a node changed, and tries again."),
+        (old != "yes", "1.28 without hints detects only that a node changed, and tries again."),
     )
 
 
@@ -111,14 +110,14 @@ def _free(answer: Any, cluster: Any) -> str:
     try:
         node = cluster.pod("d").spec.node_name
     except KitError:
-        return "There is no pod d on the cluster that is open."
+        return "The open cluster has no pod d."
     there = placed(cluster)
     return first_problem(
         (
             not {"b", "c"} <= set(there) and "a" in there,
-            "Pods leave oldest first here: which must end so that d may go?",
+            "The manager admits the oldest pod first. Which pods must end so that d may run?",
         ),
-        (not node, "d still waits: 2 CPUs are allowed, and two older pods have them."),
+        (not node, "d still waits: 2 CPUs are allowed, and two older pods use them."),
         (str(answer) != node, "The answer is the name of d's node."),
     )
 
@@ -127,9 +126,9 @@ EXERCISES = [
     Exercise(
         "slow-events",
         "The longest back-off is 10 seconds.",
-        number(0, {10: "It is over long before the event comes."}, otherwise="Compare 10 s with a minute."),
+        number(0, {10: "The back-off ends long before the event."}, otherwise="Compare 10 s with a minute."),
         "answer = 0",
-        "Between events a minute apart every back-off has ended: the pod is tried at once.",
+        "The events are a minute apart, so every back-off has ended. The scheduler tries the pod at once.",
     ),
     Exercise(
         "hints",
@@ -140,17 +139,18 @@ EXERCISES = [
     ),
     Exercise(
         "starve",
-        "Whose place is taken whenever a little becomes free?",
+        "Which pod takes the room whenever a CPU becomes free?",
         number(
             0,
             {
                 1: "A CPU that becomes free is taken by the next small pod.",
-                4: "The small pods are let through first, and there is always one that waits.",
+                4: "The small pods pass first, and one of them always waits.",
             },
-            otherwise="Five small pods would like to run at any time, and four CPUs are there.",
+            otherwise="Five small pods need CPUs at any time, and the manager has four.",
         ),
         "answer = 0",
-        "It may wait for ever. Oldest first, or a reservation for the first in the queue, is the safe rule.",
+        "The large pod may wait for ever. Safe rules are oldest first, or a reservation for the first pod in the "
+        "queue.",
     ),
     Exercise(
         "free",

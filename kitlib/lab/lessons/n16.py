@@ -35,33 +35,33 @@ QUESTIONS = [
         "For how many of the thirteen does the decision (node, or victim, or none) differ between 1.23 and 1.36?",
         unit="stories",
         answer_of=len,
-        why="They are {names}. In the others words or points differ at most.",
+        why="They are {names}. In the other stories only messages or points may differ.",
     ),
     Question(
         "gates",
-        "The story gates: from which release on does a pod with schedulingGates wait, with default settings?",
+        "In the story gates, from which release on does a pod with schedulingGates wait with default settings?",
         choices=["1.24", "1.25", "1.26", "1.27"],
-        why="Alpha in 1.26 means: off unless you switch it on. Beta in 1.27 was on by default.",
+        why="The gate was alpha in 1.26, so it was off by default. As beta in 1.27 it was on by default.",
     ),
     Question(
         "cause",
-        "affinity-side-effect was placed by 1.23 and stays pending in 1.24. Why?",
+        "1.23 places the pod of affinity-side-effect, but in 1.24 it stays pending. Why?",
         choices=[AFFINITY, TAINTS, LATER],
         answer_of=lambda sentence: AFFINITY if "affinity" in sentence.lower() else TAINTS,
-        why="With that change undone, 1.24 decides as 1.23 did.",
+        why="If this change is undone, 1.24 decides as 1.23 does.",
     ),
     Question(
         "class",
-        "What is its QoS class in 1.31?",
+        "What is the pod's QoS class in 1.31?",
         choices=["Guaranteed", "Burstable", "BestEffort"],
-        why="The release does not know the field. (A real API server of 1.31 drops it.)",
+        why="The release does not have the field. (A real API server of 1.31 drops it.)",
     ),
     Question(
         "cluster",
-        "In a cluster of 1.34: where does the pod's cgroup stand?",
+        "Where is the pod's cgroup in a cluster of 1.34?",
         choices=["directly below kubepods", "below besteffort"],
         answer_of=lambda above: "below besteffort" if "besteffort" in above else "directly below kubepods",
-        why="From 1.34 on the gate is on: the class is Guaranteed, and with it the place and the score change.",
+        why="From 1.34 on the gate is on: the class is Guaranteed, so the place and the score change.",
     ),
 ]
 
@@ -77,18 +77,18 @@ def _by_gate(answer: Any, _: Any) -> str:
     old = story("affinity-and-skew").decide("1.23")
     return first_problem(
         (answer.release.name != "1.24", f"That is a decision of {answer.release.name}; take 1.24 and set a gate."),
-        (decided(answer) != decided(old), "Still 1.24's decision: which gate does compare name?"),
+        (decided(answer) != decided(old), "This is still 1.24's decision. Which gate does compare name?"),
     )
 
 
 EXERCISES = [
     Exercise(
         "match-label-keys",
-        "Release(name).enabled('MatchLabelKeysInPodTopologySpread') for each release.",
+        "Call Release(name).enabled('MatchLabelKeysInPodTopologySpread') for each release.",
         choice(
             lambda: _first_with("MatchLabelKeysInPodTopologySpread"),
-            {"1.25": "It was alpha then: off by default."},
-            otherwise="Ask each release for its gate.",
+            {"1.25": "The gate was alpha in 1.25: off by default."},
+            otherwise="Check the gate of each release.",
         ),
         """
 GATE = "MatchLabelKeysInPodTopologySpread"
@@ -103,11 +103,11 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
     ),
     Exercise(
         "by-gate",
-        "compare(story('affinity-and-skew'), '1.23', '1.24').gates has the name: gates named Kit… are changes "
-        "without a gate. Then story(…).decide('1.24', gates={name: …}).",
+        "compare(story('affinity-and-skew'), '1.23', '1.24').gates has the name. Gates named Kit… are changes "
+        "without a gate. Then call story(…).decide('1.24', gates={name: …}).",
         _by_gate,
         'answer = story("affinity-and-skew").decide("1.24", gates={"KitSpreadHonoursNodeAffinity": False})',
-        "One switch of the table is the whole difference.",
+        "One gate is the whole difference.",
     ),
     Exercise(
         "upgrade",
