@@ -62,7 +62,7 @@ QUESTIONS = [
         "Who is killed?",
         choices=["careless", "the BestEffort pod"],
         answer_of=lambda dead: "careless" if dead == ["careless"] else "the BestEffort pod",
-        why="Only processes below the cgroup whose limit was reached are candidates.",
+        why="Only processes below the cgroup that reached its limit are candidates.",
     ),
     Question(
         "critical",
@@ -101,7 +101,7 @@ EXERCISES = [
     ),
     Exercise(
         "honest",
-        "Each MiB of request takes about 0.8 MiB of points away here. The difference to free is 209 MiB.",
+        "Each MiB of request subtracts about 0.8 MiB of points here. The difference to free is 209 MiB.",
         _safe,
         'answer = "300Mi"',
         "An honest request protects a pod: memory use up to the request adds no points above 1000.",

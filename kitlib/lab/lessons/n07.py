@@ -76,7 +76,7 @@ def _exactly(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "no-memory",
-        "Look at the two formulas: what do they subtract?",
+        "Look at the two formulas: which requests do they subtract?",
         choice(
             "none",
             {"besteffort": "Only memory requests are subtracted.", "both": "Only memory requests are subtracted."},

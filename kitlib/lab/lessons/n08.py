@@ -51,7 +51,7 @@ QUESTIONS = [
         "Which CPUs does the mask 00300030 name?",
         choices=["3 and 19", "4, 5, 20 and 21", "0 to 3", "30 to 33"],
         answer_of=lambda text: "4, 5, 20 and 21" if text == "4-5,20-21" else text,
-        why="A 3 is binary 0011. The second digit from the right holds CPUs 4 to 7, the sixth CPUs 20 to 23.",
+        why="A 3 is binary 0011. The second digit from the right represents CPUs 4 to 7, the sixth CPUs 20 to 23.",
     ),
     Question(
         "qualify",
