@@ -20,22 +20,21 @@ QUESTIONS = [
         "How many different reasons does the event name for shop-0?",
         unit="reasons",
         answer_of=len,
-        why="{reasons}. One reason for each node: the first filter that says no.",
+        why="{reasons}. The event has one reason for each node: that of the first filter that rejects it.",
     ),
     Question(
         "own",
-        "Which single change lets it in on a node that is yours, without a word with the ml team?",
+        "Which single change lets shop-0 run on one of your own nodes, without asking the ml team?",
         choices=[LESS, TOLERATE, SELECTOR, "another node is needed"],
         answer_of=_own_way,
-        why="worker-1 has 1 CPU left. A toleration would work as well, but it takes another team's node; and "
-        "without the "
-        "selector worker-2 has no more room either.",
+        why="worker-1 has 1 CPU left. A toleration would also work, but the pod would use another team's node. "
+        "Without the selector, worker-2 has too little room as well.",
     ),
     Question(
         "more",
         "How many copies of web-1 (500m, no selector) fit into the whole cluster?",
         unit="pods",
-        why="worker-1 and worker-2 have 1 CPU each; worker-3 is tainted.",
+        why="worker-1 and worker-2 have 1 free CPU each; worker-3 has a taint.",
     ),
 ]
 
@@ -44,7 +43,7 @@ def _fragile(answer: Any, cluster: Any) -> str:
     names = {str(name) for name in answer}
     right = {p.name for p in cluster.pods() if p.name.startswith("web-") and p.status.phase == "Running"}
     return first_problem(
-        (bool(names & {"db-0"}), "db-0 requests 4Gi of the machine's 8: its score is about 500."),
+        (bool(names & {"db-0"}), "db-0 requests 4Gi of the machine's 8Gi: its oom_score_adj is about 500."),
         (names != right, "Look at /proc of each running pod: cluster.node(…).proc(name)['oom_score_adj']."),
     )
 
@@ -53,21 +52,31 @@ EXERCISES = [
     Exercise(
         "least",
         "worker-1 has 4 CPUs.",
-        number(1000, {1500: "That is what it requests now.", 4000: "db-0 has 3 of them."}, otherwise="4 − 3 CPUs."),
+        number(
+            1000,
+            {1500: "This is what the pod requests now.", 4000: "db-0 has 3 of these CPUs."},
+            otherwise="db-0 leaves 4 − 3 CPUs.",
+        ),
         "answer = 1000",
     ),
     Exercise(
         "noexecute",
         "The filter TaintToleration rejects both effects with the same words.",
-        number(3, {2: "Three nodes, three filters: CPU, selector, taint."}, otherwise="One reason for each node."),
+        number(
+            3,
+            {2: "Three nodes are rejected by three filters: CPU, selector, taint."},
+            otherwise="The event has one reason for each node.",
+        ),
         "answer = 3",
-        "NoExecute would end running pods as well; a pod that waits reads the same.",
+        "NoExecute would also evict running pods; the message of a pending pod is the same.",
     ),
     Exercise(
         "decode",
-        "decode(text)['reasons']",
+        "Use decode(text)['reasons'].",
         number(
-            2, {5: "Those are all nodes.", 3: "Those have a taint."}, otherwise="The number stands before the reason."
+            2,
+            {5: "This is the number of all nodes.", 3: "These nodes have a taint."},
+            otherwise="The number is before the reason.",
         ),
         """
 message = "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
@@ -76,13 +85,14 @@ answer = decode(message)["reasons"]["Insufficient cpu"]
     ),
     Exercise(
         "fragile",
-        "The adjustment of a Burstable container is 1000 minus the requested thousandths of the machine's memory.",
+        "The oom_score_adj of a Burstable container is 1000 minus its memory request in thousandths of the "
+        "machine's memory.",
         _fragile,
         """
 running = [p for p in cluster.pods() if p.status.phase == "Running"]
 scores = {p.name: int(cluster.node(p.spec.node_name).proc(p.name)["oom_score_adj"]) for p in running}
 answer = [name for name, score in scores.items() if 900 <= score < 1000 and name.startswith("web-")]
 """,
-        "They request CPU and little or no memory: next to BestEffort the first to die.",
+        "They request CPU and little or no memory. The OOM killer kills only BestEffort pods before them.",
     ),
 ]

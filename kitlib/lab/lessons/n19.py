@@ -19,46 +19,47 @@ def _status(restarts: int) -> str:
 QUESTIONS = [
     Question(
         "cache",
-        "It touches 550 MiB. What happens at its limit of 200?",
+        "reader touches 550 MiB. What happens at its limit of 200 MiB?",
         choices=[_KILLED, _RUNS],
         answer_of=lambda restarts: _KILLED if restarts else _RUNS,
-        why="Clean page cache is given back before anyone dies; only reading gets slower.",
+        why="The kernel reclaims clean page cache before it kills a process; only reading becomes slower.",
     ),
     Question(
         "working",
-        "What does kubectl top show for it then?",
+        "What does kubectl top show for reader then?",
         unit="MiB",
         tolerance=0.1,
-        why="Usage less the file pages that were not used again: {observed} MiB of the 200 that are charged.",
+        why="kubectl top subtracts file pages that were not used again from the usage: {observed} MiB of the "
+        "charged 200 MiB remain.",
         formula="memory.current - inactive_file",
     ),
     Question(
         "heap",
-        "Is it killed, although its heap never exceeds 200 MiB?",
+        "Is the container killed, although its heap never exceeds 200 MiB?",
         choices=["yes", "no"],
         answer_of=lambda reason: "yes" if reason == "OOMKilled" else "no",
-        why="200 + 80 = 280 MiB are more than 256, whatever the heap's maximum is.",
+        why="200 + 80 = 280 MiB exceed the limit of 256 MiB. The maximum heap size limits only the heap.",
     ),
     Question(
         "tmpfs",
-        "How often is it killed in a minute?",
+        "How often is scratch killed in a minute?",
         choices=["never", _ONCE, _AGAIN],
         answer_of=lambda restarts: "never" if not restarts else _ONCE if restarts == 1 else _AGAIN,
-        why="Restarts in a minute: {observed}, and the kubelet's back-off waits between them.",
+        why="scratch restarts {observed} times in a minute; the kubelet's back-off delays the restarts.",
     ),
     Question(
         "child-v1",
-        "On cgroup v1: what does the container's status say then?",
+        "What does the container's status say then on cgroup v1?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
-        why="One process was killed (lines in the kernel's log: {kills}), and it was not the container's first.",
+        why="The kernel killed one process (lines in its log: {kills}), which was not process 1 of the container.",
     ),
     Question(
         "child-v2",
-        "And on cgroup v2?",
+        "What does it say on cgroup v2?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
-        why="With memory.oom.group everything in the container's cgroup is killed with it.",
+        why="With memory.oom.group the kernel kills all processes in the container's cgroup.",
     ),
 ]
 
@@ -68,44 +69,44 @@ def _mend(cluster: Any, _: Any) -> str:
     if scratch is None:
         return "There is no pod scratch."
     if not scratch.status.container_statuses:
-        return "It does not run: look at its events."
+        return "The pod does not run. Look at its events."
     parts = memory_parts(cluster, "scratch")
     return first_problem(
         (not scratch.spec.containers[0].resources.limits.get("memory"), "The exercise asks for a memory limit."),
         (
             bool(scratch.status.container_statuses[0].restart_count),
-            "It was killed: 50 and 120 MiB are counted together.",
+            "The container was killed: 50 and 120 MiB are counted together.",
         ),
-        (parts["tmpfs"] < 120, "There are no 120 MiB of files yet: shm=120Mi, and let time pass."),
-        (parts["anonymous"] < 50, "It keeps 50 MiB beside its files: memory=50Mi."),
+        (parts["tmpfs"] < 120, "The pod does not have 120 MiB of files yet. Declare shm=120Mi, and let time pass."),
+        (parts["anonymous"] < 50, "The pod keeps 50 MiB beside its files. Declare memory=50Mi."),
     )
 
 
 EXERCISES = [
     Exercise(
         "limit",
-        "Everything that the process touches counts, not only the heap.",
+        "The limit applies to all memory that the process touches, not only to the heap.",
         number(
             760,
-            {512: "That is the heap alone.", 720: "Forty stacks are memory too.", 721: "Forty stacks, not one."},
-            otherwise="Add all five: heap, class data, code, 40 stacks, buffers.",
+            {512: "This is the heap alone.", 720: "Forty stacks are memory, too.", 721: "Add forty stacks, not one."},
+            otherwise="Add all five parts: heap, class data, code, 40 stacks, buffers.",
         ),
         "answer = 512 + 96 + 48 + 40 * 1 + 64",
-        "And leave some room above it: this is what was counted on one day.",
+        "Leave some room above this value, because it is only one measurement.",
     ),
     Exercise(
         "set",
-        "Which line of memory.stat is taken away from memory.current?",
+        "Which line of memory.stat is subtracted from memory.current?",
         number(
             280,
             {
-                150: "Anonymous memory alone; active file pages and tmpfs count too.",
-                200: "Only inactive file pages go.",
+                150: "Anonymous memory alone is not enough: active file pages and tmpfs also count.",
+                200: "Only inactive file pages are subtracted.",
             },
-            otherwise="memory.current less inactive_file.",
+            otherwise="The working set is memory.current less inactive_file.",
         ),
         "answer = 400 - 120",
-        "Active file pages count as working set, although they could be given back.",
+        "Active file pages count as working set, although the kernel could reclaim them.",
     ),
     Exercise(
         "back",
@@ -113,23 +114,23 @@ EXERCISES = [
         number(
             200,
             {
-                120: "Active file pages can go too, when it must be.",
-                250: "shmem is in file, and has no copy on any disk.",
+                120: "Active file pages can go too, if necessary.",
+                250: "file includes shmem, which has no copy on any disk.",
             },
-            otherwise="All file pages except those of a tmpfs.",
+            otherwise="The kernel can reclaim all file pages except those of a tmpfs.",
         ),
         "answer = 120 + 80",
-        "150 of anonymous memory and 50 of tmpfs stay: without swap they have nowhere to go.",
+        "150 MiB of anonymous memory and 50 MiB of tmpfs remain: without swap the kernel cannot reclaim them.",
     ),
     Exercise(
         "mend",
-        "The limit has to hold what the process keeps and what its files take, together.",
+        "The limit must be sufficient for the memory of the process and its files together.",
         _mend,
         """
 answer = lesson.simulated("its clock can run faster", NODE)
 answer.apply(pod("scratch", memory_limit="200Mi", uses="memory=50Mi shm=120Mi"))
 answer.advance(10)
 """,
-        "A volume of medium Memory is part of the container's limit: plan it in.",
+        "The limit of the container applies to a volume of medium Memory, too. Include its files in the limit.",
     ),
 ]

@@ -35,70 +35,74 @@ QUESTIONS = [
         "who",
         "How many of the four may use swap at all?",
         unit="pods",
-        why="Only a Burstable pod, and of it only containers whose limit is not their request: {observed}.",
+        why="Only a container of a Burstable pod may use swap, and only if its limit differs from its request. "
+        "Number of such pods: {observed}.",
     ),
     Question(
         "share",
         "How many MiB of swap may burst use?",
         unit="MiB",
         tolerance=0.02,
-        why="Its part of the node's memory is its part of the swap.",
+        why="A container gets the same share of the swap as it requests of the node's memory.",
         formula="swap limit = request / node memory * node swap = 256 / 2048 * 1024",
     ),
     Question(
         "killed",
-        "burst grows and grows. At how many MiB, memory and swap together, is it killed?",
+        "burst keeps growing. At how many MiB of memory and swap together is it killed?",
         unit="MiB",
         tolerance=0.06,
-        why="Its limit counts memory only, 300 MiB; swap holds 128 more. {observed} was the last look before the end.",
+        why="The limit of 300 MiB applies to memory only; 128 MiB more fit in swap. The highest value measured "
+        "before the kill was {observed} MiB.",
     ),
     Question(
         "v1",
-        "The same pod on cgroup v1: how many MiB of swap may it use?",
+        "How many MiB of swap may the same pod use on cgroup v1?",
         unit="MiB",
-        why="LimitedSwap is for cgroup v2. On v1 the kubelet limits memory and swap together to the memory limit.",
+        why="LimitedSwap requires cgroup v2. On v1 the kubelet limits memory and swap together to the memory limit.",
     ),
     Question(
         "slow",
-        "A fifth of what busy needs is in swap. How fast does it work?",
+        "A fifth of the memory that busy needs is in swap. How fast does busy work?",
         choices=[_FULL, _FIFTHS, _THIRD],
         answer_of=_speed,
-        why="It gets {observed} CPUs of 1: the fifth that comes from the disk takes twice as long as all the rest.",
+        why="busy uses {observed} CPUs of 1: reading the fifth from the disk takes twice as long as the other work.",
     ),
     Question(
         "psi",
-        "After a minute: what does avg10 of its memory.pressure say, in percent?",
+        "After a minute, what is avg10 in the memory.pressure of busy, in percent?",
         unit="%",
         tolerance=0.15,
-        why="The part of the time that it waits, and so does not work. The node's CPU looks idle meanwhile.",
+        why="avg10 is the share of time in which busy waits for memory and does not work. The node's CPU "
+        "appears idle meanwhile.",
     ),
     Question(
         "whose",
-        "The node's memory is used up. Of the pods fixed, idle and grows: whose memory goes to swap?",
+        "The node's memory is used up. Which memory of the pods fixed, idle and grows does the kernel move to swap?",
         choices=[_NONE, _ALL, _SOME],
         answer_of=_whose,
-        why="memory.swap.max is 0 for fixed, a Guaranteed pod: its pages stay where they are.",
+        why="memory.swap.max is 0 for fixed, a Guaranteed pod: its pages remain in memory.",
     ),
     Question(
         "evicted",
         "What does the kubelet do then?",
         choices=[_WAITS, _EVICTS],
         answer_of=lambda pods: _EVICTS if pods else _WAITS,
-        why="memory.available knows nothing of swap: evicted were {observed}.",
+        why="memory.available does not include swap. The kubelet evicted {observed}.",
     ),
     Question(
         "high",
-        "memory.high is 200 MiB. How long does slow take to get its 290?",
+        "memory.high is 200 MiB. How long does slow take to allocate its 290 MiB?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="It sleeps after every 64 pages, the longer the further it is above: {observed} seconds, and no restart.",
+        why="slow sleeps after every 64 pages, and longer the more it exceeds memory.high. It took {observed} "
+        "seconds, without a restart.",
     ),
     Question(
         "high-swap",
-        "And on the node with swap?",
+        "How long does slow take on the node with swap?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="What lies above memory.high goes to swap, so nobody has to sleep: {observed} s.",
+        why="The kernel moves memory above memory.high to swap, so slow does not have to sleep. It took {observed} s.",
     ),
 ]
 
@@ -108,75 +112,82 @@ def _stays(cluster: Any, _: Any) -> str:
         return "There is no pod cache."
     found = cluster.pod("cache")
     if not found.status.container_statuses:
-        return "It does not run: look at its events."
+        return "The pod does not run. Look at its events."
     parts = swap_parts(cluster, "cache")
     machine = cluster.node().config
     return first_problem(
-        (not machine.machine.swap, "The node has no swap, so nothing is shown by it: take the nodes of the notebook."),
-        (machine.settings.memory_swap_behavior != "LimitedSwap", "Leave the node as it is: LimitedSwap."),
-        ((parts["memory"] or 0) < 100, "It keeps 100 MiB: uses='memory=100Mi', and let time pass."),
-        (found.status.qos_class == "BestEffort", "It has to request memory, or it is the first to be evicted."),
-        (parts["swap limit"] != 0, f"It may still swap {parts['swap limit']} MiB: compare its request and its limit."),
+        (not machine.machine.swap, "The node has no swap, so it proves nothing. Use the nodes of the notebook."),
+        (machine.settings.memory_swap_behavior != "LimitedSwap", "Leave the node as it is, with LimitedSwap."),
+        ((parts["memory"] or 0) < 100, "It keeps 100 MiB: set uses='memory=100Mi', and let time pass."),
+        (
+            found.status.qos_class == "BestEffort",
+            "The pod has to request memory. Otherwise it is the first to be evicted.",
+        ),
+        (
+            parts["swap limit"] != 0,
+            f"The pod may still swap {parts['swap limit']} MiB. Compare its request with its limit.",
+        ),
     )
 
 
 EXERCISES = [
     Exercise(
         "limited",
-        "Which part of the node's memory does it request?",
+        "Which share of the node's memory does the container request?",
         number(
             lambda: limited_swap(3 * 1024 * MI, 48 * 1024 * MI, 16 * 1024 * MI) / MI,
             {
-                3072: "That is its request: swap is given by its part of the node.",
-                16384: "That is all the swap there is.",
-                2048: "The limit does not count, the request does.",
-                1: "In MiB, please.",
+                3072: "This is its request. The swap depends on the share of the node's memory.",
+                16384: "This is all the swap of the node.",
+                2048: "The limit does not count. Use the request.",
+                1: "Give the answer in MiB.",
             },
-            otherwise="request / node memory × node swap.",
+            otherwise="Compute request / node memory × node swap.",
         ),
         "answer = 3 * 1024 / (48 * 1024) * 16 * 1024",
-        "A sixteenth of the memory, a sixteenth of the swap.",
+        "A request of a sixteenth of the memory gives a sixteenth of the swap.",
     ),
     Exercise(
         "percent",
-        "total is in microseconds: how many of them between the two looks, of how many?",
+        "total is in microseconds. How many were added between the two looks, and how many passed?",
         number(
             15,
             {
-                0.15: "In percent, please.",
-                1500000: "Those are microseconds: of ten seconds.",
+                0.15: "In percent it is a hundred times as much.",
+                1500000: "These are microseconds. Divide them by ten seconds.",
                 1.5: "10 s are 10 000 000 µs.",
-                35: "Only what was added between the two looks.",
+                35: "Use only the increase between the two looks.",
             },
-            otherwise="(3500000 − 2000000) µs of 10 s.",
+            otherwise="Divide (3500000 − 2000000) µs by 10 s.",
         ),
         "answer = (3_500_000 - 2_000_000) / 10_000_000 * 100",
-        "That is what Prometheus' rate() makes of cAdvisor's counters.",
+        "Prometheus' rate() computes the same from cAdvisor's counters.",
     ),
     Exercise(
         "line",
-        "memory.high lies between request and limit; the factor says how far.",
+        "memory.high is between request and limit; the factor determines how far from the request.",
         number(
             lambda: memory_high(256 * MI, 1024 * MI, 0.5, 0, 4096) / MI,
             {
-                512: "Half of the limit; but it begins at the request.",
-                384: "Half of the way to the limit, counted from the request, not half of the request more.",
-                768: "That is the way itself: limit − request.",
+                512: "Half of the limit is not right: the range begins at the request.",
+                384: "Add half of the difference to the limit, counted from the request, not half of the request.",
+                768: "This is the way itself: limit − request.",
             },
-            otherwise="request + factor × (limit − request).",
+            otherwise="Compute request + factor × (limit − request).",
         ),
         "answer = 256 + 0.5 * (1024 - 256)",
-        "At 0.9, the default, it would be 947: nearly at the limit.",
+        "With 0.9, the default, it would be 947 MiB, which is nearly the limit.",
     ),
     Exercise(
         "stays",
-        "The node stays as it is. Which containers of a Burstable pod may not swap, and which pods may not at all?",
+        "Do not change the node. Which containers of a Burstable pod may not use swap, and which pods may "
+        "not use it at all?",
         _stays,
         """
 answer = lesson.simulated("a node with swap", SWAPPING)
 answer.apply(pod("cache", memory="120Mi", memory_limit="120Mi", uses="memory=100Mi"))
 answer.advance(5)
 """,
-        "Request equal to limit is enough; a Guaranteed pod, or a critical one, does it as well.",
+        "A request equal to the limit is sufficient. A Guaranteed pod or a critical pod may not use swap either.",
     ),
 ]
