@@ -35,14 +35,16 @@ QUESTIONS = [
         "What does the drain do?",
         choices=[GONE, REFUSED, AGAIN],
         answer_of=_drained,
-        why="An eviction is a question. Three healthy pods are needed and three are there, so every answer is 429, and "
-        "kubectl asks again after 5 seconds. Nobody makes a fourth pod: the budget has to give.",
+        why="The API server can refuse an eviction. The budget requires three healthy pods and three exist, so "
+        "every answer is 429, and kubectl tries again after 5 seconds. No controller creates a fourth pod: "
+        "you have to change the budget.",
     ),
     Question(
         "at-once",
         "How many pods of n1 are evicted before the first refusal?",
         unit="pods",
-        why="One disruption is allowed. The next one is, when the first pod's replacement is ready elsewhere.",
+        why="One disruption is allowed. The next one is allowed when the first pod's replacement is ready on "
+        "another node.",
         formula="disruptionsAllowed = currentHealthy - desiredHealthy; desiredHealthy = expectedPods - maxUnavailable",
     ),
     Question(
@@ -50,78 +52,82 @@ QUESTIONS = [
         "What happens to worker's pod?",
         choices=[MAY, STAYS],
         answer_of=lambda answers: STAYS if any(one.startswith("429") for one in answers) else MAY,
-        why="The budget counts healthy pods: 1 is needed, 0 are there. The usual unhealthyPodEvictionPolicy, "
-        "IfHealthyBudget, lets a broken pod go only while enough others are healthy; AlwaysAllow lets it go.",
+        why="The budget requires 1 healthy pod, and 0 exist. The default unhealthyPodEvictionPolicy, "
+        "IfHealthyBudget, allows the eviction of a broken pod only while enough others are healthy; "
+        "AlwaysAllow always allows it.",
     ),
     Question(
         "rolled",
         "How many of the six new pods are in the fuller zone afterwards?",
         unit="pods",
-        why="While it rolls, old pods count too. Each step was within the skew; then the old pods went.",
+        why="During the roll-out, old pods count too. Each step was within the skew. Then the old pods were removed.",
     ),
     Question(
         "keys",
-        "And if the constraint says matchLabelKeys: [pod-template-hash]?",
+        "How many are there if the constraint has matchLabelKeys: [pod-template-hash]?",
         unit="pods",
         why="Then only pods of the same ReplicaSet count, so the new ones spread among themselves.",
     ),
     Question(
         "descheduler",
-        "How many pods does it evict?",
+        "How many pods does the descheduler evict?",
         unit="pods",
-        why="As few as bring the zones within the skew; the scheduler puts the new one where fewer are.",
+        why="It evicts the fewest pods that bring the zones within the skew. The scheduler places the new pod "
+        "in the emptier zone.",
         formula="min(ceil(high - average), ceil(average - low), ceil((skew - maxSkew) / 2))",
     ),
     Question(
         "after",
-        "How many of the six run on c?",
+        "How many of the six pods run on c?",
         unit="pods",
-        why="Their places were decided while c was cordoned; nobody decides again. The next new pod would go there.",
+        why="The scheduler placed the pods while c was cordoned, and it does not decide again. The next new pod"
+        " would run on c.",
     ),
     Question(
         "idle",
         "Which node may be removed?",
         choices=["a", "b", "c", "d", "e"],
         answer_of=lambda nodes: nodes[0] if len(nodes) == 1 else ", ".join(nodes),
-        why="No controller would make tool again, cache would lose its local volume, the budget allows nothing, and d "
-        "is in use.",
+        why="No controller would recreate tool, cache would lose its local volume, web's budget allows no "
+        "eviction, and d is in use.",
     ),
     Question(
         "zone",
         "May one of the three nodes be removed?",
         choices=["yes, one of them", "no, none"],
         answer_of=lambda nodes: "yes, one of them" if nodes else "no, none",
-        why="While it is drained, the node is tainted but still there: its zone counts as empty, and one pod more "
-        "anywhere else would make a skew of 2.",
+        why="During the drain the node has a taint but still exists. Its zone counts as empty, and one more pod"
+        " in another zone would make a skew of 2.",
     ),
     Question(
         "percent",
         "Which utilization does the autoscaler see while each requests 100m?",
         unit="percent",
-        why="Use divided by request. It has nothing to do with the node, nor with the limit.",
+        why="Utilization is use divided by request. It depends neither on the node nor on the limit.",
     ),
     Question(
         "replicas",
-        "How many replicas does it want while each requests 400m?",
+        "How many replicas does the autoscaler want while each requests 400m?",
         unit="replicas",
-        why="The use is the same, the request is four times as large: half of it is used, which is the target.",
+        why="The use is the same and the request is four times as large. Half of the request is used, which is "
+        "the target.",
         formula="ceil(replicas × utilization / target), unchanged within 10%",
     ),
     Question(
         "nothing",
-        "And while they request nothing?",
+        "What does the autoscaler do while they request nothing?",
         choices=["it counts 100% of what is used", NOTHING, "it goes by the limit"],
         answer_of=lambda reason: NOTHING if reason == "FailedGetResourceMetric" else "it goes by the limit",
-        why="ScalingActive is False: missing request for cpu. A new container without requests stops the whole "
-        "autoscaler.",
+        why="The condition ScalingActive is False: missing request for cpu. A new container without requests "
+        "stops the whole autoscaler.",
     ),
     Question(
         "both",
-        "Where do they end?",
+        "Where do the two autoscalers end?",
         choices=["at 1 replica", SETTLED, MOST],
         answer_of=lambda replicas: MOST if replicas == 10 else "at 1 replica" if replicas == 1 else SETTLED,
-        why="The request follows the use, so about 80% of it is always used, whatever the number of replicas. A target "
-        "of 50% is never met: more replicas, smaller requests, more replicas.",
+        why="The request follows the use, so about 80% of it is always used, with any number of replicas. A "
+        "target of 50% is never met: more replicas cause smaller requests, and these cause more replicas.",
     ),
 ]
 
@@ -136,8 +142,8 @@ def _budget(answer: Any, _: Any) -> str:
         cluster.advance(5)
         status = cluster.get("PodDisruptionBudget", made.name).status
     return first_problem(
-        (status.disruptions_allowed < 1, f"It needs {status.desired_healthy} of 3: no eviction is allowed, ever."),
-        (status.disruptions_allowed > 1, f"It allows {status.disruptions_allowed} evictions at once: 2 must stay."),
+        (status.disruptions_allowed < 1, f"It requires {status.desired_healthy} of 3 pods: no eviction is allowed."),
+        (status.disruptions_allowed > 1, f"It allows {status.disruptions_allowed} evictions at once, but 2 must stay."),
     )
 
 
@@ -145,17 +151,17 @@ def _constraint(answer: Any, _: Any) -> str:
     """Judge a constraint with the autoscaler's removal check and the scheduler's selector matching."""
     rule = dict(answer)
     if rule.get("whenUnsatisfiable") != "DoNotSchedule":
-        return "It must stay hard: DoNotSchedule."
+        return "The constraint must stay hard: DoNotSchedule."
     if rule.get("topologyKey") != ZONE:
-        return "It must spread over zones."
+        return "The constraint must spread over zones."
     rule.setdefault("labelSelector", {"matchLabels": {"app": "web"}})
     nodes: list[Node] = [node_of({"name": name, "zone": name}) for name in "abc"]
     pods = [_replica(name, rule) for name in "abc"]
     selector = pods[0].spec.topology_spread_constraints[0].label_selector
     if not LabelSelectorMatcher(selector).matches({"app": "web"}):
-        return "It must count web's pods (app: web): a constraint that selects none of them spreads nothing."
+        return "The constraint must count web's pods (app: web). One that selects none of them spreads nothing."
     if not any(one.possible for one in removals(nodes, pods)):
-        return "No node may go: while a node is drained its zone counts as empty. Which nodes shall count?"
+        return "No node may be removed: while a node is drained, its zone counts as empty. Which nodes should count?"
     return ""
 
 
@@ -172,11 +178,11 @@ def _request(answer: Any, _: Any) -> str:
         return "Without a request there is nothing to divide by."
     ratio = 200 / asked / 0.8
     return first_problem(
-        (asked == 160, "80% of 200m is 160m: it is the other way round, 200m shall be 80% of the request."),
+        (asked == 160, "160m is 80% of 200m. It is the other way round: 200m must be 80% of the request."),
         (asked < 2, "The quantity is too small: m stands for thousandths of a CPU."),
         (
             not DEFAULT_TOLERANCE.holds(ratio),
-            f"200m of {asked}m are {20000 // asked}%: the target is 80%, so it wants "
+            f"200m of {asked}m is {20000 // asked}%. The target is 80%, so the autoscaler wants "
             f"{'more' if ratio > 1 else 'fewer'} than 4.",
         ),
     )
@@ -195,7 +201,7 @@ def _evictions() -> int:
 EXERCISES = [
     Exercise(
         "budget",
-        "Of 3 pods one may be missing: say how many must stay, or how many may go.",
+        "One of 3 pods may be missing. Specify how many must stay, or how many may be unavailable.",
         _budget,
         'answer = disruption_budget("web", maxUnavailable=1)',
         "maxUnavailable keeps its meaning when the replicas change; minAvailable: 2 would not.",
@@ -205,28 +211,28 @@ EXERCISES = [
         "The drained node has a taint. A constraint can say whether tainted nodes count.",
         _constraint,
         'answer = spread(ZONE, labelSelector=APP, nodeTaintsPolicy="Honor")',
-        "With nodeTaintsPolicy: Honor a tainted node's zone does not count; a larger maxSkew bears an empty zone.",
+        "With nodeTaintsPolicy: Honor a tainted node's zone does not count. A larger maxSkew allows an empty zone.",
     ),
     Exercise(
         "request",
         "Utilization is use divided by request.",
         _request,
         'answer = "250m"',
-        "200m of 250m are 80%.",
+        "200m is 80% of 250m.",
     ),
     Exercise(
         "evictions",
-        "The average is 2. How many must leave the fullest zone so that the zones are within the skew?",
+        "The average is 2. How many pods must leave the fullest zone so that the zones are within the skew?",
         number(
             _evictions,
             {
                 5: "The fullest zone keeps the average.",
                 4: "The fullest zone keeps the average.",
-                2: "Then 3, 2, 1 or 3, 1, 2: still a skew of 2.",
+                2: "Then the zones have 3, 2, 1 or 3, 1, 2 pods, still a skew of 2.",
             },
-            otherwise="Move them one by one, from the fullest zone to the emptiest, until the skew is 1.",
+            otherwise="Move pods one by one, from the fullest zone to the emptiest, until the skew is 1.",
         ),
         "answer = 3",
-        "5, 1, 0 becomes 2, 2, 2.",
+        "The numbers of pods change from 5, 1, 0 to 2, 2, 2.",
     ),
 ]

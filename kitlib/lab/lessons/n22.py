@@ -23,99 +23,102 @@ RESIZABLE: tuple[str, ...] = ("cpu", "memory")
 QUESTIONS = [
     Question(
         "class",
-        "Which class is plain in?",
+        "Which QoS class does plain have?",
         choices=["BestEffort", "Burstable", "Guaranteed"],
-        why="It has got requests and limits, and they differ. In such a namespace nobody is BestEffort by omission.",
+        why="plain gets requests and limits, and they differ. In such a namespace a pod without resources is "
+        "not BestEffort.",
     ),
     Question(
         "limited",
-        "Which CPU request has limited, in thousandths of a CPU?",
+        "Which CPU request does limited have, in thousandths of a CPU?",
         unit="m",
-        why="A request that is left out is set to the container's own limit before the LimitRange is asked.",
+        why="The API server sets a missing request to the container's own limit before it applies the LimitRange.",
     ),
     Question(
         "asking",
-        "What becomes of asking?",
+        "What happens to asking?",
         choices=["it gets a limit of 1 CPU", "its request is lowered to 500m", REFUSED],
         answer_of=lambda text: (
             REFUSED if "must be less than or equal to cpu limit" in text else "it gets a limit of 1 CPU"
         ),
-        why="It gets the default limit of 500m, and a request may not exceed its limit. The message names a limit that "
-        "its author never wrote.",
+        why="asking gets the default limit of 500m, and a request may not exceed its limit. The message names a"
+        " limit that the manifest does not contain.",
     ),
     Question(
         "running",
-        "What does the LimitRange change about pods that run already?",
+        "What does the LimitRange change in pods that already run?",
         choices=[OLD, NEW],
         answer_of=lambda limits: NEW if limits else OLD,
-        why="It is an admission plugin: it sees pods when they are created.",
+        why="An admission plugin applies the LimitRange, and only when a pod is created.",
     ),
     Question(
         "full",
-        "What happens when writer passes its limit?",
+        "What happens when writer exceeds its limit?",
         choices=["its writes fail: no space left", "the kernel kills it", EVICTED],
         answer_of=lambda reason: EVICTED if reason == "Evicted" else "its writes fail: no space left",
-        why="No cgroup limits a disk. The kubelet measures every ten seconds and evicts the whole pod; until then it "
-        "may fill the disk.",
+        why="No cgroup limits a disk. The kubelet measures the use every ten seconds and evicts the whole pod. "
+        "Until then the pod can fill the disk.",
     ),
     Question(
         "counted",
-        "Which of the four end?",
+        "Which of the four pods end?",
         choices=["only writer", "writer and logger", "writer, logger and scratch"],
         answer_of=lambda names: {1: "only writer", 2: "writer and logger"}.get(
             len(names), "writer, logger and scratch"
         ),
-        why="Layers, logs and emptyDir volumes on disk count together. One in memory counts as memory.",
+        why="Layers, logs and emptyDir volumes on disk count together. An emptyDir volume in memory counts as memory.",
     ),
     Question(
         "pressure",
-        "Who is evicted?",
+        "Which pod is evicted?",
         choices=["greedy", "asked", "quiet"],
         answer_of=lambda names: names[0] if len(names) == 1 else ", ".join(names),
-        why="As with memory: first those above their request, then by priority, then by how far above. Class plays no "
-        "part.",
+        why="The kubelet ranks as for memory: first pods above their request, then by priority, then by the "
+        "excess. The QoS class has no effect.",
     ),
     Question(
         "resize",
-        "What does the kubelet say?",
+        "What is the kubelet's answer?",
         choices=["it is done: other gets less", DEFERRED, INFEASIBLE],
         answer_of=lambda reasons: {"Deferred": DEFERRED, "Infeasible": INFEASIBLE}.get((reasons or [""])[0], DONE),
-        why="The node could offer it, but not beside other. The pod runs on with what it has.",
+        why="The node has enough CPU, but not beside other. The pod continues with its current CPU.",
     ),
     Question(
         "room",
-        "Does late fit?",
+        "Does late fit on the node?",
         choices=["yes: 500m are not allocated", "no: what web waits for counts already"],
         answer_of=lambda node: "yes: 500m are not allocated" if node else "no: what web waits for counts already",
-        why="The scheduler counts the larger of wanted and allocated. A resize that waits keeps others out.",
+        why="The scheduler counts the larger of the desired and the allocated amount. A pending resize takes "
+        "room from other pods.",
     ),
     Question(
         "then",
-        "When does web get what it waits for?",
+        "When does web get its new request?",
         choices=[AT_ONCE, MINUTES, NEVER],
         answer_of=lambda seconds: AT_ONCE if seconds < 60 else MINUTES if seconds < 239 else NEVER,
-        why="The kubelet tries again when a pod goes, and every three minutes.",
+        why="The kubelet tries again when a pod is removed, and every three minutes.",
     ),
     Question(
         "too-much",
-        "The resize to 64 CPUs?",
+        "What happens to the resize to 64 CPUs?",
         choices=[DEFERRED, INFEASIBLE, API],
         answer_of=lambda text: DEFERRED if "Deferred" in text else INFEASIBLE if "Infeasible" in text else API,
-        why="Since 1.36 an admission plugin compares with what the node can allocate.",
+        why="Since 1.36 an admission plugin compares the request with the node's allocatable CPU.",
     ),
     Question(
         "guaranteed",
-        "The resize that would make it Guaranteed?",
+        "What happens to the resize that would make web Guaranteed?",
         choices=[DONE, KUBELET, API],
         answer_of=lambda text: API if "QOS Class may not change" in text else KUBELET if text else DONE,
-        why="A pod's class never changes: cgroups and eviction go by it.",
+        why="A pod's QoS class never changes, because cgroups and eviction depend on it.",
     ),
     Question(
         "shrink",
-        "The limit below what heap uses?",
+        "What happens to the limit below the use of heap?",
         choices=[KILLED, KUBELET, API],
         answer_of=lambda text: KUBELET if "below current usage" in text else API if "invalid" in text else KILLED,
-        why="Before it writes a lower limit the kubelet looks at the use; PodResizeInProgress has the reason Error.",
+        why="The kubelet checks the use before it writes a lower limit. The condition PodResizeInProgress has "
+        "the reason Error.",
     ),
 ]
 
@@ -126,7 +129,7 @@ def _limit_range(answer: Any, _: Any) -> str:
             cluster.apply(dict(answer))
             cluster.apply(pod("plain"))
         except KitError as error:
-            return f"It is refused: {str(error).splitlines()[0]}"
+            return f"The API server refused it: {str(error).splitlines()[0]}"
         made = cluster.pod("plain")
     limits = made.spec.containers[0].resources.limits
     missing = [name for name in ("cpu", "memory") if name not in limits]
@@ -153,8 +156,11 @@ def _policy(answer: Any, _: Any) -> str:
             cluster.advance((made.spec.termination_grace_period_seconds or 0) + 15)  # process 1 may ignore SIGTERM
             restarts.append(cluster.pod(made.name).status.container_statuses[0].restart_count)
     return first_problem(
-        (restarts[0] > 0, "It restarts when its CPU is resized."),
-        (restarts[1] == restarts[0], "It does not restart when its memory is resized: NotRequired is the default."),
+        (restarts[0] > 0, "The container restarts when its CPU is resized."),
+        (
+            restarts[1] == restarts[0],
+            "The container does not restart when its memory is resized: NotRequired is the default.",
+        ),
     )
 
 
@@ -165,20 +171,21 @@ def _more(amount: Quantity) -> str:
 def _largest(answer: Any, _: Any) -> str:
     milli = Quantity.parse(str(answer)).milli_value()
     return first_problem(
-        (milli == 1500, "That is what is free without other: the resize would be Deferred."),
-        (milli == 500, "That much is free beside what web has already."),
+        (milli == 1500, "This much is free without other: the resize would be Deferred."),
+        (milli == 500, "This much is free in addition to the CPU that web has already."),
         (milli > 1000, f"{milli}m and the 1 CPU of other do not fit: Deferred."),
-        (milli < 1000, "It may be more: all that other does not request."),
+        (milli < 1000, "It may be more: all CPU that other does not request."),
     )
 
 
 EXERCISES = [
     Exercise(
         "limit-range",
-        "Guaranteed: limits of CPU and memory, and equal requests. What is requested, if only a limit is given?",
+        "A Guaranteed pod has limits of CPU and memory, and equal requests. What is the request if only a "
+        "limit is set?",
         _limit_range,
         'answer = limit_range("team", default={"cpu": "500m", "memory": "256Mi"})',
-        "Without defaultRequest the default limit is the default request too.",
+        "Without defaultRequest, the default limit is also the default request.",
     ),
     Exercise(
         "policy",
@@ -187,16 +194,22 @@ EXERCISES = [
         'rule = {"resourceName": "memory", "restartPolicy": "RestartContainer"}\n'
         'main = container(cpu="100m", memory="64Mi", memory_limit="128Mi") | {"resizePolicy": [rule]}\n'
         'answer = pod("java", containers=[main])',
-        "A heap whose size is read at the start needs it.",
+        "A program that reads its heap size only at the start needs this.",
     ),
-    Exercise("largest", "What is allocatable, less what other requests.", _largest, 'answer = "1"', "2 CPUs less 1."),
+    Exercise(
+        "largest",
+        "Subtract the request of other from the allocatable CPU.",
+        _largest,
+        'answer = "1"',
+        "2 CPUs less 1 CPU are free.",
+    ),
     Exercise(
         "allocatable",
-        "The usual hard threshold of the disk is a part of it: nodefs.available<10%.",
+        "The default hard threshold of the disk is a share of its size: nodefs.available<10%.",
         number(
             9,
-            {10: "The hard eviction threshold is taken off.", 8.5: "15% is the threshold of imagefs."},
-            otherwise="10Gi less 10%.",
+            {10: "The hard eviction threshold is taken off the capacity.", 8.5: "15% is the threshold of imagefs."},
+            otherwise="Allocatable is 10Gi less 10%.",
         ),
         "answer = 9",
         "Allocatable is capacity less reservations less the hard threshold, as with memory.",

@@ -17,76 +17,80 @@ GONE_FREE = "the former are gone, the latter is there and free"
 QUESTIONS = [
     Question(
         "template",
-        "How many of the 3 pods run, each with a claim of its own?",
+        "How many of the 3 pods run if each has its own claim?",
         unit="pods",
-        why="Three claims, two devices: one claim stays without an allocation, and its pod waits.",
+        why="Three claims compete for two devices: one claim has no allocation, and its pod waits.",
     ),
     Question(
         "shared",
-        "And how many with one claim for all?",
+        "How many of the pods run with one claim for all?",
         unit="pods",
-        why="A claim may be reserved for many pods: they share the device.",
+        why="A claim can be reserved for many pods, which share the device.",
     ),
     Question(
         "together",
-        "Where do they run?",
+        "Where do these pods run?",
         choices=["spread over both nodes", "all on the same node"],
         answer_of=lambda nodes: "all on the same node" if len(nodes) == 1 else "spread over both nodes",
-        why="The first one decided. What a claim has been given lies on one node, and the others must follow.",
+        why="The first pod determines the node. The devices of a claim are on one node, and the other pods must"
+        " run there.",
     ),
     Question(
         "decides",
         "Who decides which device a claim gets?",
         choices=[SCHEDULER, KUBELET, "the driver"],
         answer_of=lambda devices: SCHEDULER if devices else KUBELET,
-        why="The claim was allocated in a cluster without any kubelet. With device plugins the kubelet picks, "
-        "after the node has been decided.",
+        why="The claim was allocated in a cluster without a kubelet. With device plugins the kubelet selects "
+        "the device, after the scheduler has selected the node.",
     ),
     Question(
         "first",
-        "Where does first go under 1.36?",
+        "Where does first run under 1.36?",
         choices=["n1", "n2"],
-        why="Both would do. Since 1.35 a node scores higher where the claim gets what it names first.",
+        why="Both nodes are possible. Since 1.35 a node has a higher score if the claim gets its first "
+        "alternative there.",
     ),
     Question(
         "older",
-        "And under 1.34?",
+        "Where does first run under 1.34?",
         choices=["n1", "n2"],
-        why="Each node was asked for what it has; a worse alternative cost nothing, so the nodes were equal here.",
+        why="In 1.34 a worse alternative does not lower the score of a node, so both nodes had the same score here.",
     ),
     Question(
         "second",
         "How many devices does second get under 1.36?",
         unit="devices",
-        why="The large one is taken; its second wish is two of any size.",
+        why="The large GPU is in use; the second alternative is two of any size.",
     ),
     Question(
         "tainted",
-        "Where does plain-2 go?",
+        "Where does plain-2 run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
-        why="plain took the GPU of n2, and the other is tainted: no claim gets it that does not tolerate that.",
+        why="plain uses the GPU of n2, and the other GPU has a taint. Only a claim that tolerates the taint can"
+        " get it.",
     ),
     Question(
         "tolerates",
-        "Where does test go?",
+        "Where does test run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
-        why="The toleration stands in the request of the claim, not in the pod: the pod tolerates nothing of its node.",
+        why="The toleration is in the request of the claim, not in the pod. The pod tolerates no taint of its node.",
     ),
     Question(
         "preempts",
-        "How many pods are removed for it?",
+        "How many pods are removed for vip?",
         unit="pods",
-        why="A claim keeps its devices until its pods have gone, so removing a pod within a dry run frees none.",
+        why="A claim keeps its devices until its pods are removed, so the removal of a pod in a dry run frees "
+        "no device.",
     ),
     Question(
         "left",
-        "What becomes of the claims?",
+        "What happens to the claims?",
         choices=["all are gone", GONE_FREE, "all are there and keep their devices"],
         answer_of=lambda both: GONE_FREE if not both[0] and both[1] == {"all": ""} else "all are gone",
-        why="A pod owns the claim from its template, and nobody owns the other one; its allocation is taken back when "
-        "no pod uses it.",
+        why="A pod owns the claim from its template. The other claim has no owner; its allocation is released "
+        "when no pod uses it.",
     ),
 ]
 
@@ -105,16 +109,16 @@ def _claim(answer: Any, _: Any) -> str:
         try:
             (made,) = cluster.apply(dict(answer))
         except KitError as error:
-            return f"It is refused: {str(error).splitlines()[0]}"
+            return f"The API server refused it: {str(error).splitlines()[0]}"
         if made.kind != "ResourceClaim":
             return "A ResourceClaim is asked for: resource_claim(...)."
         cluster.apply(pod("user", resourceClaims=claims(made.name)))
         cluster.advance(5)
         got = allocated(cluster)[made.name]
     return first_problem(
-        (not got, "No device fits: the claim stays without an allocation."),
-        ("n1/" in got, f"It got {got}: nothing in the claim says how large the device must be."),
-        (got.count("/") > 1, "It asks for more than one device."),
+        (not got, "No device fits: the claim has no allocation."),
+        ("n1/" in got, f"It got {got}: the claim does not specify how large the device must be."),
+        (got.count("/") > 1, "The claim requests more than one device."),
     )
 
 
@@ -124,7 +128,7 @@ def _list(answer: Any, _: Any) -> str:
         try:
             (made,) = cluster.apply(dict(answer))
         except KitError as error:
-            return f"It is refused: {str(error).splitlines()[0]}"
+            return f"The API server refused it: {str(error).splitlines()[0]}"
         if made.kind != "ResourceClaimTemplate":
             return "A template is asked for: claim_template(...)."
         got = []
@@ -135,7 +139,7 @@ def _list(answer: Any, _: Any) -> str:
     return first_problem(
         (not got[0], "The first pod gets nothing."),
         (got[0].count("/") != 2, f"The first pod gets {got[0]}: the pair has to be named first."),
-        (not got[1], "The second pod gets nothing, though the large one is free."),
+        (not got[1], "The second pod gets nothing, although the large GPU is free."),
         (got[1] != "n2/gpu-0", f"The second pod gets {got[1]}."),
     )
 
@@ -150,18 +154,18 @@ def _plugin() -> str:
 EXERCISES = [
     Exercise(
         "claim",
-        "A request can say how much memory each device has at least.",
+        "A request can specify the minimum memory of each device.",
         _claim,
         'answer = resource_claim("mine", device_request("gpu", memory="40Gi"))',
-        "The selector compares a capacity of the device: quantities are compared with compareTo.",
+        "The selector compares a capacity of the device. compareTo compares quantities.",
     ),
     Exercise(
         "list",
-        "The list is in order of preference; each entry is a request with a name of its own.",
+        "The list is in order of preference; each entry is a request with its own name.",
         _list,
         'pair, large = device_request("pair", count=2), device_request("large", memory="40Gi")\n'
         'answer = claim_template("pair", [pair, large])',
-        "What is named first is tried first on each node, and preferred among nodes.",
+        "The scheduler tries the first request first on each node, and prefers nodes on which it is possible.",
     ),
     Exercise(
         "three",
@@ -169,23 +173,23 @@ EXERCISES = [
         number(
             0,
             {
-                2: "8 devices would be enough, but a claim's devices must be on the pod's node.",
-                4: "A node has only two.",
+                2: "8 devices would be sufficient, but the devices of a claim must be on the pod's node.",
+                4: "A node has only two devices.",
             },
-            otherwise="A node has two devices, and all of a claim's must be on one node.",
+            otherwise="A node has two devices, and all devices of a claim must be on one node.",
         ),
         "answer = 0",
         "The devices of a ResourceSlice belong to a node, and so does the allocation.",
     ),
     Exercise(
         "plugin",
-        "CPU is no device.",
+        "CPU is not a device.",
         choice(
             _plugin,
-            {"DynamicResources": "It is asked about claims only; CPU is not claimed."},
-            otherwise="One of the two names.",
+            {"DynamicResources": "This plugin decides about claims only; CPU is not claimed."},
+            otherwise="One of the two names is expected.",
         ),
         'answer = "NodeResourcesFit"',
-        "The event lists each plugin's answer for each node; the first refusal of a node counts.",
+        "The event contains one answer for each node: that of the first plugin that rejects it.",
     ),
 ]

@@ -32,46 +32,46 @@ QUESTIONS = [
         "How often is log, the smallest pod, killed first?",
         choices=[ALWAYS, MOSTLY, SELDOM],
         answer_of=lambda share: ALWAYS if share == 1 else MOSTLY if share > 0.5 else SELDOM,
-        why="Points of log and of web lie close together, so a few pages decide; besides log it was {others}. "
-        "Where all together use less than planned, no pod is killed.",
+        why="The scores of log and web are close together, so a few pages decide. In other runs the victim was "
+        "{others}. If all pods together use less than planned, no pod is killed.",
     ),
     Question(
         "pending",
-        "The default policy, Ignore; two zones in use, maxSkew 1: how many of the twelve pods wait, on average?",
+        "With the default policy Ignore, two zones in use and maxSkew 1, how many of the twelve pods wait on average?",
         unit="pods",
         tolerance=0.01,
-        why="The zone under maintenance counts with its zero pods, so each of the other two may hold one. The nodes' "
-        "sizes play no part.",
+        why="The zone under maintenance counts with zero pods, so each of the other two zones may have one pod."
+        " The sizes of the nodes have no effect.",
     ),
     Question(
         "policy",
-        "And with nodeTaintsPolicy: Honor: does maxSkew 1 cost more waiting pods than maxSkew 5?",
+        "With nodeTaintsPolicy: Honor, do more pods wait with maxSkew 1 than with maxSkew 5?",
         choices=[NOTHING, ABOUT_ONE, HALF],
         answer_of=_costs,
-        why="The tainted nodes are out of the count. What is left of the cost comes from zones of unequal size: the "
-        "smallest zone holds back the others.",
+        why="The tainted nodes do not count. The remaining cost comes from zones of unequal size: the smallest "
+        "zone limits the others.",
     ),
     Question(
         "packs",
-        "MostAllocated with weight 1: how many of the eight nodes stay empty, on average?",
+        "With MostAllocated and weight 1, how many of the eight nodes stay empty on average?",
         choices=[NONE_OR_ONE, ABOUT_HALF],
         answer_of=lambda nodes: NONE_OR_ONE if nodes <= 1 else ABOUT_HALF,
-        why="Points are added up by weight. PodTopologySpread has weight 2 and prefers nodes and zones with fewer "
-        "pods: it wins until NodeResourcesFit weighs more.",
+        why="The scheduler adds scores by weight. PodTopologySpread has weight 2 and prefers nodes and zones "
+        "with fewer pods. It decides until NodeResourcesFit has more weight.",
     ),
     Question(
         "cluster",
-        "maxSkew 2 in the cluster: how many of the five pods wait?",
+        "With maxSkew 2 in the cluster, how many of the five pods wait?",
         unit="pods",
-        why="The same as at that point of the sweep: the cordoned zone counts with zero pods, the others hold "
-        "two each.",
+        why="The result is the same as in the sweep: the cordoned zone counts with zero pods, and the others "
+        "have two each.",
     ),
 ]
 
 
 def _release(answer: Any, _: Any) -> str:
     if not isinstance(answer, Results):
-        return "The answer is what study.sweep returns."
+        return "The answer is the value that study.sweep returns."
     names = {"release", "maxSkew", "zones", "nodeTaintsPolicy"}
     missing = sorted(names - set(answer.parameters))
     if missing:
@@ -82,33 +82,33 @@ def _release(answer: Any, _: Any) -> str:
     honor = [one for one in points if one["nodeTaintsPolicy"] == "Honor"]
     problem = first_problem(
         (bool(answer.errors), f"A point ended in an error: {answer.errors[0].error if answer.errors else ''}"),
-        (bool(other), f"The grid has other values of {other} than were asked for."),
+        (bool(other), f"The grid has other values of {other} than the exercise asks for."),
         (not honor, "The question is about the policy Honor."),
-        ("pending" not in answer.columns, "Measure pending: it is the metric of data where none is given."),
+        ("pending" not in answer.columns, "Measure pending. It is the default metric of scenario data."),
     )
     if problem:
         return problem
     by = answer.mean("pending", "nodeTaintsPolicy", "release")
     changed = by["Honor", "1.24"] > by["Honor", "1.30"]
-    return "" if changed else "Nothing changes between the releases: is the scenario skew.scenario, with its seeds?"
+    return "" if changed else "Both releases have the same result. Is the scenario skew.scenario, with its seeds?"
 
 
 EXERCISES = [
     Exercise(
         "likely",
-        "victims.share('victim', 'spread') has a mapping for each spread, from 0 to 1.",
+        "victims.share('victim', 'spread') contains the shares for each spread, from 0 to 1.",
         number(
             lambda: 100 * _found("first-victim", spread=30).share("victim", "spread")[30]["web"],
-            {0.48: "That is the part; in percent it is a hundred times as much."},
+            {0.48: "This is the share; in percent it is a hundred times as much."},
             otherwise="Look up spread 30, then web.",
             tolerance=0.01,
         ),
         'answer = 100 * victims.share("victim", "spread")[30]["web"]',
-        "A single run would have named one pod, and not how close it was.",
+        "A single run would have shown one pod, but not how close the result was.",
     ),
     Exercise(
         "cheapest",
-        "costs.mean('pending', 'nodeTaintsPolicy', 'maxSkew', 'zones') has every cell of the picture.",
+        "costs.mean('pending', 'nodeTaintsPolicy', 'maxSkew', 'zones') contains every cell of the picture.",
         number(
             lambda: min(
                 skew
@@ -117,7 +117,7 @@ EXERCISES = [
                 .items()
                 if mean < 4
             ),
-            {5: "Less is enough.", 2: "That is the row of two zones, or the panel of Honor."},
+            {5: "Less is enough.", 2: "This is the row of two zones, or the panel of Honor."},
             otherwise="Walk along the row of three zones in the panel of Ignore.",
         ),
         'answer = min(s for s in (1, 2, 3, 5) if waiting["Ignore", s, 3] < 4)',
@@ -132,19 +132,19 @@ EXERCISES = [
                 if mean >= 3
             ),
             {1: "With weight 1 the spreading constraints win.", 3: "Less is enough."},
-            otherwise="free[strategy, weight] has the means.",
+            otherwise="free[strategy, weight] contains the means.",
         ),
         'answer = min(w for w in (1, 2, 3, 10) if free["MostAllocated", w] >= 3)',
-        "From about the weight of PodTopologySpread on.",
+        "This is about the weight of PodTopologySpread.",
     ),
     Exercise(
         "release",
-        "study.sweep(skew.scenario, {…}, seeds=5): release is a parameter like the others.",
+        "Use study.sweep(skew.scenario, {…}, seeds=5). The release is a parameter like the others.",
         _release,
         """
 grid = {"maxSkew": [1], "zones": [2], "nodeTaintsPolicy": ["Honor"], "release": ["1.24", "1.30"]}
 answer = study.sweep(skew.scenario, grid, seeds=5)
 """,
-        "1.24 drops a field that it does not know, and counts the tainted zone; nobody is told.",
+        "1.24 drops the unknown field without a message, and counts the tainted zone.",
     ),
 ]
