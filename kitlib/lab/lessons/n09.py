@@ -95,7 +95,7 @@ EXERCISES = [
         choice(
             "/custom/kubepods",
             {"/custom": "Pods are never in the root itself."},
-            otherwise="The cgroup is below /custom.",
+            otherwise="Below /custom the kubelet creates it.",
         ),
         'answer = "/custom/kubepods"',
     ),

@@ -92,7 +92,7 @@ answer = len(below)
         "A restart creates a new container with a new cgroup.",
         number(
             200,
-            {150: "That cgroup was removed with the ended container."},
+            {150: "That cgroup was removed with the dead container."},
             otherwise="Where does the new limit come from?",
         ),
         "answer = 200",

@@ -60,7 +60,7 @@ def _survives(answer: Any, _: Any) -> str:
     return first_problem(
         (
             request > ROOM * MIB,
-            f"Then report does not fit on the node: beside cache, which requests 420Mi, {ROOM}Mi are left.",
+            f"Then report is not on the node at all: beside cache, which requests 420Mi, {ROOM}Mi are left.",
         ),
         (above >= 40 * MIB, f"report is then still {above // MIB} MiB above its request, and idle only 40."),
     )
@@ -81,7 +81,7 @@ EXERCISES = [
             "c",
             {
                 "a": "a has no request, so it is 60 MiB above its request. The class is not compared.",
-                "b": "b uses the most memory, but only 50 MiB of it are above its request.",
+                "b": "b uses most, but only 50 MiB are above its request.",
             },
             otherwise='Answer "a", "b" or "c".',
         ),
@@ -94,7 +94,7 @@ EXERCISES = [
         number(
             0,
             {20: "The soft threshold's grace period no longer matters."},
-            otherwise="A hard threshold does not wait.",
+            otherwise="A hard threshold waits for nobody.",
         ),
         "answer = 0",
         "The hard threshold is met: the kubelet acts at its next check, and the pod gets 1 s.",
@@ -102,7 +102,7 @@ EXERCISES = [
     Exercise(
         "reclaim",
         "The minimum reclaim is added to the threshold.",
-        number(660, {400: "400 MiB are added to the threshold."}, otherwise="Add 260 and 400."),
+        number(660, {400: "400 MiB come on top of the threshold."}, otherwise="Add 260 and 400 together."),
         "answer = 660",
         "A node then does not go from one eviction to the next.",
     ),

@@ -152,8 +152,8 @@ answer = scenario.decide(profile=packing)
         "Look for it in the steps above.",
         choice(
             "NodePorts",
-            {"NodeResourcesFit": "A port is not a resource."},
-            otherwise="The plugin is named after its subject.",
+            {"NodeResourcesFit": "A port is no resource."},
+            otherwise="Its name says what the plugin checks.",
         ),
         'answer = "NodePorts"',
     ),

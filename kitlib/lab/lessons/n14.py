@@ -131,9 +131,7 @@ EXERCISES = [
     Exercise(
         "two-cpus",
         "For 2 CPUs both pods of a node must leave. On which node is the maximum priority of the victims the lowest?",
-        choice(
-            _two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node do all pods have a low priority?"
-        ),
+        choice(_two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node is every pod unimportant?"),
         'answer = "n3"',
         "batch-2 and batch-3 both have priority 10; on n2 a pod of priority 100 would have to leave.",
     ),

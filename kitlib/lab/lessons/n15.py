@@ -115,7 +115,7 @@ def _free(answer: Any, cluster: Any) -> str:
     return first_problem(
         (
             not {"b", "c"} <= set(there) and "a" in there,
-            "The manager admits the oldest pod first. Which pods must end so that d may run?",
+            "The manager admits the oldest pod first: which must end so that d may run?",
         ),
         (not node, "d still waits: 2 CPUs are allowed, and two older pods use them."),
         (str(answer) != node, "The answer is the name of d's node."),
@@ -126,7 +126,7 @@ EXERCISES = [
     Exercise(
         "slow-events",
         "The longest back-off is 10 seconds.",
-        number(0, {10: "The back-off ends long before the event."}, otherwise="Compare 10 s with a minute."),
+        number(0, {10: "The back-off is over long before the event."}, otherwise="Compare 10 s with a minute."),
         "answer = 0",
         "The events are a minute apart, so every back-off has ended. The scheduler tries the pod at once.",
     ),
@@ -144,7 +144,7 @@ EXERCISES = [
             0,
             {
                 1: "A CPU that becomes free is taken by the next small pod.",
-                4: "The small pods pass first, and one of them always waits.",
+                4: "The small pods are let through first, and one of them always waits.",
             },
             otherwise="Five small pods need CPUs at any time, and the manager has four.",
         ),

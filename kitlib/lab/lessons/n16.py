@@ -77,7 +77,7 @@ def _by_gate(answer: Any, _: Any) -> str:
     old = story("affinity-and-skew").decide("1.23")
     return first_problem(
         (answer.release.name != "1.24", f"That is a decision of {answer.release.name}; take 1.24 and set a gate."),
-        (decided(answer) != decided(old), "This is still 1.24's decision. Which gate does compare name?"),
+        (decided(answer) != decided(old), "This is still 1.24's decision: which gate does compare name?"),
     )
 
 
@@ -88,7 +88,7 @@ EXERCISES = [
         choice(
             lambda: _first_with("MatchLabelKeysInPodTopologySpread"),
             {"1.25": "The gate was alpha in 1.25: off by default."},
-            otherwise="Check the gate of each release.",
+            otherwise="Ask each release for its gate.",
         ),
         """
 GATE = "MatchLabelKeysInPodTopologySpread"
