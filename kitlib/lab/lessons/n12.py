@@ -36,7 +36,7 @@ QUESTIONS = [
         "cycle-state",
         "The cluster has six nodes. How often is the plugin's Filter called in one cycle?",
         unit="times",
-        why="It is called only for the nodes that no earlier filter has rejected. PreFilter is called once, for "
+        why="Filter is called only for nodes that no earlier filter has rejected. PreFilter is called once, for "
         "the pod.",
     ),
     Question(

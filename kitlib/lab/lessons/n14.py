@@ -62,7 +62,7 @@ QUESTIONS = [
         "On which node is vip placed?",
         choices=["n1", "better"],
         why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other node "
-        "(PreferNominatedNode, stable since 1.24). If n1 were not free yet, it would choose better.",
+        "(PreferNominatedNode, stable since 1.24). If n1 were not free yet, it would choose the node better.",
     ),
     Question(
         "double",
@@ -86,7 +86,7 @@ QUESTIONS = [
     ),
     Question(
         "queue",
-        "What effect does its priority have then?",
+        "What effect does patient's priority have then?",
         choices=["nothing", "it stands first in the queue", "it cannot be evicted by the kubelet"],
         answer_of=lambda order: "it stands first in the queue" if order[0] == "patient" else "nothing",
         why="The queue is ordered by priority, with any policy.",
@@ -120,7 +120,7 @@ QUESTIONS = [
     ),
     Question(
         "deaf",
-        "When does it start if the victim ignores SIGTERM? The victim's grace period is 6 seconds.",
+        "When does the process start if the victim ignores SIGTERM? The grace period is 6 seconds.",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
         why="It started {after:.0f} seconds later: no process can ignore SIGKILL.",

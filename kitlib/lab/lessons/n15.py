@@ -47,11 +47,11 @@ QUESTIONS = [
     ),
     Question(
         "wasted",
-        "How many are spent on the pod without a gate?",
+        "How many cycles are spent on the pod without a gate?",
         unit="cycles",
         tolerance=0.2,
-        why="The scheduler tries it first, and then after each event that might help. Each attempt evaluates all "
-        "nodes.",
+        why="The scheduler tries the pod at first, and then after each event that might help. Each attempt "
+        "evaluates all nodes.",
     ),
     Question(
         "autoscaler",
@@ -69,7 +69,7 @@ QUESTIONS = [
     ),
     Question(
         "early",
-        "How long does it wait in release 1.33, if no other pod waits?",
+        "How long does the pod wait in release 1.33, if no other pod waits?",
         unit="seconds",
         tolerance=0.02,
         why="When activeQ is empty, the scheduler takes a pod out of backoffQ immediately.",
