@@ -52,7 +52,7 @@ QUESTIONS = [
     ),
     Question(
         "limit",
-        "With a limit of 1 CPU: is the pod throttled?",
+        "Is the pod throttled with a limit of 1 CPU?",
         choices=[_NEVER, _SOME, _EVERY],
         answer_of=lambda times: _NEVER if not times else _SOME if times < 15 else _EVERY,
         why="In 20 requests the kernel throttled {observed} periods. These requests are the slowest: a 99th "
@@ -61,7 +61,7 @@ QUESTIONS = [
     ),
     Question(
         "threads",
-        "When does its quota stop the collector?",
+        "When is the collector throttled?",
         choices=[_BOTH, _EIGHT, _TWO],
         answer_of=_throttled,
         why="Two threads use at most 200 ms in a period, which is the quota.",

@@ -64,7 +64,7 @@ QUESTIONS = [
     ),
     Question(
         "keys",
-        "How many are there if the constraint has matchLabelKeys: [pod-template-hash]?",
+        "How many of them are in the fuller zone if the constraint has matchLabelKeys: [pod-template-hash]?",
         unit="pods",
         why="Then only pods of the same ReplicaSet count, so the new ones spread among themselves.",
     ),
@@ -101,13 +101,13 @@ QUESTIONS = [
     ),
     Question(
         "percent",
-        "Which utilization does the autoscaler see while each requests 100m?",
+        "Which utilization does the autoscaler measure while each replica requests 100m?",
         unit="percent",
         why="Utilization is use divided by request. It depends neither on the node nor on the limit.",
     ),
     Question(
         "replicas",
-        "How many replicas does the autoscaler want while each requests 400m?",
+        "How many replicas does the autoscaler want while each replica requests 400m?",
         unit="replicas",
         why="The use is the same and the request is four times as large. Half of the request is used, which is "
         "the target.",
@@ -115,7 +115,7 @@ QUESTIONS = [
     ),
     Question(
         "nothing",
-        "What does the autoscaler do while they request nothing?",
+        "What does the autoscaler do while the replicas request nothing?",
         choices=["it counts 100% of what is used", NOTHING, "it goes by the limit"],
         answer_of=lambda reason: NOTHING if reason == "FailedGetResourceMetric" else "it goes by the limit",
         why="The condition ScalingActive is False: missing request for cpu. A new container without requests "
@@ -142,8 +142,14 @@ def _budget(answer: Any, _: Any) -> str:
         cluster.advance(5)
         status = cluster.get("PodDisruptionBudget", made.name).status
     return first_problem(
-        (status.disruptions_allowed < 1, f"It requires {status.desired_healthy} of 3 pods: no eviction is allowed."),
-        (status.disruptions_allowed > 1, f"It allows {status.disruptions_allowed} evictions at once, but 2 must stay."),
+        (
+            status.disruptions_allowed < 1,
+            f"The budget requires {status.desired_healthy} of 3 pods: no eviction is allowed.",
+        ),
+        (
+            status.disruptions_allowed > 1,
+            f"The budget allows {status.disruptions_allowed} evictions at once, but 2 must stay.",
+        ),
     )
 
 

@@ -49,7 +49,7 @@ QUESTIONS = [
         "What does the LimitRange change in pods that already run?",
         choices=[OLD, NEW],
         answer_of=lambda limits: NEW if limits else OLD,
-        why="An admission plugin applies the LimitRange, and only when a pod is created.",
+        why="An admission plugin applies the LimitRange only when a pod is created.",
     ),
     Question(
         "full",
@@ -114,7 +114,7 @@ QUESTIONS = [
     ),
     Question(
         "shrink",
-        "What happens to the limit below the use of heap?",
+        "What happens to the resize of heap to a limit below its use?",
         choices=[KILLED, KUBELET, API],
         answer_of=lambda text: KUBELET if "below current usage" in text else API if "invalid" in text else KILLED,
         why="The kubelet checks the use before it writes a lower limit. The condition PodResizeInProgress has "
@@ -174,7 +174,7 @@ def _largest(answer: Any, _: Any) -> str:
         (milli == 1500, "This much is free without other: the resize would be Deferred."),
         (milli == 500, "This much is free in addition to the CPU that web has already."),
         (milli > 1000, f"{milli}m and the 1 CPU of other do not fit: Deferred."),
-        (milli < 1000, "It may be more: all CPU that other does not request."),
+        (milli < 1000, "The request may be more: all CPU that other does not request."),
     )
 
 

@@ -117,7 +117,7 @@ def _claim(answer: Any, _: Any) -> str:
         got = allocated(cluster)[made.name]
     return first_problem(
         (not got, "No device fits: the claim has no allocation."),
-        ("n1/" in got, f"It got {got}: the claim does not specify how large the device must be."),
+        ("n1/" in got, f"The claim got {got}: the claim does not specify how large the device must be."),
         (got.count("/") > 1, "The claim requests more than one device."),
     )
 
