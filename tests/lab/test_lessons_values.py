@@ -14,18 +14,26 @@ from kitlib.lab.exercise import judged
 from kitlib.lab.lessons import content
 
 NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
-    "01 smallest": (1000, {100: "1m of the period", 10: "Ten is the limit", 1: "first line", 5000: "first line"}),
-    "03 enough": (2, {1: "too little", 0.1: "no limits", 4: "two CPUs at most", 3: "two CPUs at most"}),
-    "03 neighbour": (1, {0.22: "cgroups do", 2: "is busy", 0.5: "divided", 1.8: "divided"}),
-    "05 overtaken": (219, {999: "how far apart", 1: "how far apart", 220.9 * 2: "how far apart", 210: "how far apart"}),
+    "01 smallest": (1000, {100: "1m of the period", 10: "is a limit", 1: "first line", 5000: "first line"}),
+    "03 enough": (2, {1: "CPU is scarce", 0.1: "not a limit", 4: "two CPUs at most", 3: "two CPUs at most"}),
+    "03 neighbour": (1, {0.22: "by cgroups", 2: "is busy", 0.5: "divide the CPUs", 1.8: "divide the CPUs"}),
+    "05 overtaken": (
+        219,
+        {
+            999: "difference between",
+            1: "difference between",
+            220.9 * 2: "difference between",
+            210: "difference between",
+        },
+    ),
     "05 capacity": (750, {500: "allocatable", 250: "1000 × 2 / 8", 999: "1000 × 2 / 8", 2: "1000 × 2 / 8"}),
     "06 percent": (858993459, {0.8: "in bytes", 819: "in bytes", 8589934592: "in bytes", 800_000_000: "in bytes"}),
-    "06 pods": (32, {110: "only lower", 8: "4 for each", 4: "4 for each", 16: "4 for each"}),
+    "06 pods": (32, {110: "only lower", 8: "4 pods for each", 4: "4 pods for each", 16: "4 pods for each"}),
     "07 allocatable": (
         700,
         {800: "reservation for the system", 600: "threshold", 1000: "1000 − 100", 900: "1000 − 100"},
     ),
-    "07 left": (10, {0: "Not quite nothing", 990: "1000 − 990", 1000: "1000 − 990", 100: "1000 − 990"}),
+    "07 left": (10, {0: "small amount", 990: "1000 − 990", 1000: "1000 − 990", 100: "1000 − 990"}),
     "08 init": (4, {6: "two of the init", 2: "stay with the pod", 8: "the larger", 1: "the larger"}),
     "09 default-weight": (
         100,
@@ -69,9 +77,13 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
 WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "01 parent": (
         "/kubepods/besteffort",
-        {"/kubepods": "Guaranteed pods", "/kubepods/burstable": "requests nothing", "besteffort": "begins with"},
+        {
+            "/kubepods": "Guaranteed pods",
+            "/kubepods/burstable": "has a request or a limit",
+            "besteffort": "begins with",
+        },
     ),
-    "02 zero": ("BestEffort", {"Burstable": "above zero", "Guaranteed": "Nothing else"}),
+    "02 zero": ("BestEffort", {"Burstable": "above zero", "Guaranteed": "no other request"}),
     "03 more-than-limit": (
         "cpuCFSQuota: false",
         {
@@ -84,7 +96,10 @@ WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     ),
     "06 daemons": ("they are killed", {"nothing": "memory limit", "they are evicted": "pods only", "they wait": "or"}),
     "07 no-memory": ("none", {"besteffort": "memory requests", "both": "memory requests", "all": "or"}),
-    "08 siblings": ("2-3", {"1-2": "siblings side by side", "0-1": "siblings", "2": "siblings", "2,4": "siblings"}),
+    "08 siblings": (
+        "2-3",
+        {"1-2": "the cores are 0-1", "0-1": "the cores are", "2": "the cores are", "2,4": "the cores are"},
+    ),
     "08 reserved": (
         "0,7,16-32,39,48-63",
         {"0,32": "exclusive lists", "0-63": "exclusive lists", "7,16-31,39,48-63": "stay in the shared pool"},

@@ -82,6 +82,7 @@ EXERCISES = [
 message = "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
 answer = decode(message)["reasons"]["Insufficient cpu"]
 """,
+        "The message leaves open whether the three tainted nodes lack CPU too: TaintToleration rejected them first.",
     ),
     Exercise(
         "fragile",
