@@ -28,6 +28,9 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.pod_connect import connect_options
 from kitlib.api.streams import WINDOW, Stream, StreamEvent, StreamNode
+from kitlib.apiserver.admission import plugins
+from kitlib.apiserver.admission.attributes import attributes_of
+from kitlib.apiserver.admission.plugin import AdmissionContext
 from kitlib.apiserver.admission.requester import Requester, requested_by
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.request import Request, Target, parse_path
@@ -140,8 +143,11 @@ class PodStream(WebSocketHandler, ABC):
         assert target is not None and served is not None
         options = connect_options(target.subresource, parse_qs(self.request.query, keep_blank_values=True))
         named = Pod(metadata=ObjectMeta(name=target.name, namespace=target.namespace))
+        cluster = self._service.cluster
+        store = cluster.api.store  # a copy, where the control plane runs in a container: policies are read from it too
         with requested_by(Requester(user.name, user.groups, user.uid)), rest.errors(served, target.name):
-            self._service.cluster.api.ask_plugins(options, None, target.subresource, named)
+            about = attributes_of(store, options, None, target.subresource, parent=named)
+            plugins.validate(about, AdmissionContext(store, cluster.release))
 
     @property
     def upgrade(self) -> str:
