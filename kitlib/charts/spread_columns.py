@@ -75,7 +75,7 @@ def spread_columns(
     most, least = rows or rows_shown(domains, max_skew), lowest(domains)
     tall, gap = row_height(most), 8 if count <= MANY else 1
     floor = HEAD + most * tall
-    left = GUTTER if width >= WIDE else 4.0  # the line's name stands beside the columns, or above them
+    left = GUTTER if width >= WIDE else 4.0  # the line's name is left of the columns, or above them
     room = (width - 28 - left) / count
     line = floor - (least + max_skew) * tall
     for place, row in enumerate(domains):

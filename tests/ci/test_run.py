@@ -111,7 +111,7 @@ def test_a_script_that_cannot_be_executed_fails(checkout: Path) -> None:
 
 
 def test_a_file_of_cases_without_a_module_fails(checkout: Path) -> None:
-    """The real command runs: a folder that stands in for the environment calls it."""
+    """The real command runs: a folder in place of the environment calls it."""
     import sys
 
     (checkout / "tests" / "vectors").mkdir(parents=True)

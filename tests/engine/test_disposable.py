@@ -71,7 +71,7 @@ def owner(nodes: int = 1, script: str = OWNER, stays: float = 0.0) -> subprocess
 
     Args:
         nodes: the number of its nodes.
-        script: what it does.
+        script: the program of the owner, in Python.
         stays: seconds between the commands that it starts in containers and its end.
     """
     command = [sys.executable, "-c", script, str(nodes), str(stays)]

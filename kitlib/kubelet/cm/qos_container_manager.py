@@ -108,7 +108,7 @@ def qos_memory_formula(qos: QosClass, requests: QosRequests, allocatable: int, p
 
 
 def qos_memory_protection(requests: QosRequests, policy: str) -> dict[str, dict[str, str]]:
-    """Return the files of cgroup v2 by class; Guaranteed stands for the cgroup of all pods.
+    """Return the files of cgroup v2 by class; Guaranteed means the cgroup of all pods.
 
     Source: kubelet qosContainerManagerImpl.setMemoryQoS; KEP-2570.
     """

@@ -40,7 +40,7 @@ CHANGES_KEPT = 20_000
 """Maximum number of recorded writes of cgroup files."""
 SHM_SIZE = 64 * 2**20
 """Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
-_END = -1  # a phase number in the queue that stands for the end of a terminating process
+_END = -1  # the phase number in the queue for a terminating process's end
 KEPT_BURSTS = 10_000
 """Maximum number of recorded bursts of a process."""
 

@@ -211,7 +211,7 @@ def test_two_points_of_quota_make_the_difference_between_half_of_the_periods_and
 
 
 def test_a_process_that_pauses_is_not_followed_by_ticks():
-    """Nobody says when it sleeps: throttled where it would get more than its quota on average, as ever."""
+    """The pattern of its sleep is unknown: it is throttled where its average use would exceed the quota."""
     k = Kernel(MachineInfo.declare(1, "1Gi"), 2)
     for path in ("/a", "/b"):
         k.cgroups.makedirs(path)
