@@ -38,10 +38,12 @@ with Cluster.docker([{"name": "n1", "memory": "256Mi"}], control_plane=sys.argv[
     time.sleep(float(sys.argv[2]))
     events = [event.reason for event in cluster.events()]
     ready = next(c.status for c in cluster.get("Node", "n1").status.conditions if c.type == "Ready")
+    began = time.monotonic()
     cluster.apply(pod(name="b"))
     cluster.wait(lambda c: c.pod("b").status.phase == "Running", 60)
+    seconds = round(time.monotonic() - began, 2)
     pods = {one.name: one.status.phase for one in cluster.pods()}
-    print(json.dumps([ready, "NodeNotReady" in events, pods]))
+    print(json.dumps([ready, "NodeNotReady" in events, pods, seconds]))
 """
 
 
