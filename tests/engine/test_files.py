@@ -14,7 +14,7 @@ from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.kubelet.cm.cgroup_tree import controller_of
 from tests.engine.helpers import end, pod
 
-RANDOM_PODS = int(os.environ.get("KITLIB_RANDOM_PODS", "100"))
+RANDOM_PODS = int(os.environ.get("KITLIB_RANDOM_PODS", "40"))
 AT_ONCE = min(50, RANDOM_PODS)
 WORKED = {
     "guaranteed": ({"cpu": "500m", "memory": "128Mi"}, {"cpu": "500m", "memory": "128Mi"}),

@@ -9,6 +9,8 @@ from kitlib.node.simulated.programs.recorder import RecordingMachine
 
 MAX_ROUNDS = 200
 """Maximum number of unrolled iterations of a loop that runs beside another one."""
+COUNTED = ("memory", "cache", "active", "pids", "disk", "logs", "volume", "inodes")
+"""Fields of a phase that are added as integers."""
 
 
 def together(recorder: RecordingMachine) -> tuple[tuple[Phase, ...], int | None]:
@@ -19,13 +21,19 @@ def together(recorder: RecordingMachine) -> tuple[tuple[Phase, ...], int | None]
         return tuple(own), recorder.repeats
     end = FOREVER if recorder.endless else sum(phase.seconds for phase in own)
     tracks = [_written_out(own, recorder.repeats, 0.0), *(_written_out(j.phases, j.repeats, j.start) for j in jobs)]
-    marks = sorted({mark for track in tracks for mark, _ in track if mark < end})
-    if not marks:
+    changes: dict[float, list[tuple[int, Phase | None]]] = {}
+    for number, track in enumerate(tracks):
+        for mark, phase in track:
+            if mark < end:
+                changes.setdefault(mark, []).append((number, phase))
+    if not changes:
         return tuple(own), None
-    found: list[Phase] = []
+    marks = sorted(changes)
+    running, found = _Running(), []
     for mark, following in zip(marks, [*marks[1:], end], strict=True):
-        running = [one for track in tracks if (one := _at(track, mark)) is not None]
-        found.append(_sum(running, following - mark) if running else Phase(following - mark))
+        for number, phase in changes[mark]:
+            running.change(number, phase)
+        found.append(running.phase(following - mark))
     return tuple(found), None
 
 
@@ -47,24 +55,41 @@ def _written_out(phases: list[Phase], repeats: int | None, start: float) -> list
     return found
 
 
-def _at(track: list[tuple[float, Phase | None]], moment: float) -> Phase | None:
-    current = None
-    for mark, phase in track:
-        if mark > moment:
-            break
-        current = phase
-    return current
+class _Running:
+    """What the phases that run at one moment use together.
 
+    A change costs as much as one phase does: a loop that forks makes as many tracks as processes, each with marks.
+    """
 
-def _sum(running: list[Phase], seconds: float) -> Phase:
-    tmpfs: dict[str, int] = {}
-    for one in running:
-        for name, size in one.tmpfs:
-            tmpfs[name] = tmpfs.get(name, 0) + size
-    counted = ("memory", "cache", "active", "pids", "disk", "logs", "volume", "inodes")
-    return Phase(
-        seconds,
-        sum(one.cpus for one in running),
-        **{name: sum(getattr(one, name) for one in running) for name in counted},
-        tmpfs=tuple(sorted(tmpfs.items())),
-    )
+    def __init__(self) -> None:
+        self._phases: dict[int, Phase] = {}
+        self._totals = dict.fromkeys(COUNTED, 0)
+        self._busy: dict[int, float] = {}
+        self._tmpfs: dict[int, tuple[tuple[str, int], ...]] = {}
+
+    def change(self, track: int, phase: Phase | None) -> None:
+        """Set the phase that a track is in; None = it has ended."""
+        before = self._phases.pop(track, None)
+        for one, sign in ((before, -1), (phase, 1)):
+            if one is not None:
+                for name in COUNTED:
+                    self._totals[name] += sign * getattr(one, name)
+        self._busy.pop(track, None)
+        self._tmpfs.pop(track, None)
+        if phase is not None:
+            self._phases[track] = phase
+            if phase.cpus:
+                self._busy[track] = phase.cpus
+            if phase.tmpfs:
+                self._tmpfs[track] = phase.tmpfs
+
+    def phase(self, seconds: float) -> Phase:
+        """Return one phase of that length that uses as much."""
+        if not self._phases:
+            return Phase(seconds)
+        sizes: dict[str, int] = {}
+        for files in self._tmpfs.values():
+            for name, size in files:
+                sizes[name] = sizes.get(name, 0) + size
+        cpus = sum(self._busy[track] for track in sorted(self._busy))  # in one order: sums of floats depend on it
+        return Phase(seconds, cpus, **self._totals, tmpfs=tuple(sorted(sizes.items())))
