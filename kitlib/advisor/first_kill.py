@@ -8,13 +8,17 @@ Source: kernel mm/oom_kill.c (oom_badness); kubelet GetContainerOOMScoreAdjust.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.metrics import oom_rows
 from kitlib.kubelet.qos.policy import GUARANTEED_OOM_SCORE_ADJ
 from kitlib.node.simulated.oom import PAGE
+
+if TYPE_CHECKING:
+    from kitlib.api.core import Pod
 
 NODE = {
     "name": "node-1",
@@ -123,12 +127,21 @@ class Outcome:
         return {"killed": self.killed, "ranking": ranking, "log": self.log}
 
 
-def run(cluster: Any) -> Outcome:
+Report = Callable[[str, float], None]
+"""Called with a sentence about the current step, and the completed part of the run from 0 to 1."""
+
+
+def run(cluster: Any, report: Report | None = None) -> Outcome:
     """Start the four pods, let one grow, and return the kernel's victim.
+
+    Args:
+        cluster: a cluster with the node `NODE`.
+        report: called after each change of the progress; pods of a real node take seconds to start.
 
     Raises:
         KitError: the pods do not start.
     """
+    said = ""
     for pod in cluster.pods():
         cluster.delete("Pod", pod.name, pod.namespace, grace=0)
     cluster.advance(0.5)
@@ -139,6 +152,10 @@ def run(cluster: Any) -> Outcome:
     while waited < WAIT:
         cluster.advance(0.5)
         waited += 0.5
+        text, part = progress(cluster.pods())
+        if report is not None and text != said:
+            report(text, part)
+            said = text
         # The ranking just before the kill; after it the victim's process no longer exists.
         ranking = _ranking(node) or ranking
         killed = _killed(cluster)
@@ -149,6 +166,15 @@ def run(cluster: Any) -> Outcome:
     if failed:
         raise KitError(failed[0])
     return Outcome("", ranking, "")
+
+
+def progress(pods: Iterable[Pod]) -> tuple[str, float]:
+    """Return a sentence about how far the scene is, and the completed part of the run from 0 to 1."""
+    running = sum(pod.status.phase not in ("", "Pending") for pod in pods)  # the victim has run too
+    if running < len(PODS):
+        return f"{running} of {len(PODS)} pods run.", running / (len(PODS) + 1)
+    wait = f"{GROWING.name} takes its memory {GROWS_AFTER} s after its start"
+    return f"All {len(PODS)} pods run; {wait}.", len(PODS) / (len(PODS) + 1)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kitlib.advisor import first_kill as kill
+from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
@@ -88,3 +89,19 @@ def test_the_story_is_told_in_four_moments_and_before_the_kill_in_one(outcome):
     assert sum(quiet.uses.values()) < kill.CAPACITY < sum(grown.uses.values())
     assert killing.dead == "cache" and "cache" not in gone.uses
     assert sum(gone.uses.values()) < kill.CAPACITY, "its memory is enough"
+
+
+def test_the_run_reports_its_progress_and_every_step_once():
+    told = []
+    with Cluster.simulated(nodes=[dict(kill.NODE)]) as cluster:
+        assert kill.run(cluster, lambda text, part: told.append((text, part))).killed == "cache"
+    texts, parts = zip(*told, strict=True)
+    assert len(set(texts)) == len(texts) and list(parts) == sorted(parts) and parts[-1] < 1
+    assert texts[-1] == "All 4 pods run; db takes its memory 4 s after its start."
+
+
+def test_the_progress_counts_the_pods_that_run():
+    pods = [from_dict(pod.manifest()) for pod in kill.PODS]
+    assert kill.progress(pods) == ("0 of 4 pods run.", 0)
+    pods[0].status.phase = "Running"
+    assert kill.progress(pods) == ("1 of 4 pods run.", 0.2)

@@ -92,8 +92,13 @@ class _Scenes:
     def hello(self) -> None:
         """Prepare the node while the reader reads; the page calls this when it is shown."""
         if self._cluster is None:
+            if self.page.kernel["real"]:
+                self._report("The node is being made; the first one takes longer, because its image is built.", None)
             self._cluster = self._lesson.cluster([dict(kill.NODE)])
             self.page.kernel = self._kernel()
+
+    def _report(self, text: str, part: float | None) -> None:
+        self.page.progress = {"text": text, "part": part}
 
     def guess(self, value: Any) -> None:
         """Set the learner's guess, which may change before the run."""
@@ -108,7 +113,7 @@ class _Scenes:
         if self._guess is None:
             raise KitError("Guess first: click the pod that you expect to be killed.")
         self.hello()
-        outcome = kill.run(self._cluster)
+        outcome = kill.run(self._cluster, self._report)
         guess = str(self._guess.given)
         said = kill.why(outcome, guess)
         self._guess.observe(outcome.killed or "nobody", said[-1])

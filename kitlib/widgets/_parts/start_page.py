@@ -18,7 +18,11 @@ Action = Callable[..., None]
 
 
 class StartPage(anywidget.AnyWidget):
-    """The page; it calls `actions` by name when the learner acts."""
+    """The page; it calls `actions` by name when the learner acts.
+
+    Attributes:
+        progress: {"text", "part"} while the reader waits, `part` from 0 to 1 or None if unknown; {} = no wait.
+    """
 
     _esm = script("start.js", STYLE=text("start.css"))
     kernel = traitlets.Dict().tag(sync=True)
@@ -26,6 +30,7 @@ class StartPage(anywidget.AnyWidget):
     outcome = traitlets.Dict().tag(sync=True)
     reading = traitlets.Dict().tag(sync=True)
     course = traitlets.Dict().tag(sync=True)
+    progress = traitlets.Dict().tag(sync=True)
     problem = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, actions: dict[str, Action], **values: Any) -> None:
@@ -43,3 +48,5 @@ class StartPage(anywidget.AnyWidget):
             action(**{key: value for key, value in message.items() if key == "value"})
         except (KitError, ValueError) as error:
             self.problem = str(error)
+        finally:
+            self.progress = {}

@@ -6,6 +6,7 @@ from kitlib.advisor import first_kill as kill
 from kitlib.lab.launch import START
 from kitlib.lab.start.first_scene import PYODIDE, first_page, first_scene, put_first_scene
 from kitlib.lab.start.page import make_page
+from kitlib.widgets._parts.start_page import StartPage
 
 
 def site_of(folder):
@@ -46,3 +47,15 @@ def test_the_page_of_jupyterlab_holds_the_scene_and_asks_for_python_at_once(tmp_
 def test_the_scene_needs_nothing_from_elsewhere():
     page = first_page()
     assert len(page) < 120_000 and "src=" not in page.replace("src=${", "") and "import(" not in page
+
+
+def test_the_page_shows_progress_only_while_the_reader_waits():
+    page = StartPage({"run": lambda: seen.append(page.progress) or report("2 of 4 pods run.", 0.4)})
+    seen: list[dict[str, object]] = []
+
+    def report(text: str, part: float) -> None:
+        page.progress = {"text": text, "part": part}
+        seen.append(page.progress)
+
+    page._heard(page, {"kind": "run"}, None)
+    assert seen == [{}, {"text": "2 of 4 pods run.", "part": 0.4}] and page.progress == {}

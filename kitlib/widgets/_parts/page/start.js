@@ -160,12 +160,21 @@ function killScene(model) {
     };
     calm() ? tell() : setTimeout(tell, 1100);
   }
+  const meter = h("progress", { max: 1, "aria-label": "Progress" }), step = h("span", {});
+  const wait = h("div", { class: "wait", role: "status", hidden: true }, meter, step);
+  model.on("change:progress", () => {
+    const { text, part } = model.get("progress");
+    wait.hidden = !text;
+    step.textContent = text ?? "";
+    if (part === null || part === undefined) meter.removeAttribute("value"); // no figure is known: it moves
+    else meter.value = part;
+  });
   model.on("change:outcome", show);
   const box = h("section", { "aria-labelledby": LETTERS + "-kill" },
     h("h2", { id: LETTERS + "-kill" }, "Four pods, one full node"),
     h("p", {}, scene.question.replace(/ Whom.*/, ""), " ", h("b", {}, "Whom does the kernel kill?")),
     bar.svg, h("div", { class: "pods", role: "group", "aria-label": "Your guess" }, ...cards),
-    h("div", { class: "act" }, run, hint), result);
+    h("div", { class: "act" }, run, hint), wait, result);
   const resume = (kept) => { if (kept.guess) choose(kept.guess); if (kept.guess && kept.run) go(); };
   return { box, resume, failed: () => { run.disabled = !guess; hint.textContent = ""; bar.reset(); } };
 }
