@@ -19,7 +19,7 @@ from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.rest import Rest
 from kitlib.apiserver.http.status import StatusError
-from kitlib.apiserver.store.store import ResourceExpired
+from kitlib.apiserver.store.watch_events import ResourceExpired, WatchEvent
 
 BOOKMARK_EVERY = 60.0
 """The interval between bookmarks in seconds. Source: apiserver cacher bookmarkFrequency."""
@@ -111,7 +111,7 @@ class WatchStream:
             try:
                 for event in store.changes(self._seen):
                     if self._concerns(event.object):
-                        self._take(event.type, self._rest.shared_wire(self._served, event.object))
+                        self._take(event)
             except StatusError as error:
                 self._error(error)
             except ResourceExpired as error:
@@ -125,16 +125,21 @@ class WatchStream:
         lines, self._lines = self._lines, []
         return lines
 
-    def _take(self, change: str, obj: dict[str, Any]) -> None:
+    def _take(self, event: WatchEvent) -> None:
         """Add the event of a change as a client sees it through the selectors: an update can add or delete."""
+        obj = self._rest.shared_wire(self._served, event.object)
         key = _key(obj)
         known = key in self._known
-        # An update can move an object into the selector (ADDED) or out of it (DELETED). Source:
-        # cacheWatcher.convertToWatchEvent.
-        if change != "DELETED" and self._matches(obj):
+        # An update can move an object into the selector (ADDED) or out of it (DELETED). The client of the latter does
+        # not select the new content: it gets the old one with the version of the change, from which it can go on.
+        # Source: cacheWatcher.convertToWatchEvent, updateResourceVersion.
+        if event.type != "DELETED" and self._matches(obj):
             self._add("MODIFIED" if known else "ADDED", obj)
         elif known:
             self._known.discard(key)
+            if event.type != "DELETED" and event.previous is not None:
+                version, obj = obj["metadata"]["resourceVersion"], self._rest.wire(self._served, event.previous)
+                obj["metadata"] = {**obj["metadata"], "resourceVersion": version}
             self._line("DELETED", obj)
 
     def _add(self, change: str, obj: dict[str, Any]) -> None:

@@ -57,6 +57,18 @@ def test_an_object_that_leaves_the_selector_is_deleted_to_its_watcher(call: Any)
     assert told(stream) == [("ADDED", "a")]
 
 
+def test_the_event_of_leaving_has_the_selected_content_and_the_version_of_the_change(call: Any) -> None:
+    call("POST", MAPS, config("a", {"app": "web"}, x="1"))
+    _, stream = call("GET", f"{MAPS}?watch=true&labelSelector=app=web")
+    told(stream)
+    changed = call("PUT", f"{MAPS}/a", config("a", {"app": "db"}, x="2"))[1]
+    (line,) = stream.poll()
+    gone = json.loads(line)["object"]
+    assert (gone["metadata"]["labels"], gone["data"]) == ({"app": "web"}, {"x": "1"})
+    assert gone["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
+    assert call("GET", f"{MAPS}/a")[1] == changed, "the stored object is unharmed"
+
+
 def test_only_one_object_by_name(call: Any) -> None:
     _, stream = call("GET", f"{MAPS}?watch=true&fieldSelector=metadata.name=b")
     told(stream)
