@@ -84,18 +84,20 @@ class _Hook(NamedTuple):
     place: str
     hook: ValidatingWebhook
 
+    def is_wanted(self, store: Store, about: AdmissionAttributes) -> bool:
+        """Return whether its rules, selectors and conditions match a write. Source: webhook.ShouldCallHook."""
+        name = about.named.namespace
+        namespace = store.find(Namespace, name, copy=False) if name else None
+        return _is_about(self.hook, about, namespace) and _conditions_hold(store, self.hook, about, namespace)
+
 
 def _hooks(store: Store, kind: type[KubeObject], about: AdmissionAttributes) -> Iterator[_Hook]:
-    """Yield the webhooks whose rules, selectors and conditions match a write, in order."""
-    configurations = store.list(kind, copy=False)
-    if not configurations or about.resource.plural in NEVER_ASKED:
+    """Yield the webhooks of all configurations, in order; none for a resource about which no webhook is asked."""
+    if about.resource.plural in NEVER_ASKED:
         return
-    name = about.object.namespace
-    namespace = store.find(Namespace, name, copy=False) if name else None
-    for one in sorted(configurations, key=lambda one: str(one.name)):
+    for one in sorted(store.list(kind, copy=False), key=lambda one: str(one.name)):
         for i, hook in enumerate(one.webhooks):
-            if _is_about(hook, about, namespace) and _conditions_hold(store, hook, about, namespace):
-                yield _Hook(f"{one.name}/{i}/{hook.name}", hook)
+            yield _Hook(f"{one.name}/{i}/{hook.name}", hook)
 
 
 def _is_about(hook: ValidatingWebhook, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
@@ -215,6 +217,8 @@ def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | N
     """
     asked: list[tuple[ValidatingWebhook, WebhookCall]] = []
     for one in _hooks(store, ValidatingWebhookConfiguration, about):
+        if not one.is_wanted(store, about):
+            continue
         try:
             asked.append((one.hook, _call(store, one, about)))
         except WebhookError as error:
@@ -269,12 +273,16 @@ class MutatingRequest:
         # Another plugin has changed the object since the first round, so all eligible webhooks are due.
         if second and self._output is not None and to_dict(obj) != self._output:
             self._require_reinvocation()
-        about = replace(self._about, new=obj)
-        for one in list(_hooks(self._store, MutatingWebhookConfiguration, about)):
+        for one in list(_hooks(self._store, MutatingWebhookConfiguration, self._about)):
+            # Each is matched against the object as the ones before it left it: a label that the first adds can select
+            # the second. Source: mutatingDispatcher.Dispatch (attrForCheck).
+            about = replace(self._about, new=obj)
+            if not one.is_wanted(self._store, about):
+                continue
             # A webhook that was not called in the first round is not called in the second, even if it matches now.
             if second and one.place not in self._due:
                 continue
-            made = self._ask(one, replace(self._about, new=obj))
+            made = self._ask(one, about)
             if made is not None and to_dict(made) != to_dict(obj):
                 obj = made
                 self.again = True

@@ -91,6 +91,21 @@ def test_mutating_webhooks_are_asked_in_order_and_again_where_they_ask_for_it(ho
     assert server.asked[-1][1]["object"]["data"] == made["data"]
 
 
+def test_each_mutating_webhook_is_matched_against_what_the_ones_before_it_made(hooks: Any) -> None:
+    call, server = hooks
+    labels = server.hook("/labels", add("/metadata/labels", {"seen": "yes"}), ["configmaps"])
+    chosen = {"objectSelector": {"matchLabels": {"seen": "yes"}}, "reinvocationPolicy": "IfNeeded"}
+    selected = server.hook("/selected", add("/data/selected", "x"), ["configmaps"], **chosen)
+    large = [{"name": "c", "expression": "object.data.size() > 1"}]
+    grown = server.hook("/grown", add("/data/grown", "x"), ["configmaps"], matchConditions=large)
+    without = {"matchExpressions": [{"key": "seen", "operator": "DoesNotExist"}]}
+    unlabelled = server.hook("/unlabelled", lambda r: ALLOW, ["configmaps"], objectSelector=without)
+    configure(call, "Mutating", "a", labels, selected, grown, unlabelled)
+    code, made = call("POST", MAPS, config_map(a="b"))
+    assert (code, made["data"]) == (201, {"a": "b", "selected": "x", "grown": "x"})
+    assert server.paths() == ["/labels", "/selected", "/grown", "/selected"]
+
+
 def test_rules_selectors_and_conditions_say_which_writes_are_seen(hooks: Any) -> None:
     call, server = hooks
     one = {"operator": "In", "key": "seen", "values": ["yes"]}
