@@ -187,8 +187,7 @@ class APIServer:
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
-        self.ask_plugins(made, old, subresource)
-        stored = self.store.update(made)
+        stored = self._store_charged(made, self.ask_plugins(made, old, subresource))
         self._finish_deletion(stored)
         return stored
 
@@ -238,12 +237,7 @@ class APIServer:
         errors = pod_resize.validate_pod_resize(made, old, self.release)
         if errors:
             raise Invalid(made.kind, made.name, errors)
-        around = self.ask_plugins(made, old, "resize")
-        with self.store.transaction():
-            stored = self.store.update(made)
-            for changed in around.charged:
-                self.store.update(changed)
-        return stored
+        return self._store_charged(made, self.ask_plugins(made, old, "resize"))
 
     def update_ephemeral_containers(self, pod: Pod) -> Pod:
         """Update a pod's `ephemeralcontainers` subresource, which can only add ephemeral containers.
@@ -356,6 +350,14 @@ class APIServer:
         current: Namespace = self.store.get(Namespace, namespace.name)
         current.spec.finalizers = [one for one in current.spec.finalizers if one != NAMESPACE_FINALIZER]
         self._finish_deletion(self.store.update(current))
+
+    def _store_charged(self, made: T, around: AdmissionContext) -> T:
+        """Store a changed object together with the usage of the quotas that it was charged to."""
+        with self.store.transaction():
+            stored = self.store.update(made)
+            for changed in around.charged:
+                self.store.update(changed)
+        return stored
 
     def _finish_deletion(self, obj: KubeObject) -> None:
         """Remove a marked object that nothing keeps; the kubelet removes a pod after its grace period."""

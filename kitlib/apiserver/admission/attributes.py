@@ -69,10 +69,6 @@ class AdmissionAttributes:
         """The object with the name and the namespace of the request: the options of a stream have none."""
         return self.parent or self.object
 
-    def old_of(self, obj: KubeObject) -> KubeObject | None:
-        """Return the stored object; for a scaled workload, the workload itself."""
-        return self.old if self.old is None or self.old.kind == obj.kind else obj
-
     @property
     def version(self) -> str:
         return self.named.api_version.rpartition("/")[2]

@@ -56,7 +56,7 @@ def _has_runtime_class(about: AdmissionAttributes, around: AdmissionContext) -> 
 
 
 def _counted(about: AdmissionAttributes, around: AdmissionContext) -> bool:
-    written = about.new is not None and about.subresource in ("", SCALE, RESIZE) and bool(about.object.namespace)
+    written = about.new is not None and about.subresource in ("", RESIZE) and bool(about.object.namespace)
     return written and bool(around.store.list("ResourceQuota", about.object.namespace, copy=False))
 
 

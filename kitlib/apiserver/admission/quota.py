@@ -64,13 +64,10 @@ def charge(
     """
     qualified = kind.qualified
     charged: list[ResourceQuota] = []
-    delta = usage(obj, kind)
-    if old is not None:
-        before = usage(old, kind)
-        delta = {n: q - before[n] if n in before else q for n, q in delta.items()}
-        # Only increases are charged; the quota controller lowers the usage. Source:
-        # quota.SubtractWithNonNegativeResult.
-        delta = {n: q for n, q in delta.items() if q.sign() > 0}
+    whole = usage(obj, kind)
+    before = {} if old is None else usage(old, kind)
+    # Only increases are charged; the quota controller lowers the usage. Source: quota.SubtractWithNonNegativeResult.
+    increase = {n: more for n, q in whole.items() if (more := q - before[n] if n in before else q).sign() > 0}
     for quota in quotas:
         hard = quota.spec.hard
         if not matches(quota, obj, kind):
@@ -79,6 +76,8 @@ def charge(
             missing = _unspecified(obj, [name for name in hard if name in _MUST_BE_SET])
             if missing:
                 raise Forbidden(qualified, obj.name, f"failed quota: {quota.name}: must specify {missing}")
+        # A quota that did not count the old object, because a scope matches only now, gets the whole object.
+        delta = increase if old is None or matches(quota, old, kind) else whole
         asked = {name: amount for name, amount in delta.items() if name in hard and not amount.is_zero()}
         if not asked:
             continue
@@ -167,8 +166,7 @@ def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
     """Return whether a pod is in a scope. Source: podMatchesScopeFunc."""
     name = scope.scope_name
     if name in ("Terminating", "NotTerminating"):
-        ends = pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds >= 0
-        return ends == (name == "Terminating")
+        return _is_terminating(pod) == (name == "Terminating")
     if name in ("BestEffort", "NotBestEffort"):
         return _is_best_effort(pod) == (name == "BestEffort")
     if name == "PriorityClass":
@@ -178,6 +176,10 @@ def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
         labels = {name: pod.spec.priority_class_name} if pod.spec.priority_class_name else {}
         return LabelSelectorMatcher(LabelSelector(match_expressions=[requirement])).matches(labels)
     return name == "CrossNamespacePodAffinity" and _crosses_namespaces(pod)
+
+
+def _is_terminating(pod: Pod) -> bool:
+    return pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds >= 0
 
 
 def _is_best_effort(pod: Pod) -> bool:
@@ -236,10 +238,21 @@ def _printed(amounts: ResourceList) -> str:
     return ",".join(f"{name}={amount}" for name, amount in sorted(amounts.items()))
 
 
+def _is_handled(about: AdmissionAttributes) -> bool:
+    """Return whether a write can change what an object uses. Source: `Handles` of the evaluators."""
+    new, old = about.new, about.old
+    if old is None or about.subresource == "resize":
+        return True
+    if isinstance(new, Pod) and isinstance(old, Pod):
+        return _is_terminating(new) != _is_terminating(old)
+    return isinstance(new, Service | PersistentVolumeClaim | ResourceClaim)
+
+
 class ResourceQuotaPlugin(AdmissionPlugin):
     """A plugin that charges objects in namespaces with quotas."""
 
     def validate(self, about: AdmissionAttributes, around: AdmissionContext) -> None:
-        obj = about.parent or about.object  # a Scale's workload
-        kind = around.store.kinds.of(obj)
-        around.charged += charge(obj, kind, around.store.list(ResourceQuota, obj.namespace), about.old_of(obj))
+        if _is_handled(about):
+            obj = about.object
+            quotas = around.store.list(ResourceQuota, obj.namespace)
+            around.charged += charge(obj, around.store.kinds.of(obj), quotas, about.old)

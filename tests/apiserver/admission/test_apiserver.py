@@ -10,6 +10,7 @@ from kitlib.api.errors import Forbidden
 from kitlib.api.policy import PriorityClass
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import limit_range, quota
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.apiserver.store.kinds import resource
 
@@ -136,6 +137,35 @@ def test_a_quota_counts_the_pods_in_its_scopes(scopes: dict, made: Pod, counted:
     assert quota.matches(team, made, PODS) is counted
     assert to_dict(team)["spec"]["hard"] == {"pods": "5"}
     assert str(quota.used(team, [(made, PODS), (made, PODS)])["pods"]) == ("2" if counted else "0")
+
+
+def test_an_update_is_charged_the_difference_and_whole_to_a_quota_whose_scope_it_enters() -> None:
+    old, new = pod(requests={"cpu": "1"}), pod(requests={"cpu": "3"}, activeDeadlineSeconds=5)
+    counted = make_quota({"pods": "5", "cpu": "9"}, {"pods": "1", "cpu": "1"})
+    entered = make_quota({"pods": "5", "cpu": "9"}, {"pods": "0", "cpu": "0"}, scopes=["Terminating"])
+    charged = quota.charge(new, PODS, [counted, entered], old)
+    used = [{name: str(amount) for name, amount in one.status.used.items()} for one in charged]
+    assert used == [{"pods": "1", "cpu": "3"}, {"pods": "1", "cpu": "3"}]
+
+
+def test_quotas_are_asked_about_updates_that_can_change_what_they_count() -> None:
+    api = APIServer()
+    api.create(pod("before"))  # without the request that the quota asks of new pods
+    team = make_quota({"pods": "1", "cpu": "9"}, scopes=["Terminating"])
+    team.metadata.namespace = "default"
+    api.create(team)
+    api.create(pod("ends", requests={"cpu": "1"}, activeDeadlineSeconds=5))
+    before = api.store.get(Pod, "before", "default")
+    before.metadata.labels["a"] = "b"
+    before = api.update(before)
+    before.spec.active_deadline_seconds = 5
+    with pytest.raises(Forbidden, match="failed quota: team: must specify cpu for: c"):
+        api.update(before)
+    later = api.create(pod("later", requests={"cpu": "1"}))
+    later.spec.active_deadline_seconds = 5
+    with pytest.raises(Forbidden, match="exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1"):
+        api.update(later)
+    assert str(api.store.get(ResourceQuota, "team", "default").status.used["pods"]) == "1"
 
 
 def test_a_finished_pod_counts_as_an_object_only() -> None:
