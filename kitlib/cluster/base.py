@@ -1,7 +1,7 @@
 """The interface of every cluster: objects, events, watches, nodes, and the journal of the user's actions.
 
-The kinds of clusters differ in how objects are written, how time passes and where nodes come from. Each action of the
-user is recorded in the `journal` and can be repeated with `replay`.
+The kinds of clusters differ in how objects are written, how time passes and where nodes come from. Each action of a
+user, in Python or over HTTP, is recorded in the `journal` and can be repeated with `replay`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kitlib.api.serialize import Located, to_dict
 from kitlib.apiserver.admission import manifests
 from kitlib.apiserver.admission.deletion import BACKGROUND, PROPAGATION_POLICIES
 from kitlib.apiserver.admission.manifests import Manifests
+from kitlib.apiserver.admission.requester import requester
 from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.apiserver.store.store import Store, Watch
 from kitlib.cluster.closeable import Closeable
@@ -381,8 +382,6 @@ class BaseCluster(Closeable, ABC):
         """Mark a node as unschedulable, or (False) as schedulable."""
         return self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
 
-    # Serving.
-
     def serve(self, **options: Any) -> ServedAPI:
         """Serve the API to kubectl and other clients of Kubernetes until the server or the cluster is closed.
 
@@ -409,9 +408,12 @@ class BaseCluster(Closeable, ABC):
 
     # The journal.
 
-    def _record(self, action: str, **fields: object) -> None:
-        if not self._replaying:
-            self.journal.record(action, **fields)
+    @exclusive
+    def record_action(self, action: str, **fields: object) -> None:
+        """Add an action to the journal, with user and program if a client of the API requested it."""
+        who = requester()
+        if not self._replaying and (not who.client or (self.journal.is_open and not who.is_component)):
+            self.journal.record(action, **fields, **who.origin)
 
     def replay(self, journal: Iterable[Any]) -> None:
         """Repeat the actions of a journal on this cluster and add them to its own journal.
@@ -429,8 +431,6 @@ class BaseCluster(Closeable, ABC):
                 self.journal.append(entry)
         finally:
             self._replaying = False
-
-    # Representation.
 
     @exclusive
     def snapshot(self) -> dict[str, Any]:

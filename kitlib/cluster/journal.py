@@ -23,20 +23,30 @@ FORMAT = 1
 Entry = dict[str, Any]
 Name = Annotated[str, msgspec.Meta(max_length=1024)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
+MAX_STEPS = 10_000_000
+"""The maximum number of equal steps of one entry."""
 
 
-class Action(msgspec.Struct, tag_field="action", forbid_unknown_fields=True, frozen=True):
-    """The common part of all entries: `at`, the time of an action on real nodes in seconds of the cluster's clock."""
+class Action(msgspec.Struct, tag_field="action", forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The common part of all entries.
+
+    Attributes:
+        at: the time of an action on real nodes, in seconds of the cluster's clock.
+        by: the user of a request over HTTP; "" = the caller in this process.
+        client: the program that sent the request, as `kubectl`; "" = no request.
+    """
+
+    at: float = 0.0
+    by: Name = ""
+    client: Name = ""
 
 
 class Apply(Action, tag="apply", frozen=True, kw_only=True):
     objects: list[dict[str, Any]]
-    at: float = 0.0
 
 
 class Create(Action, tag="create", frozen=True, kw_only=True):
     objects: list[dict[str, Any]]
-    at: float = 0.0
 
 
 class Delete(Action, tag="delete", frozen=True, kw_only=True):
@@ -45,15 +55,16 @@ class Delete(Action, tag="delete", frozen=True, kw_only=True):
     namespace: Name
     grace: int | None = None
     propagation_policy: str = "Background"
-    at: float = 0.0
 
 
 class Patch(Action, tag="patch", frozen=True, kw_only=True):
+    """A strategic merge patch of an object, or of the part that a subresource writes."""
+
     kind: Name
     name: Name
     namespace: Name
     patch: dict[str, Any]
-    at: float = 0.0
+    subresource: Name = ""
 
 
 class PatchStatus(Patch, tag="patch_status", frozen=True, kw_only=True):
@@ -65,19 +76,28 @@ class Resize(Action, tag="resize", frozen=True, kw_only=True):
     namespace: Name
     containers: dict[Name, dict[str, dict[str, Any]]]
     pod: dict[str, dict[str, Any]] = {}
-    at: float = 0.0
 
 
 class Evict(Action, tag="evict", frozen=True, kw_only=True):
     name: Name
     namespace: Name
     grace: int | None = None
-    at: float = 0.0
+
+
+class Bind(Action, tag="bind", frozen=True, kw_only=True):
+    """A binding of a pod to a node, made by a scheduler outside the cluster."""
+
+    name: Name
+    namespace: Name
+    node: Name
+    metadata: dict[str, Any] = {}
 
 
 class Advance(Action, tag="advance", frozen=True, kw_only=True):
+    """Time that passes: `seconds` at once, or in `steps` steps of so many seconds each while the API is served."""
+
     seconds: Seconds
-    at: float = 0.0
+    steps: Annotated[int, msgspec.Meta(ge=0, le=MAX_STEPS)] = 0
 
 
 class Write(Action, tag="write", frozen=True, kw_only=True):
@@ -90,7 +110,6 @@ class Write(Action, tag="write", frozen=True, kw_only=True):
     pod: Name = ""
     container: Name = ""
     kind: Name = ""
-    at: float = 0.0
 
 
 class Signal(Action, tag="signal", frozen=True, kw_only=True):
@@ -98,7 +117,6 @@ class Signal(Action, tag="signal", frozen=True, kw_only=True):
     pod: Name
     container: Name
     signal: int
-    at: float = 0.0
 
 
 class Exit(Action, tag="exit", frozen=True, kw_only=True):
@@ -107,18 +125,28 @@ class Exit(Action, tag="exit", frozen=True, kw_only=True):
     pod: Name
     container: Name
     code: int
-    at: float = 0.0
 
 
 class RestartKubelet(Action, tag="restart_kubelet", frozen=True, kw_only=True):
     node: Name
     kubelet: str | list[str] | dict[str, Any] | None = None
     delete_checkpoints: bool = False
-    at: float = 0.0
 
 
 AnyAction = (
-    Apply | Create | Delete | Patch | PatchStatus | Resize | Evict | Advance | Write | Signal | Exit | RestartKubelet
+    Apply
+    | Create
+    | Delete
+    | Patch
+    | PatchStatus
+    | Resize
+    | Evict
+    | Bind
+    | Advance
+    | Write
+    | Signal
+    | Exit
+    | RestartKubelet
 )
 ACTIONS: dict[str, type[AnyAction]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
 """The schemas of entries by name of the action."""
@@ -137,11 +165,26 @@ def place_of(entry: Entry, tree: CgroupTree) -> str:
 
 
 class Journal(list[Entry]):
-    """A list of actions in order, as plain data."""
+    """A list of actions in order, as plain data.
+
+    Attributes:
+        is_open: whether requests over HTTP and the time of a server are recorded too; a server that runs for days
+            for foreign programs closes it, since its journal would grow without end.
+    """
+
+    is_open = True
 
     def record(self, action: str, **fields: Any) -> None:
         """Add an action."""
         self.append({"action": action, **fields})
+
+    def step(self, seconds: float) -> None:
+        """Add a step of time; equal steps in succession are one entry, so that an hour of waiting is not thousands."""
+        last = self[-1] if self else {}
+        if last.get("action") == "advance" and last.get("steps") and last["seconds"] == seconds:
+            last["steps"] += 1
+        else:
+            self.record("advance", seconds=seconds, steps=1)
 
     def to_json(self) -> str:
         """Return a JSON document with the format's number and the actions."""

@@ -5,8 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import manifests
+from kitlib.apiserver.admission.binding import bind
+from kitlib.apiserver.admission.deletion import BACKGROUND
+from kitlib.apiserver.admission.requester import ADMINISTRATOR, Requester, requested_by, requester
+from kitlib.apiserver.store.merge import strategic_patch
 from kitlib.apiserver.store.store import Store
 from kitlib.cluster.journal import place_of
 
@@ -20,7 +27,12 @@ def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
     """
     action = entry.pop("action")
     entry.pop("at", None)  # the time of an action on real nodes; waiting has entries of its own
-    if action in ("apply", "create"):
+    who = Requester(entry.pop("by", "") or ADMINISTRATOR.name, client=entry.pop("client", ""))
+    if who.client:
+        with cluster.lock, requested_by(who):
+            _replay_request(cluster, action, entry)
+            cluster.settle()
+    elif action in ("apply", "create"):
         objects = [at_present(one, cluster.api.store) for one in entry["objects"]]
         cluster.apply_located(action, manifests.read(objects), action == "create")
     elif action == "write":
@@ -33,8 +45,44 @@ def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
         cluster.node(entry.pop("node")).restart_kubelet(entry.pop("kubelet"), **entry)
     elif action == "exit":
         cluster.node(entry.pop("node")).program_exits(**entry)
+    elif action == "advance" and entry.get("steps"):
+        if hasattr(cluster, "refresh"):  # real nodes, whose time passes by itself
+            cluster.advance(entry["steps"] * entry["seconds"])
+        else:
+            for _ in range(entry["steps"]):
+                cluster.let_time_pass(entry["seconds"])
     else:
+        entry.pop("steps", None)
         getattr(cluster, action)(**entry)
+
+
+def _replay_request(cluster: Any, action: str, entry: dict[str, Any]) -> None:
+    """Repeat a client's write on the API server, without the checks and the memory of `cluster.apply`."""
+    api, store = cluster.api, cluster.api.store
+    if action == "create":
+        for one in entry["objects"]:
+            api.create(from_dict(one))
+    elif action == "delete":
+        policy = entry.get("propagation_policy") or BACKGROUND
+        kind = store.kinds.named(entry["kind"])
+        api.delete(kind, entry["name"], entry["namespace"], grace=entry.get("grace"), propagation=policy)
+    elif action in ("patch", "patch_status"):
+        standing = store.get(entry["kind"], entry["name"], entry["namespace"])
+        changed = from_dict(strategic_patch(to_dict(standing), entry["patch"]))
+        if action == "patch_status":
+            api.update_status(changed, metadata=True)
+        elif entry.get("subresource") == "resize":
+            api.resize(changed)
+        elif entry.get("subresource") == "ephemeralcontainers":
+            api.update_ephemeral_containers(changed)
+        else:
+            api.update(changed, "scale" if entry.get("subresource") == "scale" else "")
+    elif action == "evict":
+        cluster.evict(entry["name"], entry["namespace"], grace=entry.get("grace"))
+    elif action == "bind":
+        bind(api, entry["name"], entry["namespace"], entry["node"], convert(entry.get("metadata", {}), ObjectMeta))
+    else:
+        raise KitError(f"journal: {action} by {requester().name}: this action is not a request to the API")
 
 
 def at_present(plain: dict[str, Any], store: Store) -> dict[str, Any]:

@@ -90,7 +90,9 @@ def made_again(state: SharedState) -> Any:
                 raise KitError(f"share: node {node.name}: kubelet: {flag[:80]!r} is no flag, or names a file")
     journal = Journal.checked(state.journal)
     # The total is checked before the replay, because each simulated second costs real time.
-    seconds = sum(float(entry["seconds"]) for entry in journal if entry["action"] == "advance")
+    seconds = sum(
+        float(entry["seconds"]) * (entry.get("steps") or 1) for entry in journal if entry["action"] == "advance"
+    )
     if seconds > MAX_SECONDS:
         raise KitError(f"share: {seconds:.0f} s pass in this scenario: at most {MAX_SECONDS:.0f}")
     cluster = Cluster.simulated(

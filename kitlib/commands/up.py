@@ -77,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: ended.set())
     with tempfile.TemporaryDirectory(prefix="kitlib-up-") as folder, _cluster(options) as cluster:
+        cluster.journal.is_open = False  # nothing replays it, and programs may write for days
         path = Path(options.kubeconfig or os.path.join(folder, "kubeconfig")).absolute()
         with GenericAPIServer(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
             with service.lock:

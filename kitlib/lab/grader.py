@@ -1,9 +1,10 @@
 """Grade a lab by a replay of its journal: the variables of the notebook cannot change the result.
 
-The notebook sends the journal of the learner's actions (apply, delete, write, advance). The grader builds a fresh
-cluster from the lab's definition, applies the setup, replays the journal and runs the checks there. Simulated clusters
-are deterministic, so the replay reaches the learner's state. A journal holds only actions that a learner may do, so a
-forged journal that passes solves the task too. `kitlib.lab.grading_process` runs the grader in a separate process.
+The notebook sends the journal of the learner's actions (apply, delete, write, advance), in Python and by kubectl. The
+grader builds a fresh cluster from the lab's definition, applies the setup, replays the journal and runs the checks
+there. Simulated clusters are deterministic, so the replay reaches the learner's state. A journal holds only actions
+that a learner may do, so a forged journal that passes solves the task too. `kitlib.lab.grading_process` runs the grader
+in a separate process.
 
 On real nodes the checks run against the nodes first, and then against a replay with the same durations; both must
 pass.
@@ -11,6 +12,7 @@ pass.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -19,6 +21,9 @@ from typing import Any
 import msgspec
 
 from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import load, to_dict
+from kitlib.controllers.deployment.util import LAST_APPLIED
 from kitlib.lab.checks import Facts, Wrong
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder, TaskSpec
 from kitlib.lab.experiment import Experiment
@@ -245,7 +250,7 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     try:
         setup = folder.setup(ground)
         if setup:
-            cluster.apply(setup)
+            cluster.apply([_as_by_kubectl(one) for one in load(setup)])
         cluster.advance(folder.definition.settle)
     except BaseException:
         cluster.close()
@@ -253,6 +258,17 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     # A journal begins with the learner's first action: a replay applies the setup itself.
     cluster.journal.clear()
     return cluster
+
+
+def _as_by_kubectl(obj: KubeObject) -> KubeObject:
+    """Return an object of the setup with the annotation of `kubectl apply`, by which a later one removes fields.
+
+    A pod has none: its fields cannot be removed.
+    """
+    if obj.kind != "Pod":
+        manifest = json.dumps(to_dict(obj), separators=(",", ":")) + "\n"
+        obj.metadata.annotations = {**obj.metadata.annotations, LAST_APPLIED: manifest}
+    return obj
 
 
 def timed(journal: Iterable[dict[str, Any]], began: float, now: float) -> list[dict[str, Any]]:

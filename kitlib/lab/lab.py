@@ -21,7 +21,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.serialize import load, to_yaml
 from kitlib.cluster.nodes.origin import origin_of
-from kitlib.lab import real_nodes, room
+from kitlib.lab import kubectl, real_nodes, room
 from kitlib.lab.certificate import Certificate, unsigned
 from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.experiment import as_applied
@@ -54,7 +54,8 @@ class Lab:
         progress: the file in which results are kept.
 
     Attributes:
-        cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one.
+        cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one. In `kitlib lab`,
+            kubectl in a terminal and `%kubectl` reach it; their writes are graded like calls in Python.
         kernel: "docker" or "simulated".
         why: the reason for this kernel.
         seed: seed of the variant.
@@ -92,6 +93,7 @@ class Lab:
             for p in self._folder.definition.predictions
         }
         self.cluster = self._prepare()
+        self._served = kubectl.serve(self.cluster)
         self._progress.opened(self.name)
         register()
 
@@ -109,8 +111,11 @@ class Lab:
         """Replace the cluster with a new one that has the lab's setup; the points are kept."""
         if self.kernel == "docker":
             self._tally.add(self._real)
+        if self._served is not None:
+            self._served.close()
         self.cluster.close()
         self.cluster = self._prepare()
+        self._served = kubectl.serve(self.cluster)
         return self.cluster
 
     def _prepare(self) -> Any:

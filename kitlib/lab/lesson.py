@@ -167,8 +167,6 @@ class Lesson:
 
         made = None
         if self.kernel == "docker":
-            if kubectl.is_wanted():  # this process answers kubectl
-                settings.setdefault("control_plane", "process")
             try:
                 made = real_nodes.real_cluster(as_pods=self.as_pods, nodes=nodes, **settings)
             except KitError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from kitlib.lab import kubectl
+
 KUBERNETES = "kubernetes"
 WHY = "real nodes are pods of a Kubernetes cluster, as was asked for"
 
@@ -27,4 +29,6 @@ def real_cluster(*, as_pods: bool, **settings: Any) -> Any:
     """
     from kitlib.cluster import Cluster
 
+    if kubectl.is_wanted():  # this process answers kubectl
+        settings.setdefault("control_plane", "process")
     return Cluster.kubernetes(**settings) if as_pods else Cluster.docker(**settings)

@@ -23,11 +23,23 @@ class Requester(msgspec.Struct, frozen=True):
         name: the user's name, as in the request's userInfo.
         groups: the user's groups.
         uid: the user's UID; "" if unknown.
+        client: the program that sent the request over HTTP, as `kubectl`; "" = a call in this process.
     """
 
     name: _Text = "kubernetes-admin"
     groups: tuple[_Text, ...] = (MASTERS, AUTHENTICATED)
     uid: _Text = ""
+    client: _Text = ""
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """User and program of a request over HTTP, for the journal; {} = a call in this process."""
+        return {"by": self.name, "client": self.client} if self.client else {}
+
+    @property
+    def is_component(self) -> bool:
+        """Whether it is a component or a service account, so that its writes are not the actions of a person."""
+        return self.name.startswith("system:")
 
 
 ADMINISTRATOR = Requester()

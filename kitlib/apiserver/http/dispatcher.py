@@ -154,7 +154,7 @@ class Dispatcher:
         self.rest.warnings.clear()
         user = request.user
         try:
-            with requested_by(Requester(user.name, user.groups, user.uid)):
+            with requested_by(Requester(user.name, user.groups, user.uid, request.client)):
                 answer = self._handle(request)
             warned = tuple(dict.fromkeys(self.rest.warnings))
             return answer._replace(warnings=warned) if isinstance(answer, Response) and warned else answer

@@ -17,10 +17,10 @@ from kitlib.api.events_v1 import EventV1, stored_event
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.serialize import from_dict, type_of
 from kitlib.api.typed_patch import problems
-from kitlib.apiserver.admission.custom.fields import prune
+from kitlib.apiserver.admission.custom.fields import fill, prune
 from kitlib.apiserver.http.bodies import Body, is_yaml, patch_document, with_repeated_members
 from kitlib.apiserver.http.event_versions import EVENTS
-from kitlib.apiserver.http.request import Request
+from kitlib.apiserver.http.request import MAX_BODY, Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.status import StatusError
 
@@ -190,3 +190,9 @@ def _mode(request: Request) -> str:
         why = f'fieldValidation: Unsupported value: "{mode[:40]}": supported values: "Ignore", "Strict", "Warn"'
         raise StatusError(422, f'CreateOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
     return mode
+
+
+def set_defaults(served: APIResource, body: dict[str, Any]) -> None:
+    """Set a custom object's defaults; raise a StatusError (413) if they are too large."""
+    if not fill(body, served.schema or {}):
+        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")

@@ -92,7 +92,12 @@ class Request(NamedTuple):
     @property
     def manager(self) -> str:
         """The field manager: that of the query, else the name of the client program."""
-        return self.get("fieldManager") or self.headers.get("user-agent", "").split("/")[0][:128] or "unknown"
+        return self.get("fieldManager") or self.client
+
+    @property
+    def client(self) -> str:
+        """The name of the client program."""
+        return self.headers.get("user-agent", "").split("/")[0][:128] or "unknown"
 
     @property
     def content_type(self) -> str:

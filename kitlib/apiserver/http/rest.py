@@ -23,6 +23,7 @@ from kitlib.apiserver.admission.custom.fields import fill
 from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
 from kitlib.apiserver.admission.updating import check_preconditions as check_changes
 from kitlib.apiserver.http import lists
+from kitlib.apiserver.http.actions import ActionLog
 from kitlib.apiserver.http.bodies import apply_document, object_body, read_object
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.http.event_versions import EVENTS, check_event
@@ -34,10 +35,11 @@ from kitlib.apiserver.http.field_validation import (
     patch_errors,
     prune_custom,
     refused,
+    set_defaults,
 )
 from kitlib.apiserver.http.managed_fields import Managers
 from kitlib.apiserver.http.patches import PATCH_TYPES, patched, undecodable
-from kitlib.apiserver.http.request import MAX_BODY, Request, mapping
+from kitlib.apiserver.http.request import Request, mapping
 from kitlib.apiserver.http.reset_fields import own_fields, without_reset_fields
 from kitlib.apiserver.http.resources import APIResource, ResourceTable
 from kitlib.apiserver.http.selectors import field_selector, label_selector
@@ -59,11 +61,15 @@ class Rest:
         warnings: the warnings of the current request.
 
     Args:
-        cluster: a `Cluster`; its `api`, `settle`, `evict` and `now` are used.
+        cluster: a `Cluster`; its `api`, `settle`, `evict`, `record_action` and `now` are used.
+
+    Attributes:
+        actions: the recorder of accepted writes.
     """
 
     def __init__(self, cluster: Any) -> None:
         self.cluster = cluster
+        self.actions = ActionLog(cluster.record_action)
         self._table: tuple[int, ResourceTable] | None = None
         self._definitions = 0
         self.warnings: list[str] = []
@@ -252,13 +258,12 @@ class Rest:
         version = served.group_version
         merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
         check_applied(body, request, self.warnings)
-        _filled(served, merged)
+        set_defaults(served, merged)
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
             new = {**sent, **merged}  # with the status of a new Node, which has no manager
-            return self._write(
-                served, request, lambda: self.cluster.api.create(self._object(served, new, request)), merged
-            )
+            act = lambda: self.cluster.api.create(self._object(served, new, request))  # noqa: E731
+            return self._write(served, request, act, new)
         return self._store(served, merged, subresource, request)
 
     def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
@@ -274,17 +279,16 @@ class Rest:
             raise StatusError(422, f'DeleteOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
         dry = request.dry_run or options.get("dryRun") == ["All"]
         with self.errors(served, name), self._undone_if(dry):
-            self._delete(served, namespace, name, grace, policy)
+            kind = self.kind_of(served)
+            self.cluster.api.delete(kind, name, namespace, grace=grace, propagation=policy or "Background")
+            if not dry:
+                self.actions.deleted(kind, namespace, name, grace, policy)
+            self.cluster.settle()
         standing = self.cluster.api.store.find(self.kind_of(served), name, namespace)
         if standing is not None and not dry:
             return self.wire(served, standing)
         details = {"name": name, "group": served.group, "kind": served.plural, "uid": live["metadata"].get("uid", "")}
         return success({key: value for key, value in details.items() if value})
-
-    def _delete(self, served: APIResource, namespace: str, name: str, grace: int | None, policy: str) -> None:
-        kind = self.kind_of(served)
-        self.cluster.api.delete(kind, name, namespace, grace=grace, propagation=policy or "Background")
-        self.cluster.settle()
 
     def delete_collection(self, served: APIResource, namespace: str, request: Request) -> Object:
         """Delete every object that the selectors match and return their list."""
@@ -339,7 +343,7 @@ class Rest:
     def _complete(self, served: APIResource, body: Object, request: Request) -> None:
         """Prune a custom object to its schema and set its defaults."""
         prune_custom(served, body, request, self.warnings)
-        _filled(served, body)
+        set_defaults(served, body)
 
     def _object(self, served: APIResource, data: Object, request: Request) -> Any:
         return decode(served, data, request, self.warnings) if served.schema is None else from_dict(data)
@@ -384,7 +388,7 @@ class Rest:
             "ephemeralcontainers": api.update_ephemeral_containers,
         }
         write = ways.get(subresource, api.update)
-        return self._write(served, request, lambda: write(self._changed(served, data, request)), data)
+        return self._write(served, request, lambda: write(self._changed(served, data, request)), data, subresource)
 
     def _update_status(self, obj: Any) -> Any:
         """Update the status; an API client's outdated version is a conflict, that of a component is not."""
@@ -406,16 +410,21 @@ class Rest:
                 made.metadata.deletion_timestamp = before
         return made
 
-    def _write(self, served: APIResource, request: Request, act: Callable[[], Any], data: Object) -> Object:
-        """Run a write and return the object after it; under `dryRun` it is undone."""
-        with self.errors(served, data.get("metadata", {}).get("name", "")), self._undone_if(request.dry_run):
+    def _write(
+        self, served: APIResource, request: Request, act: Callable[[], Any], data: Object, subresource: str = ""
+    ) -> Object:
+        """Run a write, record it, and return the object after it; under `dryRun` it is undone."""
+        meta, kind = data.get("metadata", {}), self.kind_of(served)
+        name, store = meta.get("name") or "", self.cluster.api.store
+        before = store.find(kind, name, meta.get("namespace", ""), copy=False) if name else None
+        with self.errors(served, name), self._undone_if(request.dry_run):
             stored = act()
             self.warnings += self.cluster.api.warnings
         shown = self.wire(served, stored)
         if request.dry_run:
-            standing = self.cluster.api.store.standing(stored)
-            _with_version(shown, standing.metadata.resource_version if standing is not None else "")
+            _with_version(shown, before.metadata.resource_version if before is not None else "")
         else:
+            self.actions.written(kind, before, stored, data, subresource)
             self.cluster.settle()
         return shown
 
@@ -432,12 +441,6 @@ class Rest:
 
     def _time(self) -> str:
         return str(self.cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
-
-
-def _filled(served: APIResource, body: Object) -> None:
-    """Set a custom object's defaults; raise a StatusError (413) if they are too large."""
-    if not fill(body, served.schema or {}):
-        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
 
 
 def _with_version(shown: Object, version: str) -> None:

@@ -124,6 +124,7 @@ class Subresources:
             with self._rest.errors(served, target.name):
                 given = convert({k: v for k, v in mapping(body, "metadata").items() if v is not None}, ObjectMeta)
                 bind(self._rest.cluster.api, target.name, target.namespace, node, given)
+            self._rest.actions.bound(target.namespace, target.name, node, mapping(body, "metadata"))
             self._rest.cluster.settle()
         return 201, success()
 

@@ -45,7 +45,7 @@ class DockerCluster(RealTimeCluster):
         """Start one node's container and its kubelet."""
         config = container_node_config(one, self.release)
         made, notes = self._provisioner.begin(one, config, number)
-        return ContainerNode(one, config, made, self._record, notes)
+        return ContainerNode(one, config, made, self.record_action, notes)
 
     def _make_node(self, one: NodePlan) -> ContainerNode:
         ready = self._started.pop(one.name, None)

@@ -328,7 +328,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         """
         check_seconds(seconds)
         self._check_open()
-        self._record("advance", seconds=seconds)
+        self.record_action("advance", seconds=seconds)
         left = float(seconds)
         # A remainder below a nanosecond is a rounding error of the subtractions.
         while left > 1e-9:
@@ -336,8 +336,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             left -= part
             self.run_for(part)
 
+    @exclusive
     def let_time_pass(self, seconds: float) -> None:
-        """Advance like `advance`, but without a journal entry: a server that keeps time calls this, not the user."""
+        """Advance by one step of a server that keeps time; equal steps in succession are one entry of the journal."""
+        if seconds and self.journal.is_open and not self._replaying:
+            self.journal.step(seconds)
         self.run_for(seconds)
 
     def step(self) -> None:

@@ -57,9 +57,10 @@ class PollingCluster(BaseCluster):
     waits_for_deleted = False
     """Whether `delete` returns after the object is removed, as `kubectl delete` does."""
 
-    def _record(self, action: str, **fields: object) -> None:
+    @exclusive
+    def record_action(self, action: str, **fields: object) -> None:
         """Record a user's action with its time, because time advances by itself here."""
-        super()._record(action, at=round(self.clock.seconds, 3), **fields)
+        super().record_action(action, at=round(self.clock.seconds, 3), **fields)
 
     def refresh(self) -> None:
         """Process new reports; subclasses with reporting nodes implement it."""
@@ -118,7 +119,7 @@ class PollingCluster(BaseCluster):
     def advance(self, seconds: float) -> None:
         """Wait for these seconds while controllers and scheduler work."""
         check_seconds(seconds)
-        self._record("advance", seconds=seconds)
+        self.record_action("advance", seconds=seconds)
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             self._pause(min(TICK, left))

@@ -36,4 +36,4 @@ class SimulatedCluster(LocalControlPlane[KernelNode]):
 
             return HollowNode(one, number)
         version = one.cgroup_version or self._simulation.cgroup_version
-        return SimulatedNode(one, self.release, version, self._record, number)
+        return SimulatedNode(one, self.release, version, self.record_action, number)

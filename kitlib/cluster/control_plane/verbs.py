@@ -34,7 +34,7 @@ class LocalVerbs(BaseCluster):
         """Create or change objects, all or none; see `BaseCluster.apply_located`."""
         data = [to_dict(one.object) for one in located]
         made = self._applier.apply(located, create_only=create_only)
-        self._record(action, objects=data)
+        self.record_action(action, objects=data)
         self.settle()
         return [self.api.store.standing(o) or o for o in made]
 
@@ -45,7 +45,7 @@ class LocalVerbs(BaseCluster):
         self.api.delete(kind, name, place, grace=grace, propagation=propagation)
         self._applier.forget(standing)
         how = {} if propagation == BACKGROUND else {"propagation_policy": propagation}
-        self._record("delete", kind=wanted.recorded, name=name, namespace=place, grace=grace, **how)
+        self.record_action("delete", kind=wanted.recorded, name=name, namespace=place, grace=grace, **how)
         self.settle()
 
     @exclusive
@@ -70,7 +70,7 @@ class LocalVerbs(BaseCluster):
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
         write(from_dict(strategic_patch(to_dict(standing), dict(patch))))
-        self._record(action, kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))
+        self.record_action(action, kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))
         self.settle()
         return self.api.store.find(kind, name, place)
 
@@ -95,7 +95,7 @@ class LocalVerbs(BaseCluster):
             patch["spec"]["resources"] = whole
         self.api.resize(from_dict(strategic_patch(to_dict(standing), patch)))
         more = {"pod": whole} if whole else {}
-        self._record("resize", name=name, namespace=namespace, containers=asked, **more)
+        self.record_action("resize", name=name, namespace=namespace, containers=asked, **more)
         self.settle()
         found: Pod = self.api.store.get(Pod, name, namespace)
         return found
@@ -106,7 +106,7 @@ class LocalVerbs(BaseCluster):
         from kitlib.apiserver.admission.eviction import evict
 
         evict(self.api, name, namespace, grace)
-        self._record("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
+        self.record_action("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
         self.settle()
 
     @exclusive

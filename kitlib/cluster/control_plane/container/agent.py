@@ -74,7 +74,7 @@ class ControlledCluster(RealTimeCluster):
         config = container_node_config(one, self.release)
         facts = self._facts.pop(one.name, None) or self._plane.start(one)
         return ContainerNode(
-            one, config, RemoteHandle(self._plane.channel(one.name), self._plane.end), self._record, facts=facts
+            one, config, RemoteHandle(self._plane.channel(one.name), self._plane.end), self.record_action, facts=facts
         )
 
     def facts(self, known: set[str]) -> dict[str, NodeFacts]:
@@ -118,7 +118,7 @@ class ControlPlane:
             "apply": self._apply,
             "call": self._call,
             "api": self._api,
-            "dry_delete": self._dry_delete,
+            "api_delete": self._api_delete,
             "enable_service_accounts": self._enable_service_accounts,
             "add_nodes": self._add_nodes,
             "decision": lambda name, namespace: wire.pack(self._standing.decision(name, namespace)),
@@ -314,10 +314,12 @@ class ControlPlane:
         found = getattr(self._standing, method)(*arguments, **named)
         return to_dict(found) if isinstance(found, KubeObject) else None
 
-    def _dry_delete(self, kind: str, name: str, namespace: str) -> None:
+    def _api_delete(
+        self, kind: str, name: str, namespace: str, grace: int | None, propagation: str, dry_run: bool
+    ) -> None:
         api = self._standing.api
-        with api.dry_run():
-            api.delete(kind, name, namespace)
+        with api.dry_run() if dry_run else nullcontext():
+            api.delete(kind, name, namespace, grace=grace, propagation=propagation)
 
     def _api(self, method: str, object: Mapping[str, Any], dry_run: bool = False, subresource: str = "") -> Any:
         if method not in _API:

@@ -115,10 +115,8 @@ class RemoteAPIServer:
     ) -> None:
         """Delete an object; the kind is a name, a type, or the store's name of it."""
         named = kind if isinstance(kind, str) else resource(kind).qualified
-        if self._dry:
-            self._cluster._ask("dry_delete", kind=named, name=name, namespace=namespace)
-            return
-        self._cluster.delete(named, name, namespace, grace=grace, propagation_policy=propagation)
+        how = {"grace": grace, "propagation": propagation, "dry_run": self._dry}
+        self._cluster._ask("api_delete", kind=named, name=name, namespace=namespace, **how)
 
     def _write(self, method: str, obj: KubeObject, subresource: str = "") -> Any:
         sent = {"object": to_dict(obj), "dry_run": self._dry, "subresource": subresource}
@@ -233,7 +231,7 @@ class ContainerControlPlaneClient(PollingCluster):
         for name, facts in message["nodes"].items():
             begun = self._relay.begun.get(name)
             if begun is not None:
-                self._nodes[name] = ContainerNode(*begun[:3], self._record, begun[3], facts)
+                self._nodes[name] = ContainerNode(*begun[:3], self.record_action, begun[3], facts)
         if "objects" in message:
             self._copy.restart(message["objects"], message["version"])
         else:

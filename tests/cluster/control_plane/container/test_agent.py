@@ -105,8 +105,9 @@ def test_a_dry_run_is_checked_as_ever_and_does_not_stand(owner: Owner) -> None:
     assert answer["ok"]["object"]["metadata"]["name"] == "b"
     refused = owner.ask("api", method="create", object=pod("a"), dry_run=True, since=version)
     assert isinstance(wire.error_from_data(refused["error"]), AlreadyExists)
-    assert "error" not in owner.ask("dry_delete", kind="Pod", name="a", namespace="default", since=version)
-    gone = owner.ask("dry_delete", kind="Pod", name="b", namespace="default", since=version)
+    how = {"namespace": "default", "grace": 0, "propagation": "Background", "dry_run": True}
+    assert "error" not in owner.ask("api_delete", kind="Pod", name="a", since=version, **how)
+    gone = owner.ask("api_delete", kind="Pod", name="b", since=version, **how)
     assert isinstance(wire.error_from_data(gone["error"]), NotFound)
     answer = owner.ask("changes", since=version)
     assert [data["metadata"]["name"] for _, data in answer["changes"] if data["kind"] == "Pod"] == []

@@ -1,0 +1,73 @@
+"""Labs that are solved with kubectl alone: its writes are in the journal, and the replay of it is accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.apiserver.http.server import GenericAPIServer
+from kitlib.lab.definition import LabFolder
+from kitlib.lab.grader import grade_journal, prepare
+from tests.apiserver.http.clients import binaries
+from tests.lab.kubectl_learner import OverHTTP, WithKubectl
+
+LABS = Path(__file__).parents[2] / "labs"
+KINDS = ("01-", "10-", "14-", "20-", "21-")
+"""A pod made again, affinity, priorities, a drain with a budget, a resize in place."""
+FOLDERS = [LabFolder.read(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
+CASES = [
+    pytest.param(folder, id=folder.name, marks=() if folder.name.startswith(KINDS) else pytest.mark.thorough)
+    for folder in FOLDERS
+]
+
+
+def same_state(one: Any, other: Any) -> None:
+    """Compare specification and phase of all pods and the nodes' settings, without times and versions."""
+
+    def of(cluster: Any) -> list[Any]:
+        pods = [(p.key, p.metadata.uid, p.spec, p.status.phase) for p in cluster.pods()]
+        return [sorted(pods, key=lambda pod: pod[0]), [(n.name, n.spec) for n in cluster.nodes]]
+
+    assert of(one) == of(other)
+
+
+@pytest.mark.parametrize("folder", CASES)
+def test_a_lab_is_solved_by_requests_alone(folder: LabFolder) -> None:
+    cluster = prepare(folder)
+    folder.answers().reference(OverHTTP(cluster))
+    journal = list(cluster.journal)
+    writes = [entry for entry in journal if entry["action"] not in ("advance", "write")]
+    assert writes or folder.name.startswith("07")
+    assert {(entry["by"], entry["client"]) for entry in writes} <= {("kubernetes-admin", "kubectl")}
+    again = prepare(folder)
+    again.replay(journal)
+    same_state(again, cluster)
+    found = grade_journal(folder, journal)
+    assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
+
+
+def test_a_wrong_answer_by_kubectl_is_refused_as_in_python() -> None:
+    folder = FOLDERS[0]
+    cluster = prepare(folder)
+    wrong = next(one for one in folder.answers().wrong if "taken away" in one.tries)
+    wrong.act(OverHTTP(cluster))
+    found = grade_journal(folder, list(cluster.journal))
+    assert not found.passed
+    assert wrong.says in "\n".join(map(str, (*found.results, *found.rules)))
+
+
+@pytest.mark.kubectl
+@pytest.mark.parametrize("folder", [one for one in FOLDERS if one.name.startswith(KINDS)], ids=lambda one: one.name)
+def test_the_real_kubectl_solves_a_lab(folder: LabFolder, tmp_path: Path) -> None:
+    programs = binaries()
+    assert programs is not None, "the package with kubectl and helm is not installed"
+    cluster = prepare(folder)
+    file = tmp_path / "config"
+    with GenericAPIServer(cluster, kubeconfig_path=file, only_while_waited=True, service_accounts=False):
+        folder.answers().reference(WithKubectl(cluster, str(programs / "kubectl"), str(file)))
+    journal = list(cluster.journal)
+    assert {entry["client"] for entry in journal if entry["action"] != "advance"} == {"kubectl"}
+    found = grade_journal(folder, journal)
+    assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
