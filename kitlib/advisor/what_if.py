@@ -23,7 +23,7 @@ from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
 from kitlib.advisor.pressure import NodeUnderPressure, PressureResult, grown, on_node, resource_of
 from kitlib.advisor.targets import find_target
-from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses, requests_by_node
+from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
 from kitlib.api.errors import KitError, NotFound
@@ -71,12 +71,12 @@ def what_if(
     with Cluster.from_dump(dump) as cluster:
         flags = {"force": force, "delete_emptydir_data": delete_emptydir_data}
         trial = _Trial(dump, cluster, flags, settings or KubeletSettings(), manifests or {})
-        before = requests_by_node(trial.pods())
+        before = trial.pods()
         for ask, words in parsed:
             ask(trial, *words)
         effects = tuple(trial.effects())
         gaps = tuple(trial.gaps({one.pod for one in effects}))
-        nodes = node_uses(cluster.list("Node"), before, requests_by_node(trial.pods()))
+        nodes = node_uses(cluster.api.store.list(Node, copy=False), before, trial.pods())
         changes, refused = tuple(trial.changes), tuple(trial.refused)
         return WhatIf(tuple(questions), effects, refused, changes, gaps, tuple(trial.notes), nodes)
 

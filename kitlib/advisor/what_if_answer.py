@@ -110,10 +110,10 @@ class WhatIf:
         return f"{', then '.join(self.questions)}: {'; '.join(parts) or 'nothing changes for any pod'}."
 
 
-def requests_by_node(pods: Mapping[str, Pod]) -> dict[str, dict[str, dict[str, int]]]:
+def _requests_by_node(pods: Iterable[Pod]) -> dict[str, dict[str, dict[str, int]]]:
     """Return node -> pod -> its requests of CPU (milli-CPU) and memory (bytes); "" = pods without a node."""
     found: dict[str, dict[str, dict[str, int]]] = {}
-    for pod in pods.values():
+    for pod in pods:
         if pod.status.phase not in TERMINAL_PHASES:
             asked = pod_requests(pod)
             own = {"cpu": asked["cpu"].milli_value() if "cpu" in asked else 0}
@@ -122,20 +122,29 @@ def requests_by_node(pods: Mapping[str, Pod]) -> dict[str, dict[str, dict[str, i
     return found
 
 
-def node_uses(
-    nodes: Iterable[Node],
-    before: Mapping[str, Mapping[str, Mapping[str, int]]],
-    after: Mapping[str, Mapping[str, Mapping[str, int]]],
-) -> tuple[NodeUse, ...]:
-    """Return the nodes whose pods changed, by name."""
+def node_uses(nodes: Iterable[Node], before: Mapping[str, Pod], after: Mapping[str, Pod]) -> tuple[NodeUse, ...]:
+    """Return the nodes whose pods changed, by name.
+
+    Args:
+        nodes: the nodes.
+        before: UID -> stored pod before.
+        after: UID -> stored pod after; a pod without a change is the same object.
+    """
+    # Most nodes of a large cluster keep their pods: requests are summed up only where an object was replaced.
+    changed = [one for uid, one in before.items() if after.get(uid) is not one]
+    changed += [one for uid, one in after.items() if before.get(uid) is not one]
+    touched = {one.spec.node_name for one in changed}
+    was, becomes = (
+        _requests_by_node(one for one in pods.values() if one.spec.node_name in touched) for pods in (before, after)
+    )
     made = []
-    for node in sorted(nodes, key=lambda one: one.name):
-        was, becomes = before.get(node.name, {}), after.get(node.name, {})
-        if was != becomes:
+    for node in sorted((one for one in nodes if one.name in touched), key=lambda one: one.name):
+        old, new = was.get(node.name, {}), becomes.get(node.name, {})
+        if old != new:
             offered = node.status.allocatable
             room = {"cpu": offered["cpu"].milli_value() if "cpu" in offered else 0}
             room["memory"] = offered["memory"].value() if "memory" in offered else 0
-            made.append(NodeUse(node.name, room, was, becomes))
+            made.append(NodeUse(node.name, room, old, new))
     return tuple(made)
 
 

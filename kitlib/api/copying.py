@@ -16,6 +16,7 @@ from kitlib.api.meta import KubeStruct
 from kitlib.api.resource import Quantity
 
 S = TypeVar("S")
+StructT = TypeVar("StructT", bound=KubeStruct)
 Copier = Callable[[Any], Any]
 
 
@@ -23,6 +24,14 @@ def deepcopy(value: S) -> S:
     """Return a copy that shares no mutable value with the original; much faster than `copy.deepcopy`."""
     copied: S = _COPIERS[type(value)](value)
     return copied
+
+
+def shallow_copy(value: StructT) -> StructT:
+    """Return a copy that shares the values of all fields with the original, undeclared ones included."""
+    made: StructT = value.__copy__()
+    if value.unknown_fields_ is not None:
+        made.__dict__["unknown_fields_"] = value.unknown_fields_
+    return made
 
 
 def share(new: KubeStruct, old: KubeStruct) -> None:

@@ -69,7 +69,7 @@ def drain(
             return rows
         # Rejected evictions are retried after RETRY; the rest of the time only terminating pods are waited for.
         cluster.advance(RETRY if waiting else 1.0)
-        there = {pod.metadata.uid for pod in cluster.list("Pod")}
+        there = {pod.metadata.uid for pod in cluster.api.store.list(Pod, copy=False)}
         for pod in [one for one in leaving if one.metadata.uid not in there]:
             tell(pod, "gone")
             leaving.remove(pod)
@@ -82,7 +82,7 @@ def _evictable(cluster: Any, node: str, force: bool, delete_emptydir_data: bool)
         KitError: a pod needs `force` or `delete_emptydir_data`.
     """
     found, refused = list[Pod](), dict[str, list[str]]()
-    for pod in cluster.list("Pod"):
+    for pod in cluster.api.store.list(Pod, copy=False):
         if pod.spec.node_name != node or MIRROR in pod.metadata.annotations:
             continue
         owner = next((one.kind for one in pod.metadata.owner_references if one.controller), "")

@@ -10,7 +10,7 @@ import pytest
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.what_if import QUESTIONS, WhatIf, what_if
 from kitlib.api.errors import KitError
-from kitlib.api.serialize import to_yaml
+from kitlib.api.serialize import to_dict, to_yaml
 from kitlib.cluster import Cluster
 from tests.advisor.dumps import dump, node, pod, some
 
@@ -139,6 +139,13 @@ def test_a_manifest_says_who_is_preempted(tmp_path: Path) -> None:
     answer = what_if(shop(), [f"apply {file}"])
     kinds = {one.pod: one.kind for one in answer.effects}
     assert kinds["default/big"] == "new" and "pending" in kinds.values()
+
+
+def test_questions_leave_the_dump_as_it_was() -> None:
+    for found in (shop(), dump(node("n1"), node("n2"), owned("a", "n1"), owned("b", "n1"))):
+        before = [to_dict(obj) for obj in found.objects]
+        what_if(found, ["drain n1", "add n1 2", "lose n2"], force=True)
+        assert [to_dict(obj) for obj in found.objects] == before
 
 
 def test_the_answer_is_what_the_copy_does_step_by_step() -> None:

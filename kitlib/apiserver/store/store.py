@@ -197,6 +197,19 @@ class Store:
             AlreadyExists: an object of that name exists.
         """
         made = deepcopy(obj)
+        self._add(made)
+        return deepcopy(made)
+
+    def adopt(self, obj: KubeObject) -> None:
+        """Store a new object itself instead of a copy; neither it nor its parts may be changed afterwards.
+
+        Raises:
+            AlreadyExists: an object of that name exists.
+        """
+        self._add(obj, foreign=True)
+
+    def _add(self, made: KubeObject, *, foreign: bool = False) -> None:
+        """Fill in the metadata of a new object and store it; a foreign object shares its parts with others already."""
         meta, kind = made.metadata, self.kinds.of(made)
         if not meta.name and meta.generate_name:
             meta.name = self.free_name(made)
@@ -207,8 +220,7 @@ class Store:
         meta.creation_timestamp = meta.creation_timestamp or self.now()
         if type(made) is KubeObject or (meta.generation is None and hasattr(made, "spec")):
             meta.generation = 1
-        self._put("ADDED", kind, key, made)
-        return deepcopy(made)
+        self._put("ADDED", kind, key, made, foreign=foreign)
 
     def free_uid(self, wanted: str) -> str:
         """Return the wanted UID, or a new one if it is "" or in use."""
@@ -383,7 +395,7 @@ class Store:
         for event in told:
             self._publish(event)
 
-    def _put(self, change: str, kind: Resource, key: Key, made: KubeObject) -> None:
+    def _put(self, change: str, kind: Resource, key: Key, made: KubeObject, *, foreign: bool = False) -> None:
         self._remember(kind.qualified, key)
         previous = self._objects.get(kind.qualified, {}).get(key)
         self.version += 1
@@ -395,7 +407,8 @@ class Store:
         else:
             before = self._objects[kind.qualified][key]
             made.__dict__["created_"] = age(before)
-        self._share_parts(kind, made, previous)
+        if not foreign:
+            self._share_parts(kind, made, previous)
         self._objects.setdefault(kind.qualified, {})[key] = made
         self._tell(WatchEvent(change, made, previous))
 

@@ -10,15 +10,17 @@ collector treats an absent owner as a deleted one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from kitlib.api.apps import ControllerRevision, DaemonSet, ReplicaSet, ReplicaSetSpec, StatefulSet
 from kitlib.api.clock import EPOCH
+from kitlib.api.copying import shallow_copy
 from kitlib.api.core import TERMINAL_PHASES, Namespace, Node, Pod, PodTemplateSpec
+from kitlib.api.errors import AlreadyExists
 from kitlib.api.meta import Condition, KubeObject, LabelSelector, ObjectMeta, is_condition_true, with_condition
 from kitlib.api.release import Release
-from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.cluster.base import BaseCluster
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
@@ -35,7 +37,7 @@ class CopiedCluster(SimulatedCluster):
     """A copy of a cluster on hollow nodes.
 
     Args:
-        objects: the objects to copy; they are not changed.
+        objects: the objects to copy; they must not change afterwards, since the copy shares their parts.
         release: the Kubernetes release that the copy behaves like.
         profile: the scheduler's profile; None = the defaults.
         start: the date at which the copy begins.
@@ -53,24 +55,30 @@ class CopiedCluster(SimulatedCluster):
     ) -> None:
         simulation = SimulationOptions(kubelets=False, start=start or EPOCH, tick=tick)
         super().__init__(ClusterOptions.of((), release=release, scheduler=profile), simulation)
-        copies = [deepcopy(obj) for obj in objects if obj.kind not in LEFT_OUT]
-        copies += _unread_replica_sets(copies)
+        copies = [_with_own_metadata(obj) for obj in objects if obj.kind not in LEFT_OUT]
+        made_again = _unread_replica_sets(copies)
+        copies += made_again
         _name_owners(copies)
         if not any(isinstance(obj, ControllerRevision) for obj in copies):
             _keep_revisions(copies)
         store = self.api.store
         with store.transaction():
-            for name in sorted({obj.namespace for obj in copies} - {""}):
-                if not any(isinstance(obj, Namespace) and obj.name == name for obj in copies):
-                    copies.insert(0, Namespace(metadata=ObjectMeta(name=name)))
+            present = {obj.name for obj in copies if isinstance(obj, Namespace)}
+            for name in sorted({obj.namespace for obj in copies} - present - {""}):
+                copies.insert(0, Namespace(metadata=ObjectMeta(name=name)))
             for obj in sorted(copies, key=lambda one: (one.kind != "Namespace", one.kind != "Node")):
                 if isinstance(obj, Node) and _is_healthy(obj):
+                    obj.status = shallow_copy(obj.status)
                     _give_kubelet(obj)
                 if isinstance(obj, Pod) and obj.status.phase == "Running" and not obj.status.conditions:
                     # a hand-written pod without a status: budgets and Deployments count only Ready pods
+                    obj.status = shallow_copy(obj.status)
                     mark_running(obj, self.now())
-                if store.standing(obj) is None:
-                    store.create(obj)
+                with suppress(AlreadyExists):
+                    store.adopt(obj)
+        for one in made_again:
+            # Such a set has the pods that it wants, so its first sync could only write its status.
+            self.controllers.controller("replicaset-controller").queue.drop((one.namespace, one.name))
         self.settle()
 
     def adopt_node(self, node: Node) -> None:
@@ -87,6 +95,13 @@ class CopiedCluster(SimulatedCluster):
         for one in silent.status.conditions:
             one.last_heartbeat_time = self.now()  # its last report, where the node controller's grace period starts
         self.api.update_status(silent)
+
+
+def _with_own_metadata(obj: KubeObject) -> KubeObject:
+    """Return a copy that shares all but its metadata with the original: stored objects never change."""
+    made = shallow_copy(obj)
+    made.metadata = shallow_copy(obj.metadata)
+    return made
 
 
 def _give_kubelet(node: Node) -> None:
@@ -108,10 +123,14 @@ def _name_owners(objects: list[KubeObject]) -> None:
         obj.metadata.uid = obj.metadata.uid or f"copied-{number}"
         known[obj.kind, obj.namespace, obj.name] = obj.metadata.uid
     for obj in objects:
+        kept = []
         for owner in obj.metadata.owner_references:
             found = known.get((owner.kind, obj.namespace, owner.name)) or known.get((owner.kind, "", owner.name))
-            owner.uid = owner.uid if found and owner.uid else found or ""
-        obj.metadata.owner_references = [one for one in obj.metadata.owner_references if one.uid]
+            if found and not owner.uid:
+                owner = shallow_copy(owner)
+                owner.uid = found
+            kept += [owner] if found else []
+        obj.metadata.owner_references = kept
 
 
 def _unread_replica_sets(objects: list[KubeObject]) -> list[ReplicaSet]:
@@ -131,7 +150,7 @@ def _from_pods(namespace: str, name: str, pods: list[Pod]) -> ReplicaSet | None:
     labels = dict(set.intersection(*(set(pod.metadata.labels.items()) for pod in pods)))
     if not labels:
         return None
-    spec = deepcopy(pods[0].spec)
+    spec = shallow_copy(pods[0].spec)
     spec.node_name = ""
     own = next(one for one in pods[0].metadata.owner_references if one.controller)
     return ReplicaSet(
@@ -148,12 +167,14 @@ def _keep_revisions(objects: list[KubeObject]) -> None:
     for obj in objects:
         if isinstance(obj, StatefulSet | DaemonSet):
             # Without revisions every pod would count as outdated, and a rolling update would replace all of them.
+            obj.spec = shallow_copy(obj.spec)
+            obj.spec.update_strategy = shallow_copy(obj.spec.update_strategy)
             obj.spec.update_strategy.type = "OnDelete"
 
 
 def fork(cluster: BaseCluster) -> CopiedCluster:
     """Return a copy of a cluster in its current state."""
-    objects = [one for resource in RESOURCES for one in cluster.api.store.list(resource.kind)]
+    objects = [one for resource in RESOURCES for one in cluster.api.store.list(resource.kind, copy=False)]
     return CopiedCluster(objects, release=cluster.release, start=cluster.now())
 
 

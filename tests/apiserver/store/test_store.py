@@ -49,6 +49,19 @@ def test_a_manifests_uid_is_kept_unless_another_object_has_it() -> None:
     assert store.create(first).metadata.uid == "3f1c", "the only one again"
 
 
+def test_an_adopted_object_is_stored_itself_and_replaced_by_an_update() -> None:
+    store = Store()
+    given = pod("a", app="web")
+    store.adopt(given)
+    assert store.get("Pod", "a", "default", copy=False) is given and given.metadata.resource_version == "1"
+    changed = store.get("Pod", "a", "default")
+    changed.metadata.labels["app"] = "db"
+    store.update(changed)
+    assert given.metadata.labels == {"app": "web"}
+    with pytest.raises(AlreadyExists):
+        store.adopt(pod("a"))
+
+
 def test_a_name_is_generated_with_five_letters_without_vowels() -> None:
     made = Store().create(Pod(metadata=ObjectMeta(generate_name="web-", namespace="default")))
     suffix = made.name.removeprefix("web-")
