@@ -40,6 +40,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
     "ExtendWebSocketsToKubelet": ((36, _ON),),
     "GenericWorkload": ((35, _OFF),),
+    "GracefulNodeShutdown": ((20, _OFF), (21, _ON)),
+    "GracefulNodeShutdownBasedOnPodPriority": ((23, _OFF), (24, _ON)),
     "HPAScaleToZero": ((23, _OFF), (37, _ON)),
     "HugepageAwareEviction": ((37, _ON),),
     "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),

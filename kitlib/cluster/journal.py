@@ -133,6 +133,14 @@ class RestartKubelet(Action, tag="restart_kubelet", frozen=True, kw_only=True):
     delete_checkpoints: bool = False
 
 
+class ShutDownNode(Action, tag="shutdown", frozen=True, kw_only=True):
+    node: Name
+
+
+class CancelShutdown(Action, tag="cancel_shutdown", frozen=True, kw_only=True):
+    node: Name
+
+
 AnyAction = (
     Apply
     | Create
@@ -147,6 +155,8 @@ AnyAction = (
     | Signal
     | Exit
     | RestartKubelet
+    | ShutDownNode
+    | CancelShutdown
 )
 ACTIONS: dict[str, type[AnyAction]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
 """The schemas of entries by name of the action."""

@@ -61,6 +61,7 @@ class NodeLifecycleController(Controller):
         self._known: dict[str, Node] = {}
         self._versions: dict[str, str] = {}
         self._health = NodeHealthMap(self.api.release)
+        self.api.leases.on_stop = lambda name: self.queue.add(_HEALTH)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}

@@ -53,10 +53,14 @@ class NodeLeases:
 
     Args:
         store: the object store to which they are written when Leases are read.
+
+    Attributes:
+        on_stop: called with the name of a node that renews its Lease no more.
     """
 
     def __init__(self, store: Store) -> None:
         self._store, self._kept, self._writing = store, dict[str, _Kept](), False
+        self.on_stop: Callable[[str], None] = lambda name: None
         store.before_read["leases.coordination.k8s.io"] = self.write_due
 
     def keep(self, node: Node, renewed: Renewed | None = None) -> None:
@@ -71,6 +75,14 @@ class NodeLeases:
     def drop(self, name: str) -> None:
         """Stop maintaining a node's Lease; the garbage collector deletes the object with its Node."""
         self._kept.pop(name, None)
+
+    def stop(self, name: str) -> None:
+        """Renew a node's Lease no more: its machine is off. The object remains."""
+        kept = self._kept.get(name)
+        if kept is not None:
+            last = self._renew_time(kept)
+            kept.renewed = lambda: last
+            self.on_stop(name)
 
     def is_on_time(self, name: str) -> bool:
         """Return whether a node's Lease is renewed on time by construction, so that its health need not be watched."""

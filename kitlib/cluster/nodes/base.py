@@ -79,6 +79,19 @@ class NodeBase(ABC):
             "settings, or use a simulated node"
         )
 
+    def shutdown(self) -> None:
+        """Shut the machine of a simulated node down.
+
+        Raises:
+            KitError: the node runs in a container.
+        """
+        raise KitError(
+            f"node {self.name}: no systemd runs in its container that announces a shutdown to the kubelet; remove the "
+            "node, or use a simulated node"
+        )
+
+    cancel_shutdown = shutdown
+
     def tree(self) -> CgroupTree:
         """Return the tree read back from the files, with the desired tree's titles and reasons."""
         wanted = self.desired()

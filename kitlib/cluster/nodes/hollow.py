@@ -77,6 +77,8 @@ class HollowNode:
     proc = NeedsKernel()
     program_exits = NeedsKernel()
     restart_kubelet = NeedsKernel()
+    shutdown = NeedsKernel()
+    cancel_shutdown = NeedsKernel()
     signal = NeedsKernel()
     signals = NeedsKernel()
     usages = NeedsKernel()

@@ -209,6 +209,14 @@ class KernelNode(ClusterNode, Protocol):
         """Restart the kubelet, with new settings if given; it is recorded in the journal."""
         ...
 
+    def shutdown(self) -> None:
+        """Shut the machine down, after its pods if the kubelet delays this; it is recorded in the journal."""
+        ...
+
+    def cancel_shutdown(self) -> None:
+        """Cancel a shutdown before the machine is off; it is recorded in the journal."""
+        ...
+
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
         """End the program of a container with standard input, with this exit code if it can be set."""
         ...

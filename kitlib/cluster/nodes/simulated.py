@@ -81,6 +81,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.runtime = SimulatedRuntime(self.kernel, plan.images, PodNetwork(self.network.pods), self._note_program)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = self._make_kubelet(self.config)
+        self._is_off = False
 
     def _make_kubelet(
         self, config: NodeConfig, before: Kubelet | None = None, *, delete_checkpoints: bool = False
@@ -112,6 +113,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         Raises:
             KitError: the new kubelet would not start; the error has its messages, and the present one continues.
         """
+        self._check_on()
         plan = self.plan if kubelet is None else replace(self.plan, kubelet=kubelet)
         config, old = node_config(plan, self.config.release), self.kubelet
         if config.settings.cgroup_driver != self.config.settings.cgroup_driver and old.workers:
@@ -133,8 +135,58 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             api.update_status(stored)
             self.registered(api)
 
+    def registered(self, api: APIServer) -> None:
+        """Record the events of the kubelet's start, and report to this API server from now on."""
+        self._reports.api = api
+        super().registered(api)
+
+    def shutdown(self) -> None:
+        """Shut the machine down: it announces this to the kubelet, and powers off when the kubelet lets it go.
+
+        With `shutdownGracePeriod` or `shutdownGracePeriodByPodPriority` in its settings the kubelet ends the pods
+        first. Otherwise the machine powers off at once, and its pods and its node learn of it as of any silent node.
+
+        Raises:
+            KitError: the machine is off.
+        """
+        self._check_on()
+        self._record("shutdown", node=self.name)
+        self.kubelet.shut_down()
+        self._power_off_if_due()
+
+    def cancel_shutdown(self) -> None:
+        """Cancel a shutdown before the machine is off; pods that are being stopped end all the same.
+
+        Raises:
+            KitError: the machine is off.
+        """
+        self._check_on()
+        self._record("cancel_shutdown", node=self.name)
+        if self.kubelet.shutdown is not None:
+            self.kubelet.shutdown.cancel()
+
+    def _check_on(self) -> None:
+        if self._is_off:
+            raise KitError(f"node {self.name}: the machine is off after its shutdown; make a node of another name")
+
+    def _power_off_if_due(self) -> None:
+        shutdown = self.kubelet.shutdown
+        if self._is_off or shutdown is None or not shutdown.complete:
+            return
+        self._is_off = True
+        self.kubelet.timeline.note("machine", "powering off", self.name)
+        for pid in list(self.kernel.processes):
+            self.kernel.kill(pid)
+        self.runtime.ended()  # the kubelet hears of none of these ends
+        self.close()
+        if self._reports.api is not None:
+            self._reports.api.leases.stop(self.name)
+
     def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Update processes, cgroups and statuses to the pods that are bound to this node."""
+        if self._is_off:
+            pods.take()
+            return
         self._reports.api = api
         self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
         self.kubelet.objects.find = self._tokens.finder(api)
@@ -176,13 +228,16 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def advance(self, seconds: float) -> None:
         """Run the kernel for these seconds, then let the kubelet react."""
         self.kernel.advance(seconds)
+        if self._is_off:
+            return
         self.kubelet.tick()
+        self._power_off_if_due()
         self._report_system_ooms()
         self.end_streams()
 
     def _report_system_ooms(self) -> None:
         for process, pid in self.runtime.system_ooms():
-            self.kubelet.system_out_of_memory(process, pid)
+            self.kubelet.watcher.system_out_of_memory(process, pid)
 
     def desired(self) -> CgroupTree:
         """Return the tree that the kubelet wants, with the reason for every value."""

@@ -57,6 +57,7 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
         *_reservations(settings),
         *_qos_reserved(settings),
         *_eviction(settings),
+        *_shutdown(settings, gates),
     ]
 
 
@@ -303,6 +304,14 @@ def _eviction(s: KubeletSettings) -> Iterator[str]:
         )
     except ThresholdError as error:
         yield str(error)
+
+
+def _shutdown(s: KubeletSettings, gates: Release) -> Iterator[str]:
+    given = s.shutdown_grace_period, s.shutdown_grace_period_critical_pods, s.shutdown_grace_period_by_pod_priority
+    if any(given):
+        from kitlib.kubelet.config.shutdown import shutdown_problems
+
+        yield from shutdown_problems(s, gates)
 
 
 def _seen_before(values: tuple[str, ...]) -> list[bool]:

@@ -130,6 +130,9 @@ _FLAG_EXCEPTIONS = {
     "image_gc_low_threshold_percent": "image-gc-low-threshold",
     "image_minimum_gc_age": "minimum-image-ttl-duration",
     "image_maximum_gc_age": "",
+    "shutdown_grace_period": "",
+    "shutdown_grace_period_critical_pods": "",
+    "shutdown_grace_period_by_pod_priority": "",
 }
 _FLAGS = {
     _FLAG_EXCEPTIONS.get(name, name.replace("_", "-")): name for name in _NAMES if _FLAG_EXCEPTIONS.get(name, "-")
@@ -141,6 +144,7 @@ _DURATIONS = (
     *("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max"),
     "node_status_update_frequency",
     *("image_minimum_gc_age", "image_maximum_gc_age", "minimum_container_ttl_duration"),
+    *("shutdown_grace_period", "shutdown_grace_period_critical_pods"),
 )
 _INTEGERS = (
     *("pod_pids_limit", "max_pods", "pods_per_core", "oom_score_adj", "eviction_max_pod_grace_period"),
@@ -192,9 +196,10 @@ def _from_data(attribute: str, value: Any) -> Any:
         return duration(value)
     if attribute == "cpu_cfs_quota_period":
         return round(duration(value) * 1e6)
+    if attribute == "shutdown_grace_period_by_pod_priority":
+        return tuple((int(one["priority"]), int(one["shutdownGracePeriodSeconds"])) for one in _mappings(value))
     if attribute == "reserved_memory":
-        if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
-            raise ValueError("a list of mappings is expected")
+        value = _mappings(value)
         return tuple(
             ReservedMemory(int(one["numaNode"]), {k: Quantity(v) for k, v in one["limits"].items()}) for one in value
         )
@@ -215,6 +220,12 @@ def _from_data(attribute: str, value: Any) -> Any:
             raise ValueError("a string is expected")
         return {str(k): _plain_text(v) for k, v in value.items()}
     return _plain_text(value)
+
+
+def _mappings(value: Any) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+        raise ValueError("a list of mappings is expected")
+    return value
 
 
 def _plain_text(value: Any) -> str:

@@ -79,6 +79,9 @@ class KubeletSettings:
             maximum.
         maximum_dead_containers, maximum_dead_containers_per_container: the numbers of dead containers to keep;
             negative = no limit.
+        shutdown_grace_period, shutdown_grace_period_critical_pods: seconds by which pods delay the machine's shutdown,
+            and the part of them for critical pods; 0 = no delay.
+        shutdown_grace_period_by_pod_priority: (priority, seconds) of each group of pods in place of the two above.
         fail_swap_on: whether not to start on a machine with swap.
         fail_cgroup_v1: whether not to start on cgroup v1. The kubelet's own default is True since 1.35; here it is
             False, so that both versions can be compared.
@@ -133,6 +136,9 @@ class KubeletSettings:
     maximum_dead_containers: int = -1
     maximum_dead_containers_per_container: int = 1
     minimum_container_ttl_duration: float = 0
+    shutdown_grace_period: float = 0
+    shutdown_grace_period_critical_pods: float = 0
+    shutdown_grace_period_by_pod_priority: tuple[tuple[int, int], ...] = ()
     fail_swap_on: bool = True
     fail_cgroup_v1: bool = False
     feature_gates: Mapping[str, bool] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The admission of a pod that is bound to the node: pressure, resource managers, free resources.
 
 The handlers are called in this order: eviction, sysctls, topology manager with CPU, memory and devices, then the
-predicates (platform, resources, affinity, name, ports, taints), AppArmor, features.
+predicates (platform, resources, affinity, name, ports, taints), AppArmor, features, node shutdown.
 
 Source: kubelet NewMainKubelet (handlers), allocation.manager.canAdmitPod, eviction managerImpl.Admit, cm's allocate
 handler, lifecycle predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionHandler.
@@ -10,6 +10,7 @@ handler, lifecycle predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionH
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.node_declared_features import discover, missing, required_to_schedule
@@ -25,6 +26,9 @@ from kitlib.kubelet.loop.predicate import PodRefusal, check_platform, general_fi
 from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
+
+if TYPE_CHECKING:
+    from kitlib.kubelet.loop.node_shutdown import NodeShutdown
 
 _ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
 """The order of the checks of resources; all others follow. Source: noderesources.Fits."""
@@ -44,6 +48,7 @@ class Admission:
     Attributes:
         allocatable: resource -> allocatable amount of the node, in thousandths.
         asked: resource -> sum of the admitted pods' requests, in thousandths.
+        shutdown: the shutdown of the node; None = the machine has not announced one.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class Admission:
         self.allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}
         self.allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
         self.asked: dict[str, int] = {}
+        self.shutdown: NodeShutdown | None = None
 
     def admit(
         self, worker: PodWorker, workers: Collection[PodWorker], preempt: Callable[[PodWorker], None]
@@ -103,6 +109,8 @@ class Admission:
 
             refused = refuse_profiles(pod)
         refused = refused or self._lacks_features(worker)
+        if refused is None and self.shutdown is not None:
+            refused = self.shutdown.refusal()
         if refused is not None:
             return refused
         self.count(worker, 1)
@@ -113,7 +121,7 @@ class Admission:
     def _lacks_features(self, worker: PodWorker) -> PodRefusal | None:
         """Return the rejection of a pod that needs a feature which the node does not have.
 
-        Source: lifecycle declaredFeaturesAdmitHandler.Admit, the last of the handlers.
+        Source: lifecycle declaredFeaturesAdmitHandler.Admit.
         """
         gates = self._config.gates
         lacking = missing(required_to_schedule(worker.pod.spec, gates), discover(gates), gates)

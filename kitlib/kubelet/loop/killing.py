@@ -98,7 +98,7 @@ class PodKiller:
         what, source = ("stopping container", "killContainer")
         if again:
             what, source = ("stopping container sooner", "calculateEffectiveGracePeriod")
-        text = f"grace {grace:g} s" + (" from now" if again else "")
+        text = f"grace {round(grace, 1):g} s" + (" from now" if again else "")
         self.timeline.note("kubelet", what, f"{worker.pod.key}/{state.container.name}", text, source)
 
     def go_on(self, worker: PodWorker) -> None:

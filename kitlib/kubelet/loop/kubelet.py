@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.kubelet.app.node_validation import check_node
@@ -41,10 +42,11 @@ from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.pods.objects import Objects
 
+if TYPE_CHECKING:
+    from kitlib.kubelet.loop.node_shutdown import NodeShutdown
+
 QOS_EVERY = 60.0
 """Seconds between two updates of the QoS cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
-STATUS_PHASE = 5.0
-"""Seconds from the eviction manager's check to the node status, observed on 1.36.2. Source: Kubelet.Run."""
 HOUSEKEEPING = 2.0
 """Seconds between two cleanups of orphaned cgroups. Source: kubelet housekeepingPeriod."""
 _STARTS = 20
@@ -69,6 +71,7 @@ class Kubelet:
         objects: the ConfigMaps and Secrets that pods refer to; its owner sets how they are found.
         watcher: the observation of pressure.
         timeline: the record of its actions.
+        shutdown: the shutdown of the machine; None = it has not announced one.
 
     Raises:
         SettingsError: the kubelet would not start on this machine.
@@ -121,26 +124,16 @@ class Kubelet:
         self._admission = Admission(config, self.managers, self.watcher.eviction, self.timeline, reports, self.objects)
         allocatable, asked = self._admission.allocatable, self._admission.asked
         self._volumes = VolumeManager(self.objects, runtime, reports, allocatable, clock)
-        self._starter = ContainerStarter(
-            config,
-            self.rules,
-            self.managers,
-            self._cgroups,
-            self._images,
-            self._killer,
-            self.objects,
-            self._volumes,
-            allocatable,
-            self._report,
-        )
+        parts = self.rules, self.managers, self._cgroups, self._images, self._killer, self.objects, self._volumes
+        self._starter = ContainerStarter(config, *parts, allocatable, self._report)
         self._resizer = Resizer(config, self.rules, cgroups, self._killer, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
         self._next_qos, self._next_cleaning, self._next_retry = QOS_EVERY, HOUSEKEEPING, RETRY
         left = config.release, self._workers, self._killer, self._is_held, self._kill
         self._evicting = Evicting(self.watcher, self._garbage, reports, *left)
-        self._next_status = config.settings.node_status_update_frequency + STATUS_PHASE
         self._next_reconcile = clock() + config.settings.cpu_manager_reconcile_period
+        self.shutdown: NodeShutdown | None = None
 
     def allocatable(self, name: str) -> int:
         """Return the allocatable amount of a resource: bytes, or a number."""
@@ -241,9 +234,7 @@ class Kubelet:
         part("volumes", lambda: self._volumes.tick(self._workers.values()))
         if part("eviction", lambda: self._evicting.due(now)):
             changed |= part("eviction", lambda: self._evicting.watch(now))
-        if now >= self._next_status:
-            self._next_status = now + self.config.settings.node_status_update_frequency
-            part("node status", self.watcher.report_conditions)
+        part("node status", lambda: self.watcher.tick(now))
         if now >= self._next_cleaning:
             self._next_cleaning = now + HOUSEKEEPING
             part("orphaned cgroups", self._cgroups.clean_up)
@@ -254,6 +245,8 @@ class Kubelet:
             changed |= part("images", lambda: self._images.back_off(self._dirty.values()))
         if changed or any(worker.has_work(now) for worker in self._dirty.values()):
             self._work()
+        if self.shutdown is not None:
+            part("node shutdown", self.shutdown.go_on)
 
     def _reconcile_cpus(self) -> None:
         from kitlib.kubelet.loop.cpu_reconciler import reconcile_cpus
@@ -439,11 +432,13 @@ class Kubelet:
         path = self.rules.pod_path(worker.pod)
         return self._killer.running(worker) or bool(path and self.cgroups.exists(path))
 
-    def system_out_of_memory(self, process: str, pid: int) -> None:
-        """Report that the kernel killed a process because the whole machine ran out of memory.
+    def shut_down(self) -> None:
+        """Handle the machine's announcement of its shutdown. Source: nodeshutdown managerImpl.start."""
+        from kitlib.kubelet.loop.node_shutdown import NodeShutdown  # loaded with the first shutdown
 
-        Source: oomwatcher.Start.
-        """
-        text = f"System OOM encountered, victim process: {process}, pid: {pid}"
-        self.reports.event(None, "Warning", "SystemOOM", text)
-        self.timeline.note("oomWatcher", "system OOM killed", process, f"pid {pid}", "oomwatcher.Start")
+        parts = self.reports, self.timeline, self._workers, self._killer, self._kill
+        self.shutdown = NodeShutdown(self.config, *parts, self._work)
+        self._admission.shutdown = self.watcher.shutdown = self.shutdown
+        self.shutdown.announce()
+        self.watcher.report_conditions()
+        self.shutdown.go_on()

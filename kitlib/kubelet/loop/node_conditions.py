@@ -52,10 +52,12 @@ def first_conditions(now: datetime) -> list[Condition]:
     return [*(pressure_condition(kind, False, now) for kind in PRESSURES), ready_condition(now)]
 
 
-def ready_condition(now: datetime) -> Condition:
+def ready_condition(now: datetime, *, shutting_down: bool = False) -> Condition:
     """Return the condition Ready of a node with a running kubelet, with `now` as its transition time."""
-    ready = Condition(type="Ready", status="True", reason="KubeletReady", message="kubelet is posting ready status")
-    return _dated(ready, now)
+    status, reason, message = "True", "KubeletReady", "kubelet is posting ready status"
+    if shutting_down:
+        status, reason, message = "False", "KubeletNotReady", "node is shutting down"
+    return _dated(Condition(type="Ready", status=status, reason=reason, message=message), now)
 
 
 class NodeEvent(NamedTuple):

@@ -417,8 +417,8 @@ class PodWorker:
 
     def _conditions(self, found: PodStatus, now: datetime, generation: int | None) -> list[Condition]:
         before = {c.type: c for c in self.standing.conditions}
-        ended = self.ending is not None and found.phase in TERMINAL_PHASES
-        mine = (PENDING, IN_PROGRESS, RESTARTING, *OWNED, *([DISRUPTION_TARGET] if ended else []))
+        ended = found.phase in TERMINAL_PHASES and self.release.enabled("PodDisruptionConditions")
+        mine = (PENDING, IN_PROGRESS, RESTARTING, *OWNED, *([DISRUPTION_TARGET] if ended and self.ending else []))
         made = [c for c in self.standing.conditions if c.type not in mine]  # of other components: mergePodStatus
         own: list[Condition] = []
         if self.ending is not None and ended:

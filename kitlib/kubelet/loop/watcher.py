@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
@@ -16,11 +17,23 @@ from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EvictionManager, PodEviction
 from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
-from kitlib.kubelet.loop.node_conditions import PRESSURES, event_reason, pressure_condition, status_message
+from kitlib.kubelet.loop.node_conditions import (
+    PRESSURES,
+    event_reason,
+    pressure_condition,
+    ready_condition,
+    status_message,
+)
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.util.cgroup_usage import memory_use
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
+
+if TYPE_CHECKING:
+    from kitlib.kubelet.loop.node_shutdown import NodeShutdown
+
+STATUS_PHASE = 5.0
+"""Seconds from the eviction manager's check to the node status, observed on 1.36.2. Source: Kubelet.Run."""
 
 
 class Watcher:
@@ -37,6 +50,7 @@ class Watcher:
 
     Attributes:
         eviction: the eviction manager.
+        shutdown: the shutdown of the node; None = the machine has not announced one.
     """
 
     def __init__(
@@ -54,6 +68,9 @@ class Watcher:
         self._config, self._cgroups, self._runtime, self._manager = config, cgroups, runtime, manager
         self._reports, self._timeline = reports, timeline
         self._reported: tuple[str, ...] = ()
+        self.shutdown: NodeShutdown | None = None
+        self._ready = True
+        self._next_status = config.settings.node_status_update_frequency + STATUS_PHASE
 
     def look(self, now: float, workers: Collection[PodWorker]) -> PodEviction | None:
         """Check once; the pressures are reported with the next node status.
@@ -77,13 +94,23 @@ class Watcher:
             self._timeline.note("eviction manager", "evicting", found.pod.key, found.message.strip(), "evictPod")
         return found
 
+    def tick(self, now: float) -> None:
+        """Report the node's status if it is due."""
+        if now >= self._next_status:
+            self._next_status = now + self._config.settings.node_status_update_frequency
+            self.report_conditions()
+
     def report_conditions(self) -> None:
-        """Report the pressures that have changed since the last node status. Source: Kubelet.syncNodeStatus."""
+        """Report the conditions that have changed since the last node status. Source: Kubelet.syncNodeStatus."""
         standing = self.eviction.conditions
         for kind in PRESSURES:
             if (kind in standing) != (kind in self._reported):
                 self._report(kind, kind in standing)
         self._reported = standing
+        if self.shutdown is not None and self.shutdown.announced == self._ready:
+            self._ready = not self._ready
+            self._reports.condition(ready_condition(self._reports.now(), shutting_down=not self._ready))
+            self._tell("NodeReady" if self._ready else "NodeNotReady")
 
     def observations(self) -> dict[str, Observation]:
         """Return signal -> its observation; that of allocatable memory is read from the cgroup of all pods."""
@@ -128,7 +155,18 @@ class Watcher:
         )
 
     def _report(self, kind: str, holds: bool) -> None:
-        event = event_reason(kind, holds)
         self._reports.condition(pressure_condition(kind, holds, self._reports.now()))
-        self._reports.event(None, "Normal", event, status_message(self._config.name, event))
+        self._tell(event_reason(kind, holds))
         self._timeline.note("kubelet", "reporting", kind, str(holds), f"nodestatus.{kind}Condition")
+
+    def _tell(self, event: str) -> None:
+        self._reports.event(None, "Normal", event, status_message(self._config.name, event))
+
+    def system_out_of_memory(self, process: str, pid: int) -> None:
+        """Report that the kernel killed a process because the whole machine ran out of memory.
+
+        Source: oomwatcher.Start.
+        """
+        text = f"System OOM encountered, victim process: {process}, pid: {pid}"
+        self._reports.event(None, "Warning", "SystemOOM", text)
+        self._timeline.note("oomWatcher", "system OOM killed", process, f"pid {pid}", "oomwatcher.Start")

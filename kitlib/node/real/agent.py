@@ -232,7 +232,7 @@ class Agent:
         top = kubelet.rules.path(kubelet.rules.kubepods)
         uids = [worker.pod.metadata.uid for worker in kubelet.workers]
         for process in system_ooms(self._introspection.read_kernel_log()[0], top, uids):
-            kubelet.system_out_of_memory(*process)
+            kubelet.watcher.system_out_of_memory(*process)
 
     def _hear(self) -> bool:
         """Read and answer the owner's lines; return False if the connection has ended."""
