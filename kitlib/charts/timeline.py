@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import series_color
+from kitlib.charts.timeline_lanes import timeline_lanes
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
 
-def timeline_chart(entries: Sequence[Row]) -> Chart:
-    """Return a chart with a lane per source and a mark per entry; its text is shown on hover and in the frame.
+def timeline_chart(entries: Sequence[Row], now: float | None = None) -> Chart:
+    """Return a chart with a lane per actor, time downwards, and words at each mark; the frame has the full texts.
 
     Args:
         entries: {"seconds", "source" ("event", "kernel", "kubelet", "cgroup"...), "object", "text"} in any order.
+        now: time of the drawing in seconds; None = that of the last entry.
     """
     ordered = sorted(entries, key=lambda row: float(row["seconds"]))
     names = ("seconds", "source", "object", "text")
@@ -44,4 +46,7 @@ def timeline_chart(entries: Sequence[Row]) -> Chart:
         figure.update_yaxes(autorange="reversed")
         return figure
 
-    return Chart("Timeline", sentence, columns, draw)
+    def fitted(width: int) -> str:
+        return timeline_lanes(ordered, sentence=sentence, now=now, width=width)
+
+    return Chart("Timeline", sentence, columns, draw, fitted=fitted)

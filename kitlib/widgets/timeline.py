@@ -12,7 +12,7 @@ from kitlib.charts.timeline import timeline_chart
 from kitlib.cluster.chronicle import SOURCES, Chronicle
 from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
-from kitlib.widgets._parts.lanes_picture import LanesPicture
+from kitlib.widgets._parts.drawn_picture import DrawnPicture
 from kitlib.widgets._parts.nodes import Passing, node_of
 
 _WORDS = {
@@ -21,6 +21,9 @@ _WORDS = {
     "kubelet": "kubelet steps",
     "cgroup": "cgroup changes",
 }
+HELP = (
+    "Dot: a step. Ring: a cgroup. Green: a pod is placed. Cross: killed or evicted. Arrow keys walk; the text is below."
+)
 SHOWN = 40
 """Maximum number of lines in the table; `frame()` has all of them."""
 
@@ -44,7 +47,6 @@ class Timeline(KitWidget):
         shown = node_of(cluster, node)
         self._chronicle, self._node_name = Chronicle(cluster, shown), shown.name
         self._cluster = cluster
-        self._pods: set[str] = set()
         self.sources = {name: labelled(ipw.Checkbox(value=True, indent=False), _WORDS[name]) for name in SOURCES}
         for box in self.sources.values():
             box.layout.width = "max-content"
@@ -60,7 +62,7 @@ class Timeline(KitWidget):
         first, second = ipw.HBox([self.look, *steps, self.live]), ipw.HBox([*self.sources.values(), self.words])
         for row in (first, second):
             row.add_class("kitlib-row")
-        super().__init__([first, second], picture=LanesPicture())
+        super().__init__([first, second], picture=DrawnPicture(help=HELP))
         self._beat = self.ticker(self._tick, 0.5)
         self.refresh()
 
@@ -87,21 +89,11 @@ class Timeline(KitWidget):
             for entry in self._chronicle.entries
             if self.sources[entry["source"]].value and wanted in f"{entry['object']} {entry['text']}".lower()
         ]
-        return timeline_chart(entries)
+        return timeline_chart(entries, self._passing.seconds)
 
     def paint(self, chart: Chart) -> None:
-        assert isinstance(self._picture, LanesPicture)
-        names = ("seconds", "source", "object", "text")
-        rows = zip(*(chart.columns[name] for name in names), strict=True)
-        self._pods |= {pod.name for pod in self._cluster.pods()}  # deleted pods keep their lane
-        self._picture.bring(
-            [{**dict(zip(names, row, strict=True)), "lane": self._lane(row[2], self._pods)} for row in rows],
-            self._passing.seconds,
-        )
-
-    def _lane(self, about: str, pods: set[str]) -> str:
-        """Return the pod that an entry is about; other entries belong to the node."""
-        return next((part for part in about.split("/")[:2] if part in pods), self._node_name)
+        assert isinstance(self._picture, DrawnPicture)
+        self._picture.show(chart)
 
     def table(self, chart: Chart) -> str:
         """Return the newest lines as a table, the newest first."""

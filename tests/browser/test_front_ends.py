@@ -100,7 +100,7 @@ def test_a_table_that_waits_is_filled_by_the_guess(open_cells, front):
     assert held.count() == 0
 
 
-PICTURES = ".kitlib-plot, .kitlib-board, .kitlib-lanes, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, table"
+PICTURES = ".kitlib-plot, .kitlib-board, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, table"
 
 
 @OUTSIDE_JUPYTER

@@ -39,12 +39,13 @@ def test_all_four_sources_stand_on_one_clock(timeline):
     assert made.seconds <= 3
 
 
-def test_the_axis_ends_now_though_nothing_has_happened_for_a_while(timeline):
-    assert timeline._picture.now == 6
+def test_the_picture_ends_now_though_nothing_has_happened_for_a_while(timeline):
+    assert ">now<" not in timeline._picture.body, "the last entry is of now"
     timeline.words.value = "Killed process"
     timeline._step(4)
     timeline.refresh()
-    assert [entry["seconds"] for entry in timeline._picture.entries] == [3, 6] and timeline._picture.now == 10
+    assert list(timeline.frame().seconds) == [3, 6]
+    assert "4 s without an entry" in timeline._picture.body and ">10 s<" in timeline._picture.body
 
 
 def test_nothing_is_told_twice(timeline):

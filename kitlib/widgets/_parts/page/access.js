@@ -1,4 +1,4 @@
-const PICTURES = ".kitlib-chart, .kitlib-drawn, .kitlib-board, .kitlib-lanes, .kitlib-live, .kitlib-grid";
+const PICTURES = ".kitlib-chart, .kitlib-drawn, .kitlib-board, .kitlib-live, .kitlib-grid";
 // Every widget has a copy of this script: one count for the whole page, or two fields would point at one note.
 function idOf(node) { return node.id || (node.id = "kitlib-" + (window.kitlibIds = (window.kitlibIds ?? 0) + 1)); }
 function mend(root, model) {

@@ -1,5 +1,6 @@
 // A picture that the kernel draws as SVG, and whose marks can be used: `data-handle` is dragged or moved by arrow keys,
-// `data-press` is pressed, `data-carry` is dropped on `data-drop`. What has a `data-key` glides to its new place.
+// `data-press` is pressed, `data-carry` is dropped on `data-drop`; arrow keys walk along `data-walk`, which says its
+// name below. What has a `data-key` glides to its new place.
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const PLACE = ["x", "y", "width", "height"];
 export default {
@@ -8,15 +9,19 @@ export default {
     el.setAttribute("data-lm-suppress-shortcuts", "true");
     const place = document.createElement("div"), help = document.createElement("p");
     help.className = "kitlib-board-help";
+    const status = document.createElement("p");
+    status.className = "kitlib-board-status";
+    status.setAttribute("role", "status");
     el.append(place, help);
     let held = null, waiting = false, wish = null, count = 0, width = 0;
-    const nameOf = (node) => ["handle", "press"].map((kind) => node?.dataset?.[kind] && `[data-${kind}="${CSS.escape(node.dataset[kind])}"]`).find(Boolean);
+    const nameOf = (node) => ["handle", "press", "walk"].map((kind) => node?.dataset?.[kind] && `[data-${kind}="${CSS.escape(node.dataset[kind])}"]`).find(Boolean);
     const placeOf = (node) => PLACE.map((name) => parseFloat(node.getAttribute(name)) || 0);
     function draw() {
       waiting = false;
       const before = new Map([...place.querySelectorAll("[data-key]")].map((node) => [node.dataset.key, placeOf(node)]));
       const focused = place.contains(document.activeElement) ? nameOf(document.activeElement) : "";
       place.innerHTML = model.get("body"); // escaped by the kernel's side
+      if (place.querySelector("[data-walk]")) place.after(status); else status.remove();
       const svg = place.firstElementChild;
       if (svg?.querySelector("[tabindex]")) svg.setAttribute("role", "group"); // an image would hide its parts
       if (focused) place.querySelector(focused)?.focus({ preventScroll: true });
@@ -80,10 +85,30 @@ export default {
     }
     place.addEventListener("click", (event) => {
       const node = event.target.closest("[data-press]");
+      event.target.closest("[data-walk]")?.focus({ preventScroll: true });
       if (node && !node.dataset.carry) send({ act: "press", what: node.dataset.press });
+    });
+    const walk = () => [...place.querySelectorAll("[data-walk]")];
+    place.addEventListener("focusin", (event) => {
+      const node = event.target.closest("[data-walk]");
+      if (!node) return;
+      for (const one of walk()) one.setAttribute("tabindex", one === node ? 0 : -1);
+      status.textContent = node.getAttribute("aria-label");
+    });
+    place.addEventListener("pointerover", (event) => {
+      const node = event.target.closest("[data-walk]");
+      if (node) status.textContent = node.getAttribute("aria-label");
     });
     place.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+      if (event.target.closest("[data-walk]") && step) {
+        const all = walk(), to = all.indexOf(event.target.closest("[data-walk]")) + step;
+        all[Math.max(0, Math.min(all.length - 1, to))].focus();
+        event.preventDefault();
+        event.stopPropagation();
+        return;
+      }
       const node = event.target.closest("[data-handle],[data-press]");
       if (!node) return;
       const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 5, PageDown: -5 }[event.key];

@@ -1,6 +1,6 @@
 // What the panel "Share or export" does: links and lines to copy, and the scene as SVG, PNG, GIF, WebM and a page for
 // slides. All of it is made here in the page; nothing is sent anywhere. Goes with picture_svg.js and gif.js.
-const SCENES = ".kitlib-chart, .kitlib-drawn, .kitlib-board, .kitlib-lanes, .kitlib-live, .kitlib-grid, .kit-tree";
+const SCENES = ".kitlib-chart, .kitlib-drawn, .kitlib-board, .kitlib-live, .kitlib-grid, .kit-tree";
 const STEP = 80, HOLD = 1300, WATCHED = 6000;
 function h(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -37,7 +37,7 @@ export function shareMenu(panel, { root, model }) {
     root.classList.add("kitlib-drawing");
     try { return pictureSvg(parts(), { title, sentence: caption(), light: light.checked }); } finally { root.classList.remove("kitlib-drawing"); }
   };
-  const player = () => root.querySelector(".kitlib-board, .kitlib-lanes")?.kitlibPlayer;
+  const player = () => root.querySelector(".kitlib-board")?.kitlibPlayer;
 
   const settled = () => { for (const one of root.getAnimations({ subtree: true })) one.finish(); return drawn(); };
   // The scenes from the first to the last, motion included: [svg, milliseconds that it stands, the scene's words] each.
