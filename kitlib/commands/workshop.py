@@ -54,6 +54,11 @@ def add(commands: Any) -> None:
         help="start the hub of FOLDER with N made-up learners who log in, open a lab and check it; say what this "
         "machine carries and what to change",
     )
+    made.add_argument(
+        "--without-roster",
+        action="store_true",
+        help="with --rehearse: no server is started beforehand, each starts when its learner logs in",
+    )
     made.add_argument("--kubernetes", action="store_true", help="for Zero to JupyterHub instead of one host")
     made.add_argument("--image", default="registry.example/kitlib-learner:1", help="of learners, with --kubernetes")
     made.add_argument("--hub", default="kitlib-hub", metavar="NAME", help="the hub's namespace, with --kubernetes")
@@ -126,6 +131,11 @@ def _rehearse(options: argparse.Namespace) -> int:
 
     if options.folder is None:
         raise KitError("--rehearse: the FOLDER of a recipe is expected")
-    found = rehearse(options.folder, options.rehearse, lambda text: print(text, flush=True))
+    found = rehearse(
+        options.folder,
+        options.rehearse,
+        lambda text: print(text, flush=True),
+        expected=not options.without_roster,
+    )
     print(found)
     return 1 if found.problems else 0

@@ -135,13 +135,16 @@ def _gb(size: float) -> str:
     return f"{size / 1e9:.1f} GB"
 
 
-def rehearse(recipe: Path, learners: int, tell: Callable[[str], None] = lambda _: None) -> RehearsalResult:
+def rehearse(
+    recipe: Path, learners: int, tell: Callable[[str], None] = lambda _: None, *, expected: bool = True
+) -> RehearsalResult:
     """Rehearse a room with a recipe.
 
     Args:
         recipe: the folder that `kitlib workshop` wrote; KITLIB_HUB_SPAWNER chooses the servers, as for the hub itself.
         learners: number of learners.
         tell: called with a sentence about the current step.
+        expected: whether the learners are on a roster; otherwise every server starts at the login of its learner.
 
     Raises:
         KitError: the recipe, JupyterHub or its proxy does not exist, or the hub does not start.
@@ -162,9 +165,12 @@ def rehearse(recipe: Path, learners: int, tell: Callable[[str], None] = lambda _
         folder = Path(place)
         folder.chmod(0o755)  # learners' containers read the room's folder
         (folder / roster.FILE).write_text(roster.to_csv(people), encoding="utf-8")
-        with _hub(config.resolve(), folder, words) as hub:
-            tell("The hub runs; servers are started beforehand.")
-            measured.beforehand = _started_beforehand(hub, words["KITLIB_HUB_ADMIN_PASSWORD"], learners)
+        with _hub(config.resolve(), folder, words, expected) as hub:
+            if expected:
+                tell("The hub runs; servers are started beforehand.")
+                measured.beforehand = _started_beforehand(hub, words["KITLIB_HUB_ADMIN_PASSWORD"], learners)
+            else:
+                tell("The hub runs without a roster; no server is started beforehand.")
             tell(f"{learners} learners log in within {ARRIVE:.0f} s, open a lab and check it.")
             live_a_day(hub, words["KITLIB_HUB_PASSWORD"], [person.account for person in people], measured)
             tell("The hub ends.")
@@ -210,7 +216,7 @@ def _ports() -> tuple[int, int]:
 
 
 @contextmanager
-def _hub(config: Path, folder: Path, words: Mapping[str, str]) -> Iterator[str]:
+def _hub(config: Path, folder: Path, words: Mapping[str, str], expected: bool) -> Iterator[str]:
     """Run a hub and yield its address.
 
     Raises:
@@ -222,7 +228,7 @@ def _hub(config: Path, folder: Path, words: Mapping[str, str]) -> Iterator[str]:
         "KITLIB_HUB_PORT": str(port),
         "KITLIB_HUB_API_PORT": str(api),
         "KITLIB_HUB_FOLDER": str(folder / "learners"),
-        "KITLIB_HUB_ROSTER": str(folder / roster.FILE),
+        "KITLIB_HUB_ROSTER": str(folder / roster.FILE) if expected else "",
         "KITLIB_HUB_START": "1",
     }
     log, session = folder / "hub.log", hub_client.session()
