@@ -14,22 +14,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kitlib.api.claims import is_reserved_for, without_users
 from kitlib.api.clock import EPOCH, VirtualClock
 from kitlib.api.core import Node, Pod
-from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import AlreadyExists, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.framework.dra_manager import Known
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.queue.queued_pod_info import pod_key, pod_uid
 from kitlib.scheduler.schedule_one import SchedulingLoop
 from kitlib.scheduler.scheduler import Scheduler
+
+if TYPE_CHECKING:  # loaded with the first claim
+    from kitlib.api.devices import ResourceClaim
+    from kitlib.scheduler.framework.dra_manager import DRAManager, Known
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Driver:
         self.log: list[Happening] = []
         self.loop = SchedulingLoop(self.scheduler, self, self.clock)
         self.queue = self.loop.queue
-        self.scheduler.context.claims.write = self._write_claim
+        self.scheduler.context.connect(devices=self._connect_claims)
         self.pods: dict[str, Pod] = {pod_key(pod): pod for pod in placed}
         self._exit_after_ms = int(exit_after_s * 1000)
         self._leaving: dict[str, int] = {}
@@ -289,6 +290,9 @@ class Driver:
     def trace(self, reason: str, about: str, message: str) -> None:
         self._note("Queue", reason, about, message)
 
+    def _connect_claims(self, claims: DRAManager) -> None:
+        claims.write = self._write_claim
+
     def _write_claim(self, claim: ResourceClaim) -> ResourceClaim:
         self.loop.handlers.put_device_object(claim)
         return claim
@@ -324,8 +328,11 @@ class Driver:
         self._leaving.pop(key, None)
         self.loop.decisions.pop(pod_uid(pod), None)
         self.loop.handlers.delete_pod(pod)
-        if pod.spec.node_name:
-            for claim in [c for c in self.scheduler.context.claims.claims.values() if is_reserved_for(c, pod)]:
+        devices = self.scheduler.context.devices
+        if pod.spec.node_name and devices is not None:
+            from kitlib.api.claims import is_reserved_for, without_users
+
+            for claim in [c for c in devices.claims.values() if is_reserved_for(c, pod)]:
                 self.put(without_users(claim, pod.metadata.uid))
 
     # Time.

@@ -8,11 +8,9 @@ Source: pkg/scheduler/eventhandlers.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
-from kitlib.api.devices import DeviceTaintRule
-from kitlib.scheduler.framework.dra_manager import Known
 from kitlib.scheduler.framework.events import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,
@@ -29,6 +27,10 @@ from kitlib.scheduler.framework.events import (
 from kitlib.scheduler.queue.queued_pod_info import pod_key, pod_uid
 from kitlib.scheduler.queue.scheduling_queue import SchedulingQueue
 from kitlib.scheduler.scheduler import Scheduler
+
+if TYPE_CHECKING:  # loaded with the first of these objects
+    from kitlib.api.devices import DeviceTaintRule
+    from kitlib.scheduler.framework.dra_manager import Known
 
 Trace = Callable[[str, str, str], None]
 """A function (reason, name of the object, message) that records an event of the queue."""
@@ -171,6 +173,8 @@ class EventHandlers:
 
     def put_device_object(self, obj: Known) -> None:
         """Add or replace a claim, a device class, a resource slice or a device taint rule."""
+        from kitlib.api.devices import DeviceTaintRule
+
         old = self._scheduler.context.claims.put(obj)
         if isinstance(obj, DeviceTaintRule):
             self._slices_changed(obj)
@@ -187,6 +191,8 @@ class EventHandlers:
 
     def delete_device_object(self, obj: Known) -> None:
         """Remove a claim, a device class, a resource slice or a device taint rule."""
+        from kitlib.api.devices import DeviceTaintRule
+
         self._scheduler.context.claims.drop(obj)
         if isinstance(obj, DeviceTaintRule):
             self._slices_changed(obj)

@@ -14,10 +14,17 @@ from kitlib.api.errors import KitError
 from kitlib.scheduler.configuration import check_configuration
 from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.framework import Framework
+from kitlib.scheduler.framework.on_demand import on_demand
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
-from kitlib.scheduler.plugins.dynamicresources.plugin import DynamicResources
+from kitlib.scheduler.plugins.descriptions import (
+    DynamicResourcesDescription,
+    NodeVolumeLimitsDescription,
+    VolumeBindingDescription,
+    VolumeRestrictionsDescription,
+    VolumeZoneDescription,
+)
 from kitlib.scheduler.plugins.image_locality import ImageLocality
 from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.plugins.node_affinity import NodeAffinity
@@ -27,14 +34,10 @@ from kitlib.scheduler.plugins.node_ports import NodePorts
 from kitlib.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from kitlib.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kitlib.scheduler.plugins.node_unschedulable import NodeUnschedulable
-from kitlib.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from kitlib.scheduler.plugins.priority_sort import PrioritySort
 from kitlib.scheduler.plugins.scheduling_gates import SchedulingGates
 from kitlib.scheduler.plugins.taint_toleration import TaintToleration
-from kitlib.scheduler.plugins.volume_binding import VolumeBinding
-from kitlib.scheduler.plugins.volume_restrictions import VolumeRestrictions
-from kitlib.scheduler.plugins.volume_zone import VolumeZone
 
 REGISTRY: dict[str, type[Plugin]] = {
     plugin.name: plugin
@@ -47,13 +50,13 @@ REGISTRY: dict[str, type[Plugin]] = {
         NodeAffinity,
         NodePorts,
         NodeResourcesFit,
-        VolumeRestrictions,
-        NodeVolumeLimits,
-        VolumeBinding,
-        VolumeZone,
+        on_demand(VolumeRestrictionsDescription),
+        on_demand(NodeVolumeLimitsDescription),
+        on_demand(VolumeBindingDescription),
+        on_demand(VolumeZoneDescription),
         PodTopologySpread,
         InterPodAffinity,
-        DynamicResources,
+        on_demand(DynamicResourcesDescription),
         DefaultPreemption,
         NodeResourcesBalancedAllocation,
         ImageLocality,
@@ -61,7 +64,7 @@ REGISTRY: dict[str, type[Plugin]] = {
         NodeDeclaredFeatures,
     )
 }
-"""Every plugin by name, in the default order."""
+"""Every plugin by name, in the default order; the code of an `on_demand` plugin is loaded with the first pod for it."""
 
 DEFAULT_WEIGHTS = {
     "TaintToleration": 3,

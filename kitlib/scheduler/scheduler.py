@@ -23,7 +23,6 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.binding_cycle import BindingCycles
 from kitlib.scheduler.decision import Decision, Given
 from kitlib.scheduler.framework.binding import BindingProgress
-from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.framework import commit_post_filter, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context
@@ -31,7 +30,6 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Status
-from kitlib.scheduler.framework.volumes import Volumes
 from kitlib.scheduler.incremental.batch import OpportunisticBatch, are_batches_on
 from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
@@ -39,6 +37,8 @@ from kitlib.scheduler.queue.nominator import Nominator
 
 if TYPE_CHECKING:
     from kitlib.scheduler.extender import Extender
+    from kitlib.scheduler.framework.dra_manager import DRAManager
+    from kitlib.scheduler.framework.volumes import Volumes
     from kitlib.scheduler.incremental.signature_answers import SignatureAnswers
 
 RESIZE_PREEMPTION = "InPlacePodVerticalScalingSchedulerPreemption"
@@ -93,9 +93,8 @@ class Scheduler:
         self._start = 0
         self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
-        book = claims if isinstance(claims, DRAManager) else DRAManager.of(claims)
-        book.obeys_rules = self.release.enabled("DRADeviceTaintRules")
-        self.context = Context(self._snapshot, self.release, claims=book)
+        self.context = Context(self._snapshot, self.release)
+        self._set_claims(claims)
         self.set_objects(
             namespaces=namespaces,
             services=services,
@@ -156,11 +155,26 @@ class Scheduler:
             labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
             context.namespaces = labels
         if volumes is not None:
-            earlier, context.volumes = context.volumes, volumes if isinstance(volumes, Volumes) else Volumes.of(volumes)
-            context.volumes.follows(earlier)
+            self._set_volumes(volumes)
         for name, objects in others.items():
             setattr(context, name, objects)
         self._stale = self._objects_changed = True
+
+    # The code of volumes and of claims for devices is loaded with the first object.
+
+    def _set_volumes(self, given: Volumes | Iterable[object]) -> None:
+        objects = list(given) if isinstance(given, Iterable) else given
+        if objects or self.context.storage is not None:
+            from kitlib.scheduler.framework.volumes import Volumes
+
+            self.context.set_volumes(Volumes.of(objects) if isinstance(objects, list) else objects)
+
+    def _set_claims(self, given: DRAManager | Iterable[object]) -> None:
+        objects = list(given) if isinstance(given, Iterable) else given
+        if objects:
+            from kitlib.scheduler.framework.dra_manager import DRAManager
+
+            self.context.set_claims(DRAManager.of(objects) if isinstance(objects, list) else objects)
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
         """Add or replace a pod that has a node; it also replaces the assumed pod with its UID."""

@@ -8,12 +8,11 @@ Source: pkg/scheduler eventhandlers.go (addAllEventHandlers), plugins/defaultbin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kitlib.api.core import Node, Pod, PodExtendedResourceClaimStatus
-from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition, KubeObject
 from kitlib.api.release import Release
@@ -24,7 +23,6 @@ from kitlib.apiserver.admission.requester import SCHEDULER, requested_by
 from kitlib.apiserver.store.events import record
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.framework.dra_manager import DRAManager, Known
 from kitlib.scheduler.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -41,8 +39,11 @@ from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.schedule_one import SchedulingLoop
 from kitlib.scheduler.scheduler import Scheduler
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded with the first extender, volume or claim
+    from kitlib.api.devices import ResourceClaim
     from kitlib.scheduler.extender import Extender
+    from kitlib.scheduler.framework.dra_manager import DRAManager, Known
+    from kitlib.scheduler.framework.volumes import Volumes
 
 _OBJECTS = {
     "Namespace": "namespaces",
@@ -110,14 +111,11 @@ class ClusterScheduler:
             from kitlib.scheduler.extender import Extender
 
             self._extenders = [Extender.from_configuration(one) for one in asked]
-        self._claims = DRAManager.of(obj for kind in _DEVICES for obj in api.store.list(kind, copy=False))
-        self._claims.write = partial(_put_allocation, api)
-        self._claims.create = partial(_make_extended_claim, api)
-        self._claims.remove = partial(_remove_extended_claim, api)
         self._pods: dict[str, Pod] = {}
         self._changed: set[str] = set()
-        self.loop = SchedulingLoop(self._make([]), self, _Clock(seconds))
-        self.loop.scheduler.context.volumes.assumed.write = api.store.update
+        claims = [obj for kind in _DEVICES for obj in api.store.list(kind, copy=False)]
+        self.loop = SchedulingLoop(self._make([], claims), self, _Clock(seconds))
+        self.loop.scheduler.context.connect(storage=self._connect_volumes, devices=self._connect_claims)
         for kind in (Node, Pod):  # replay existing objects
             for standing in api.store.list(kind, copy=False):
                 self._handle(WatchEvent("ADDED", standing))
@@ -142,10 +140,11 @@ class ClusterScheduler:
                 handlers.add_node(obj)
             else:
                 handlers.update_node(old, obj)
-        elif isinstance(obj, Known):
-            (handlers.delete_device_object if event.type == "DELETED" else handlers.put_device_object)(obj)
         elif type(obj) is KubeObject:
             return  # no plugin reads custom objects
+        elif obj.kind in _DEVICES:
+            device = cast("Known", obj)
+            (handlers.delete_device_object if event.type == "DELETED" else handlers.put_device_object)(device)
         elif obj.kind in _OBJECTS and (event.type != "MODIFIED" or obj.kind not in _SELECTOR_ONLY):
             self._changed.add(obj.kind)
         elif obj.kind in _STORAGE:
@@ -283,13 +282,22 @@ class ClusterScheduler:
         if placed:
             asked.spec.node_name = ""
         nodes = [*self._api.store.list(Node, copy=False), *(more or ())]
-        return self._make(nodes, but=pod.metadata.uid).explain(asked)
+        return self._make(nodes, scheduler.context.devices or (), but=pod.metadata.uid).explain(asked)
 
-    def _make(self, nodes: list[Node], but: str | None = None) -> Scheduler:
+    def _connect_volumes(self, volumes: Volumes) -> None:
+        volumes.assumed.write = self._api.store.update
+
+    def _connect_claims(self, claims: DRAManager) -> None:
+        claims.write = partial(_put_allocation, self._api)
+        claims.create = partial(_make_extended_claim, self._api)
+        claims.remove = partial(_remove_extended_claim, self._api)
+
+    def _make(self, nodes: list[Node], claims: DRAManager | Iterable[object], but: str | None = None) -> Scheduler:
         """Return a scheduler with the cluster's objects.
 
         Args:
             nodes: the nodes of its snapshot.
+            claims: the claims, classes and slices of devices.
             but: the UID of a pod to leave out of the snapshot; None = a snapshot without pods.
         """
         pods = [] if but is None else [pod for pod in self._pods.values() if pod.metadata.uid != but]
@@ -300,12 +308,13 @@ class ClusterScheduler:
             profile=self._profiles,
             seed=self._seed,
             extenders=self._extenders,
-            claims=self._claims,
+            claims=claims,
             nominated=[pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name],
             **self._objects({*_OBJECTS, *_STORAGE}),
         )
-        if but is not None:  # volumes assumed for unbound pods are not free for this pod either
-            made.context.volumes.assumed = self.loop.scheduler.context.volumes.assumed
+        storage = self.loop.scheduler.context.storage if but is not None else None
+        if storage is not None:  # volumes assumed for unbound pods are not free for this pod either
+            made.context.volumes.assumed = storage.assumed
         return made
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
 from kitlib.api.core import Container, Node, Pod
-from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
@@ -188,7 +187,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             pods.take()
             return
         self._reports.api = api
-        self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
+        self.kubelet.managers.claims.find = lambda space, name: api.store.find("ResourceClaim", name, space, copy=False)
         self.kubelet.objects.find = self._tokens.finder(api)
         self.kubelet.handle(*pods.take())
         self._report_system_ooms()

@@ -9,10 +9,10 @@ Source: kube-scheduler framework interface.go; KEP-624.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from kitlib.api.core import Node, Pod, ReplicationController, Service
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.arguments import check_arguments
-from kitlib.scheduler.framework.dra_manager import DRAManager
 from kitlib.scheduler.framework.events import EVERYTHING, Registered
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.incremental_answers import IncrementalAnswers
@@ -30,7 +29,11 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
-from kitlib.scheduler.framework.volumes import Volumes
+
+if TYPE_CHECKING:  # loaded with the first volume or claim
+    from kitlib.api.devices import DeviceClass
+    from kitlib.scheduler.framework.dra_manager import DRAManager
+    from kitlib.scheduler.framework.volumes import Volumes
 
 MAX_NODE_SCORE = 100
 Scores = NDArray[np.int64]
@@ -75,8 +78,10 @@ class Context:
         namespaces: namespace -> its labels.
         services, replication_controllers, replica_sets, stateful_sets: the objects whose selectors group pods.
         budgets: the PodDisruptionBudgets, for preemption.
-        volumes: the storage objects: claims, volumes, classes and the objects of CSI drivers.
-        claims: the claims of devices, with the devices and their classes.
+        storage: the storage objects; None until the cluster has one or a pod asks for one.
+        devices: the claims of devices, with the devices and their classes; None until the cluster has such an object
+            or a pod asks for one.
+        connect_storage, connect_devices: called once with each of the two, to connect them to the API.
         removed: the pods that preemption has removed on trial; they are not in the snapshot.
     """
 
@@ -88,9 +93,64 @@ class Context:
     replica_sets: Sequence[ReplicaSet] = ()
     stateful_sets: Sequence[StatefulSet] = ()
     budgets: Sequence[PodDisruptionBudget] = ()
-    volumes: Volumes = field(default_factory=Volumes)
-    claims: DRAManager = field(default_factory=DRAManager)
+    storage: Volumes | None = None
+    devices: DRAManager | None = None
+    connect_storage: Callable[[Volumes], None] | None = None
+    connect_devices: Callable[[DRAManager], None] | None = None
     removed: Sequence[PodInfo] = ()
+
+    @property
+    def volumes(self) -> Volumes:
+        """The storage objects: claims, volumes, classes and the objects of CSI drivers."""
+        if self.storage is None:
+            from kitlib.scheduler.framework.volumes import Volumes
+
+            self.set_volumes(Volumes())
+        assert self.storage is not None
+        return self.storage
+
+    def set_volumes(self, volumes: Volumes) -> None:
+        """Replace the storage objects; volumes and claims that the scheduler has assumed stay assumed."""
+        if self.storage is not None:
+            volumes.follows(self.storage)
+        elif self.connect_storage is not None:
+            self.connect_storage(volumes)
+        self.storage = volumes
+
+    @property
+    def claims(self) -> DRAManager:
+        """The claims of devices, with the devices and their classes."""
+        if self.devices is None:
+            from kitlib.scheduler.framework.dra_manager import DRAManager
+
+            self.set_claims(DRAManager())
+        assert self.devices is not None
+        return self.devices
+
+    def set_claims(self, claims: DRAManager) -> None:
+        """Set the claims of devices."""
+        claims.obeys_rules = self.release.enabled("DRADeviceTaintRules")
+        if self.connect_devices is not None:
+            self.connect_devices(claims)
+        self.devices = claims
+
+    @property
+    def device_classes(self) -> Mapping[str, DeviceClass]:
+        """The device classes by name."""
+        return self.devices.classes if self.devices is not None else {}
+
+    def connect(
+        self,
+        *,
+        storage: Callable[[Volumes], None] | None = None,
+        devices: Callable[[DRAManager], None] | None = None,
+    ) -> None:
+        """Connect the storage objects and the claims of devices to the API, now or when they are first needed."""
+        self.connect_storage, self.connect_devices = storage, devices
+        if storage is not None and self.storage is not None:
+            storage(self.storage)
+        if devices is not None and self.devices is not None:
+            devices(self.devices)
 
 
 Nominated = Mapping[int, list[PodInfo]]

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.scheduler.framework.counts import Column
-from kitlib.scheduler.framework.dra_manager import backed_resources
 from kitlib.scheduler.framework.events import NODE, POD, ActionType, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, PreFilterResult, Reads, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
@@ -87,7 +86,11 @@ class NodeResourcesFit(Plugin):
             found.reject(np.ones(len(rows), np.bool_), Code.UnschedulableAndUnresolvable, SIDECARS_DISABLED)
             return found
         table = context.snapshot
-        delegated = tuple(backed_resources(state, context.claims.classes, context.release))
+        delegated: tuple[str, ...] = ()
+        if context.device_classes:
+            from kitlib.scheduler.framework.dra_manager import backed_resources
+
+            delegated = tuple(backed_resources(state, context.device_classes, context.release))
 
         def short(some: Rows) -> tuple[NDArray[np.bool_]]:
             return (self.lacks(state, delegated, context, some),)

@@ -6,26 +6,17 @@ Source: plugins/nodevolumelimits/csi.go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kitlib.api.core import Pod
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.storage import CSINode
-from kitlib.scheduler.framework.events import (
-    CSI_NODE,
-    POD,
-    PVC,
-    VOLUME_ATTACHMENT,
-    ActionType,
-    ClusterEvent,
-    Registered,
-    changes_of,
-)
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
+from kitlib.scheduler.framework.plugin import SKIP, Context, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.framework.volumes import claim_names, claims_used
+from kitlib.scheduler.plugins.descriptions import NodeVolumeLimitsDescription
 
 Attached = tuple[str, str]
 """A CSI driver and a volume's handle."""
@@ -45,21 +36,8 @@ class AttachedVolumesState:
     attached: dict[str, set[Attached]]
 
 
-class NodeVolumeLimits(Plugin):
+class NodeVolumeLimits(NodeVolumeLimitsDescription):
     """The plugin that compares the attached volumes of each driver with the CSINode's allocatable count."""
-
-    name = "NodeVolumeLimits"
-    reads = Reads.ALL_BUT_AMOUNTS
-
-    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
-        return None if claims_used(info.pod) else Affected.NOTHING
-
-    def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [
-            (ClusterEvent(POD, ActionType.DELETE), None),
-            *changes_of(CSI_NODE, PVC, VOLUME_ATTACHMENT),
-            (ClusterEvent(VOLUME_ATTACHMENT, ActionType.DELETE), None),
-        ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         if not claims_used(info.pod):

@@ -10,7 +10,7 @@ Source: plugins/volumebinding (volume_binding.go, binder.go); KEP-1472.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,20 +23,7 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import CSIStorageCapacity, TopologySelectorTerm
 from kitlib.scheduler.framework.assume_cache import AssumeCache, VolumesInAPI
-from kitlib.scheduler.framework.events import (
-    CSI_DRIVER,
-    CSI_NODE,
-    CSI_STORAGE_CAPACITY,
-    NODE,
-    PV,
-    PVC,
-    STORAGE_CLASS,
-    ActionType,
-    ClusterEvent,
-    Registered,
-    changes_of,
-)
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads, Scores
+from kitlib.scheduler.framework.plugin import SKIP, Context, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import (
@@ -52,6 +39,7 @@ from kitlib.scheduler.framework.volumes import (
     usable_on,
     waits_for_consumer,
 )
+from kitlib.scheduler.plugins.descriptions import VolumeBindingDescription
 
 DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 """The default of the argument `shape`. Source: SetDefaults_VolumeBindingArgs."""
@@ -107,30 +95,14 @@ class PodVolumeClaims:
 NOTHING, UNUSED = PodVolumes(), AssumeCache(Volumes())
 
 
-class VolumeBinding(Plugin):
+class VolumeBinding(VolumeBindingDescription):
     """The plugin that finds the nodes on which all of a pod's claims can be served, and binds the claims."""
-
-    name = "VolumeBinding"
-    reads = Reads.ALL_BUT_AMOUNTS
-    missing_state = "not found"
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)
         points = self.arguments.get("shape") or DEFAULT_SHAPE
         self.shape = [(int(point["utilization"]), int(point["score"]) * 10) for point in points]
         self._timeout_ms = int(self.arguments.get("bindTimeoutSeconds", BIND_TIMEOUT_SECONDS)) * 1000
-
-    def concerns(self, pod: Pod) -> bool:
-        return bool(claims_used(pod))
-
-    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
-        return None if claims_used(info.pod) else Affected.NOTHING
-
-    def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [
-            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL), None),
-            *changes_of(PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY),
-        ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         used = claims_used(info.pod)

@@ -5,46 +5,26 @@ Source: plugins/volumerestrictions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kitlib.api.core import Pod, Volume
-from kitlib.api.release import Release
-from kitlib.scheduler.framework.events import NODE, POD, PVC, ActionType, ClusterEvent, Registered, changes_of
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
+from kitlib.scheduler.framework.plugin import SKIP, Context, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import claims_used
+from kitlib.scheduler.plugins.descriptions import VolumeRestrictionsDescription, is_exclusive
 
 DISK_CONFLICT = "node(s) had no available disk"
 ONCE_POD = "ReadWriteOncePod"
 
 
-class VolumeRestrictions(Plugin):
+class VolumeRestrictions(VolumeRestrictionsDescription):
     """The plugin that compares the pod's disks and claims with those of the pods on each node."""
 
-    name = "VolumeRestrictions"
-    reads = Reads.ALL_BUT_AMOUNTS
-    missing_state = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
-
-    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
-        shared = claims_used(info.pod) or any(_is_exclusive(volume) for volume in info.pod.spec.volumes)
-        return None if shared else Affected.NOTHING
-
-    def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [
-            (ClusterEvent(POD, ActionType.DELETE), None),
-            (ClusterEvent(NODE, ActionType.ADD), None),
-            *changes_of(PVC),
-        ]
-
-    def follows_pods(self, release: Release) -> bool:
-        return release.enabled("KitVolumeRestrictionsTracksPods")
-
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
-        disks = [volume for volume in info.pod.spec.volumes if _is_exclusive(volume)]
+        disks = [volume for volume in info.pod.spec.volumes if is_exclusive(volume)]
         in_use = 0
         if context.release.enabled("ReadWriteOncePod"):
             for one in claims_used(info.pod):
@@ -99,10 +79,6 @@ def is_pvc_used_by_pods(namespace: str, claim: str, context: Context) -> bool:
     """Return whether a pod on any node uses the claim. Source: StorageInfos().IsPVCUsedByPods."""
     key = ("claim", namespace, claim)
     return bool(context.snapshot.counted(key, lambda other: _uses(other, namespace, claim)).any())
-
-
-def _is_exclusive(volume: Volume) -> bool:
-    return any((volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.iscsi, volume.rbd))
 
 
 def _conflict(volume: Volume, pod: Pod) -> bool:

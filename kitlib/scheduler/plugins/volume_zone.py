@@ -5,25 +5,15 @@ Source: plugins/volumezone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.persistent_volume import class_name
-from kitlib.scheduler.framework.events import (
-    NODE,
-    PV,
-    PVC,
-    STORAGE_CLASS,
-    ActionType,
-    ClusterEvent,
-    Registered,
-    changes_of,
-)
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
+from kitlib.scheduler.framework.plugin import SKIP, Context, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import claims_used, waits_for_consumer
+from kitlib.scheduler.plugins.descriptions import VolumeZoneDescription
 
 CONFLICT = "node(s) had no available volume zone"
 LABELS = (
@@ -39,20 +29,8 @@ _BETA = {
 _SEPARATOR = "__"
 
 
-class VolumeZone(Plugin):
+class VolumeZone(VolumeZoneDescription):
     """The plugin that compares volumes' zone labels, which may list several zones (`a__b`), with those of nodes."""
-
-    name = "VolumeZone"
-    reads = Reads.ALL_BUT_AMOUNTS
-
-    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
-        return None if claims_used(info.pod) else Affected.NOTHING
-
-    def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return [
-            (ClusterEvent(NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL), None),
-            *changes_of(PVC, PV, STORAGE_CLASS),
-        ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         if not any(not one.ephemeral for one in claims_used(info.pod)):

@@ -9,7 +9,6 @@ Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007; exte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,22 +18,18 @@ from kitlib.api.core import Node, Pod, PodExtendedResourceClaimStatus
 from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, ResourceClaim
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.dra_manager import DRAManager
-from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.plugin import (
     SKIP,
-    Affected,
     Context,
     FailedCycle,
-    Plugin,
     PreFilterResult,
-    Reads,
     Scores,
     default_normalize,
 )
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
-from kitlib.scheduler.plugins.dynamicresources.queueing_hints import device_events
+from kitlib.scheduler.plugins.descriptions import DynamicResourcesDescription
 
 if TYPE_CHECKING:  # the search for devices is loaded with the first pod that may ask for some
     from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
@@ -48,32 +43,8 @@ NOTHING_TO_FREE, FREED, STILL_NOT = (
 _NOTHING = PreFilterResult(SKIP)
 
 
-class DynamicResources(Plugin):
+class DynamicResources(DynamicResourcesDescription):
     """The plugin that finds devices for a pod's claims."""
-
-    name = NAME
-    reads = Reads.ALL_BUT_AMOUNTS
-    feature_gate = "DynamicResourceAllocation"
-    missing_state = "not found"
-    needs_verdicts = False
-
-    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
-        devices = info.pod.spec.resource_claims or any("/" in name for name in info.requests)
-        return None if devices else Affected.NOTHING
-
-    def events_to_register(self, context: Context) -> Sequence[Registered]:
-        return device_events(context.claims)
-
-    def concerns(self, pod: Pod) -> bool:
-        if pod.spec.resource_claims:
-            return True
-        # called several times for every pod, so a plain loop without generators
-        for containers in (pod.spec.containers, pod.spec.init_containers):
-            for container in containers:
-                for name in container.resources.requests:
-                    if "/" in name:
-                        return True
-        return False
 
     def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
         """Return whether the pod's claims exist."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kitlib.api.core import Node, Pod
-from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, load
 from kitlib.scheduler.driver import Driver
-from kitlib.scheduler.framework.dra_manager import DRAManager, Known
+from kitlib.scheduler.framework.dra_manager import Known
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
-from kitlib.scheduler.plugins.dynamicresources.queueing_hints import claim_changed
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
+from tests.scheduler.plugins.dynamicresources.claimed_pods import claim, pod
 
 DEVICES = """
 apiVersion: resource.k8s.io/v1
@@ -53,28 +50,6 @@ def nodes() -> list[Node]:
         )
 
     return [one(name) for name in "abc"]
-
-
-def pod(name: str, *claims: str, template: str = "", **spec: Any) -> Pod:
-    entries: list[dict[str, str]] = [{"name": one, "resourceClaimName": one} for one in claims]
-    entries += [{"name": "own", "resourceClaimTemplateName": template}] if template else []
-    meta = {"name": name, "namespace": "default", "uid": name}
-    data = {"containers": [{"name": "c"}], "resourceClaims": entries, **spec}
-    return set_defaults(from_dict({"metadata": meta, "spec": data}, Pod))
-
-
-def claim(name: str = "one", *, on: str = "", users: tuple[str, ...] = (), request: Any = None) -> ResourceClaim:
-    asked = request or {"name": "r", "exactly": {"deviceClassName": "gpu"}}
-    meta = {"name": name, "namespace": "default", "uid": name}
-    made = set_defaults(from_dict({"metadata": meta, "spec": {"devices": {"requests": [asked]}}}, ResourceClaim))
-    if on:
-        field = {"key": "metadata.name", "operator": "In", "values": [on]}
-        result = {"request": "r", "driver": "gpu.example.com", "pool": on, "device": "gpu-0"}
-        selector = {"nodeSelectorTerms": [{"matchFields": [field]}]}
-        reserved = [{"resource": "pods", "name": user, "uid": user} for user in users]
-        status = {"allocation": {"devices": {"results": [result]}, "nodeSelector": selector}, "reservedFor": reserved}
-        made.status = from_dict({"status": status}, ResourceClaim).status
-    return made
 
 
 def scheduler(*claims: ResourceClaim, without: tuple[str, ...] = (), **more: Any) -> Scheduler:
@@ -305,20 +280,3 @@ def test_a_pod_whose_claim_was_freed_is_tried_again_by_itself() -> None:
     made.add_pod(pod("p", "one", nodeSelector={"kubernetes.io/hostname": "b"}))
     made.run(30)
     assert made.pod("p").spec.node_name == "b"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "helps"),
-    [
-        (None, claim(), True),
-        (None, claim("other"), False),
-        (claim("other", on="a"), claim("other"), True),  # its devices are free
-        (claim("other"), claim("other", on="a"), False),
-        (claim(on="a"), claim(on="a", users=("x",)), True),
-        (claim(), claim(), False),
-    ],
-)
-def test_which_changes_of_claims_help_a_pod(old: ResourceClaim | None, new: ResourceClaim, helps: bool) -> None:
-    known = DRAManager.of([claim()])
-    assert claim_changed(known, pod("p", "one"), old, new) is helps
-    assert claim_changed(DRAManager(), pod("p", "one"), old, new) is False  # its claim is missing: nothing helps
