@@ -22,6 +22,7 @@ from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
 from kitlib.advisor.pressure import NodeUnderPressure, PressureResult, grown, on_node, resource_of
+from kitlib.advisor.rebalancing import deschedule, scale_down
 from kitlib.advisor.targets import find_target
 from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses
 from kitlib.api.collector import collector_paused
@@ -132,6 +133,14 @@ class _Trial:
             self._known(name)
             self.cluster.stop_kubelet(name)
         self.cluster.advance(UNTIL_EVICTED)
+
+    def deschedule(self) -> None:
+        self.refused += deschedule(self.cluster)
+        self.cluster.advance(SETTLE)
+
+    def scale_down(self) -> None:
+        self.notes += scale_down(self.cluster, self.drain)
+        self.cluster.advance(SETTLE)
 
     def add(self, like: str, count: str = "1") -> None:
         model: Node = self._known(like)
@@ -397,6 +406,8 @@ def _own_release(dump: Dump) -> Release:
 QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
     "drain": (_Trial.drain, 1, 1, "drain NODE"),
     "lose": (_Trial.lose, 1, 1, "lose NODE, lose LABEL=VALUE"),
+    "deschedule": (_Trial.deschedule, 0, 0, "deschedule: as the descheduler, for spread constraints"),
+    "scale-down": (_Trial.scale_down, 0, 0, "scale-down: remove the nodes that the cluster autoscaler may remove"),
     "add": (_Trial.add, 1, 2, "add NODE [COUNT]: nodes like this one"),
     "scale": (_Trial.scale, 2, 2, "scale KIND/NAME REPLICAS"),
     "apply": (_Trial.apply, 1, 1, "apply FILE"),

@@ -17,7 +17,8 @@ def add(commands: Any) -> None:
         description="Read what kubectl printed (see kitlib explain), carry questions out on a copy, and say which pods "
         "move, wait, are preempted or lost: drain NODE, lose NODE, lose LABEL=VALUE, add NODE [COUNT] (nodes like it), "
         "scale KIND/NAME N, apply FILE, upgrade RELEASE, resize POD cpu=AMOUNT, pressure NODE memory|disk|inodes|pids, "
-        "pressure POD memory=AMOUNT (it grows). Several in sequence are parted by "
+        "pressure POD memory=AMOUNT (it grows), scale-down (the autoscaler removes nodes), deschedule. Several in "
+        "sequence are parted by "
         '"then": kitlib whatif drain node-1 then add node-2 2. Exit code 0: all pods concerned have a node; 1: one '
         "waits or is lost, something was refused, or a release changes something; 2: bad input; 3: uncertain.",
     )

@@ -141,6 +141,42 @@ def test_a_manifest_says_who_is_preempted(tmp_path: Path) -> None:
     assert kinds["default/big"] == "new" and "pending" in kinds.values()
 
 
+def test_a_scale_down_removes_nodes_and_names_the_rule_that_keeps_the_others() -> None:
+    found = dump(node("n1"), node("n2"), owned("a", "n1"), owned("b", "n2"), owned("c", "n2"))
+    answer = what_if(found, ["scale-down"])
+    assert told(answer) == [("shop/a", "moves", "n2")]
+    removed, kept = answer.notes
+    assert removed == "n1 (25% requested) may be removed: a to n2"
+    assert kept == "n2 (50% requested) stays: NotUnderutilized, 50% of it is requested"
+
+
+def spread_pod(name: str, on: str) -> dict[str, Any]:
+    made = owned(name, on)
+    rule: dict[str, Any] = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    rule["labelSelector"] = {"matchLabels": {"a": "b"}}
+    made["spec"]["topologySpreadConstraints"] = [rule]
+    return made
+
+
+def zones_out_of_balance(*more: dict[str, Any]) -> Dump:
+    zones = [node(f"n{i}", labels={"zone": f"z{i}"}) for i in (1, 2)]
+    return dump(*zones, *(spread_pod(name, "n1") for name in "abc"), *more)
+
+
+def test_a_descheduled_pod_moves_to_the_smaller_zone() -> None:
+    (effect,) = what_if(zones_out_of_balance(), ["deschedule"]).effects
+    assert (effect.kind, effect.before, effect.after) == ("moves", "n1", "n2")
+
+
+def test_a_budget_refuses_the_descheduler() -> None:
+    budget = some(BUDGET)[0]
+    budget["spec"]["minAvailable"] = 3
+    answer = what_if(zones_out_of_balance(budget), ["deschedule"])
+    assert answer.effects == () and answer.exit_code == 1
+    (refused,) = answer.refused
+    assert refused.startswith("the descheduler does not evict shop/") and "disruption budget" in refused
+
+
 def test_questions_leave_the_dump_as_it_was() -> None:
     for found in (shop(), dump(node("n1"), node("n2"), owned("a", "n1"), owned("b", "n1"))):
         before = [to_dict(obj) for obj in found.objects]
