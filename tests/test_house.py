@@ -100,11 +100,6 @@ def test_importing_kitlib_and_its_command_line_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[0] == "[]"
 
 
-def test_a_file_can_be_read_in_one_sitting() -> None:
-    long = [f"{p.relative_to(ROOT)}: {n} lines" for p in files() if (n := len(p.read_text().splitlines())) > 450]
-    assert not long, "\n".join(long)
-
-
 def test_the_top_level_holds_only_the_rooms_of_the_house() -> None:
     allowed = {"pyproject.toml", "README.md", "LICENSE", "notebooks", "kitlib", "labs", "tests", "binder"}
     tracked = subprocess.run(["git", "ls-tree", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True)

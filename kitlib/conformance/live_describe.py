@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.apiserver.http.printers.text import parse_time
-from kitlib.views.describe_pod import describe_pod
+from kitlib.views.describe.pod import describe_pod
 
 FILE = "live_describe"
 RELEASE = "1.36"

@@ -10,7 +10,7 @@ from kitlib.api.errors import Invalid, KitError, refusal
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.names import SUFFIX_ALPHABET
-from kitlib.apiserver.validation.warnings import warning_header, warnings_of
+from kitlib.apiserver.validation.warnings.kinds import warning_header, warnings_of
 
 FILE = "live_manifests"
 RELEASE = "1.36"

@@ -9,9 +9,9 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.store.kinds import resource
-from kitlib.views.describe import TIME, describe_events, describe_node
-from kitlib.views.describe_jobs import describe_cron_job, describe_job
-from kitlib.views.describe_objects import (
+from kitlib.views.describe.jobs import describe_cron_job, describe_job
+from kitlib.views.describe.node import TIME, describe_events, describe_node
+from kitlib.views.describe.objects import (
     describe_budget,
     describe_claim,
     describe_limit_range,
@@ -19,9 +19,9 @@ from kitlib.views.describe_objects import (
     describe_quota,
     describe_service,
 )
-from kitlib.views.describe_pod import describe_pod
-from kitlib.views.describe_template import Object, Others
-from kitlib.views.describe_workloads import (
+from kitlib.views.describe.pod import describe_pod
+from kitlib.views.describe.template import Object, Others
+from kitlib.views.describe.workloads import (
     describe_daemon_set,
     describe_deployment,
     describe_replica_set,

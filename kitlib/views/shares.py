@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kitlib.kubelet.cm import conversions
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
-from kitlib.node.simulated.cpu_sharing import water_fill
+from kitlib.node.simulated.cpu.sharing import water_fill
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from kitlib.api.names import is_valid_cidr, is_valid_ip
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.validation import validate
-from kitlib.apiserver.validation.warnings import warnings_of
+from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 ZEROS, MAPPED = "must not have leading 0s", "must not be an IPv4-mapped IPv6 address"
 

@@ -16,7 +16,7 @@ from kitlib.api.errors import Invalid, KitError, ManifestError, as_kubectl_print
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.validation import validate, validate_pod_create
-from kitlib.apiserver.validation.warnings import warnings_of
+from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 TEMPLATE: dict[str, Any] = {

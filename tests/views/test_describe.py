@@ -6,7 +6,7 @@ import pytest
 
 from kitlib.api.core import Event
 from kitlib.api.serialize import load
-from kitlib.views.describe import describe_node, human_duration
+from kitlib.views.describe.node import describe_node, human_duration
 from kitlib.views.tabs import align
 from kitlib.views.top import MetricsUsage, PodUsage, node_metrics, pod_metrics, top_nodes, top_pods
 

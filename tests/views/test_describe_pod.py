@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.views.describe_pod import describe_pod
+from kitlib.views.describe.pod import describe_pod
 from kitlib.views.kubectl import describe
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """Record bursts on several processors of the kernel that this runs on (root, cgroup v1, at least two processors).
 
-    python -m tests.vm.record_bursts > tests/node/simulated/recorded-bursts.txt
+    python -m tests.vm.record_bursts > tests/node/simulated/cpu/recorded-bursts.txt
 
 The cgroup gets the largest shares there are, so that what else the machine does takes little from it. Each line: the
 workloads, the quota in µs, how many processors the machine has, the median and mean seconds of the first workload's

@@ -48,7 +48,7 @@ from kitlib.apiserver.http.timestamps import with_served_times
 from kitlib.apiserver.store.history import list_at
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.store import ResourceExpired
-from kitlib.apiserver.validation.warnings import warnings_of
+from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 Object = dict[str, Any]
 _OLD_AUTOSCALING = "autoscaling/v1"

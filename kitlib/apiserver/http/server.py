@@ -36,7 +36,7 @@ from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, AUTHENTICATED, User, Users
 from kitlib.apiserver.http.watch import WatchStream
 from kitlib.apiserver.http.webhook_client import BackgroundClient, perform
-from kitlib.apiserver.validation.warnings import warning_header
+from kitlib.apiserver.validation.warnings.kinds import warning_header
 
 _log = logging.getLogger(__name__)
 AFTER_WRITE = 2.0

@@ -23,9 +23,9 @@ from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
-from kitlib.node.simulated.bursts import BRIEF
 from kitlib.node.simulated.cgroupfs import CONTROLLERS, SimulatedCgroupFS
-from kitlib.node.simulated.cpu import CPUScheduler
+from kitlib.node.simulated.cpu.bursts import BRIEF
+from kitlib.node.simulated.cpu.scheduler import CPUScheduler
 from kitlib.node.simulated.memory import Holder, Ledger, pids_below, upwards
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Process, ProcessExit

@@ -12,7 +12,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.kubelet.cm.desired import desired_tree
-from kitlib.node.simulated.cpu import CPUScheduler
+from kitlib.node.simulated.cpu.scheduler import CPUScheduler
 from kitlib.node.simulated.kernel import Kernel
 from tests.sizes import sampled
 

@@ -7,7 +7,7 @@ import pytest
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload
-from kitlib.node.simulated.cpu_sharing import water_fill
+from kitlib.node.simulated.cpu.sharing import water_fill
 from kitlib.node.simulated.kernel import Kernel
 
 MI = 2**20

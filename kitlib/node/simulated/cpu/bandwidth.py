@@ -20,7 +20,7 @@ __refill_cfs_bandwidth_runtime, start_cfs_bandwidth).
 
 from __future__ import annotations
 
-from kitlib.node.simulated.ticks import KEPT, SLICE
+from kitlib.node.simulated.cpu.ticks import KEPT, SLICE
 
 SLACK_PERIOD = 5_000_000
 """Delay after which returned runtime is distributed. Source: cfs_bandwidth_slack_period."""

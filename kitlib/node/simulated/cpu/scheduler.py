@@ -24,13 +24,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from kitlib.node.simulated import ticks
-from kitlib.node.simulated.bandwidth import CfsBandwidth
-from kitlib.node.simulated.bursts import Bursts
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
-from kitlib.node.simulated.cpu_edge import CROWD, as_busy, busy_groups, is_at_the_edge, never_pauses
-from kitlib.node.simulated.cpu_group import INFINITE, TaskGroup
-from kitlib.node.simulated.cpu_sharing import EPSILON, IDLE_WEIGHT, TASK_WEIGHT, task_weight, water_fill, water_level
+from kitlib.node.simulated.cpu import ticks
+from kitlib.node.simulated.cpu.bandwidth import CfsBandwidth
+from kitlib.node.simulated.cpu.bursts import Bursts
+from kitlib.node.simulated.cpu.edge import CROWD, as_busy, busy_groups, is_at_the_edge, never_pauses
+from kitlib.node.simulated.cpu.group import INFINITE, TaskGroup
+from kitlib.node.simulated.cpu.sharing import EPSILON, IDLE_WEIGHT, TASK_WEIGHT, task_weight, water_fill, water_level
 from kitlib.node.simulated.pressure import Pressure
 
 

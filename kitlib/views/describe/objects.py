@@ -7,7 +7,7 @@ describeLimitRangeSpec, describePodDisruptionBudget, describePriorityClass).
 from __future__ import annotations
 
 from kitlib.apiserver.http.printers.text import selector
-from kitlib.views.describe_template import Object, Others, labelled, named
+from kitlib.views.describe.template import Object, Others, labelled, named
 
 _MODES = {
     "ReadWriteOnce": "RWO",

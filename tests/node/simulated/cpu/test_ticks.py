@@ -7,9 +7,9 @@ import pytest
 
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.workload import FOREVER, Phase, Workload
-from kitlib.node.simulated import ticks
+from kitlib.node.simulated.cpu import ticks
+from kitlib.node.simulated.cpu.ticks import BusyCgroup
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.ticks import BusyCgroup
 from tests.vm import scenarios
 
 MS = 1_000_000

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.validation.warnings import warnings_of
+from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/c"
 SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"

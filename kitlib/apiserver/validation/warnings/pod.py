@@ -11,8 +11,7 @@ from kitlib.api.container import Container, ContainerPort
 from kitlib.api.core import PodAffinityTerm, PodSpec
 from kitlib.api.meta import ObjectMeta
 from kitlib.apiserver.validation.pod_annotations import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
-from kitlib.apiserver.validation.volume_warnings import overlapping_paths
-from kitlib.apiserver.validation.warning_parts import (
+from kitlib.apiserver.validation.warnings.parts import (
     VOLUMES,
     claim_spec,
     deprecated_label,
@@ -20,6 +19,7 @@ from kitlib.apiserver.validation.warning_parts import (
     node_selector,
     node_term,
 )
+from kitlib.apiserver.validation.warnings.volume import overlapping_paths
 
 _ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from kitlib.api.release import Release
 from kitlib.apiserver.http.printers.text import selector
-from kitlib.views.describe_containers import date
-from kitlib.views.describe_pod import labels
-from kitlib.views.describe_template import (
+from kitlib.views.describe.containers import date
+from kitlib.views.describe.pod import labels
+from kitlib.views.describe.template import (
     Object,
     Others,
     controlled_by,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from kitlib.node.simulated import ticks
-from kitlib.node.simulated.cpu_group import INFINITE, TaskGroup
-from kitlib.node.simulated.cpu_sharing import task_weight, water_fill
+from kitlib.node.simulated.cpu import ticks
+from kitlib.node.simulated.cpu.group import INFINITE, TaskGroup
+from kitlib.node.simulated.cpu.sharing import task_weight, water_fill
 
 EDGE = 2 * ticks.TICK / 1e9
 """Distance from the quota in seconds a period beyond which a cgroup is throttled in all periods, or in none."""

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from kitlib.api.duration import human_duration
 from kitlib.apiserver.http.printers.text import selector
-from kitlib.views.describe_containers import date
-from kitlib.views.describe_template import Object, Others, controlled_by, labelled, named, pod_template
+from kitlib.views.describe.containers import date
+from kitlib.views.describe.template import Object, Others, controlled_by, labelled, named, pod_template
 
 _MAX_INDEXES = 50
 """Maximum number of characters of a list of indexes. Source: capIndexesListOrNone."""

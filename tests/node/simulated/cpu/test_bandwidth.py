@@ -1,6 +1,6 @@
 """A quota slice by slice: what the pool, the processors and the timers do, as the kernel's sources have it."""
 
-from kitlib.node.simulated.bandwidth import CfsBandwidth
+from kitlib.node.simulated.cpu.bandwidth import CfsBandwidth
 
 MS = 1_000_000
 PERIOD = 100 * MS

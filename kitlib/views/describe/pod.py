@@ -15,9 +15,9 @@ from kitlib.api.duration import human_duration
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.http.printers.text import selector
 from kitlib.kubelet.qos.qos_class import get_pod_qos
-from kitlib.views.describe import describe_events
-from kitlib.views.describe_containers import date, describe_containers, resources
-from kitlib.views.describe_volumes import describe_volumes
+from kitlib.views.describe.containers import date, describe_containers, resources
+from kitlib.views.describe.node import describe_events
+from kitlib.views.describe.volumes import describe_volumes
 from kitlib.views.tabs import align
 
 Object = Mapping[str, Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kitlib.node.simulated import ticks
-from kitlib.node.simulated.bandwidth import CfsBandwidth
-from kitlib.node.simulated.cpu_sharing import EPSILON, TASK_WEIGHT
+from kitlib.node.simulated.cpu import ticks
+from kitlib.node.simulated.cpu.bandwidth import CfsBandwidth
+from kitlib.node.simulated.cpu.sharing import EPSILON, TASK_WEIGHT
 from kitlib.node.simulated.pressure import Pressure
 
 INFINITE = float("inf")

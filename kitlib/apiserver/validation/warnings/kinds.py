@@ -32,16 +32,15 @@ from kitlib.api.names import is_dns1123_label
 from kitlib.api.networking import EndpointSlice, Ingress, NetworkPolicy
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
-from kitlib.apiserver.validation.address_warnings import (
+from kitlib.apiserver.validation.custom_resource_structural import Schema, every
+from kitlib.apiserver.validation.warnings.address import (
     endpoint_slice_warnings,
     endpoints_warnings,
     network_policy_warnings,
     node_warnings,
     service_warnings,
 )
-from kitlib.apiserver.validation.custom_resource_structural import Schema, every
-from kitlib.apiserver.validation.pod_warnings import pod_warnings
-from kitlib.apiserver.validation.warning_parts import (
+from kitlib.apiserver.validation.warnings.parts import (
     CLASS_ANNOTATION,
     CLASS_DEPRECATED,
     VOLUMES,
@@ -51,6 +50,7 @@ from kitlib.apiserver.validation.warning_parts import (
     node_selector,
     node_term,
 )
+from kitlib.apiserver.validation.warnings.pod import pod_warnings
 from kitlib.cel.string_formats import is_known
 
 _SURPRISING = "which can result in surprising behavior; a DNS label is recommended"

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kitlib.node.simulated.bandwidth import CfsBandwidth
-from kitlib.node.simulated.ticks import FILLING, TICK
+from kitlib.node.simulated.cpu.bandwidth import CfsBandwidth
+from kitlib.node.simulated.cpu.ticks import FILLING, TICK
 
 BRIEF = 1.0
 """Seconds: a shorter phase is a burst, or the pause between two bursts."""

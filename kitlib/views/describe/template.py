@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kitlib.views.describe_containers import describe_containers
-from kitlib.views.describe_pod import annotation_lines, labels, spread, tolerations
-from kitlib.views.describe_volumes import describe_volumes
+from kitlib.views.describe.containers import describe_containers
+from kitlib.views.describe.pod import annotation_lines, labels, spread, tolerations
+from kitlib.views.describe.volumes import describe_volumes
 
 Object = Mapping[str, Any]
 Others = Callable[[str], Sequence[Object]]
