@@ -148,6 +148,7 @@ class APIServer:
             made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
             if NAMESPACE_FINALIZER not in made.spec.finalizers:
                 made.spec.finalizers = [*made.spec.finalizers, NAMESPACE_FINALIZER]
+        made = custom_kinds.to_storage(self.store, made, self.webhooks)
         with self.store.transaction():
             # Object and quota usage are stored together: a failed write charges nothing.
             stored = self.store.create(made)
@@ -171,7 +172,7 @@ class APIServer:
         old = self.store.standing(made)
         if old is None:
             raise NotFound(self.store.kinds.of(made).qualified, made.name)
-        kind = self.store.kinds.of(made)
+        kind, old = self.store.kinds.of(made), self._as_asked(old, made)
         check_preconditions(made, old, kind)
         set_defaults(made)
         check_size(made)
@@ -202,6 +203,7 @@ class APIServer:
         kind, old = self.store.kinds.of(obj), self.store.standing(obj)
         if old is None:
             raise NotFound(kind.qualified, obj.name)
+        old = self._as_asked(old, obj)
         if not custom_kinds.has_status_subresource(self.store, old):
             raise KitError(f'{kind.qualified} "{obj.name}": the kind has no `status` subresource')
         made: Any
@@ -218,6 +220,7 @@ class APIServer:
         if errors:
             raise Invalid(kind.group_kind, obj.name, errors)
         self.ask_plugins(made, old, "status")
+        made = custom_kinds.to_storage(self.store, made, self.webhooks)
         stored: T = self.store.update(made, same_generation=True)
         return stored
 
@@ -351,8 +354,13 @@ class APIServer:
         current.spec.finalizers = [one for one in current.spec.finalizers if one != NAMESPACE_FINALIZER]
         self._finish_deletion(self.store.update(current))
 
+    def _as_asked(self, old: T, asked: KubeObject) -> T:
+        """Return a stored custom object in the version of a request."""
+        return custom_kinds.in_version(self.store, old, asked.api_version, self.webhooks)
+
     def _store_charged(self, made: T, around: AdmissionContext) -> T:
         """Store a changed object together with the usage of the quotas that it was charged to."""
+        made = custom_kinds.to_storage(self.store, made, self.webhooks)
         with self.store.transaction():
             stored = self.store.update(made)
             for changed in around.charged:

@@ -10,6 +10,7 @@ from typing import Any
 from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.field_errors import Errors
 from kitlib.api.meta import KubeObject
+from kitlib.apiserver.admission.webhook_calls import WebhookCaller
 from kitlib.apiserver.store.store import Store
 
 
@@ -23,6 +24,24 @@ def is_defined(store: Store, obj: KubeObject) -> bool:
     from kitlib.apiserver.admission.custom.objects import definition_of
 
     return definition_of(store, obj.api_version, obj.kind) is not None
+
+
+def to_storage(store: Store, obj: Any, caller: WebhookCaller | None) -> Any:
+    """Return a custom object in the version in which it is stored; an object of a built-in kind is unchanged."""
+    if not is_custom(obj):
+        return obj
+    from kitlib.apiserver.admission.custom import conversion
+
+    return conversion.to_storage(store, obj, caller)
+
+
+def in_version(store: Store, obj: Any, api_version: str, caller: WebhookCaller | None) -> Any:
+    """Return a custom object in another version of its kind; an object of a built-in kind is unchanged."""
+    if not is_custom(obj) or obj.api_version == api_version:
+        return obj
+    from kitlib.apiserver.admission.custom import conversion
+
+    return conversion.converted(store, [obj], api_version, caller)[0]
 
 
 def unknown_fields(store: Store, obj: KubeObject) -> list[str]:

@@ -55,7 +55,6 @@ class APIResource(NamedTuple):
     subresources: tuple[Subresource, ...] = ()
     schema: Mapping[str, Any] | None = None
     scale: ScalePaths | None = None
-    has_conversion_webhook: bool = False
     selectable: tuple[str, ...] = ()
     printer: str = ""
     """The printer of its rows; "" = that of its kind."""
@@ -251,7 +250,6 @@ def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
             tuple(below),
             (version.get("schema") or {}).get("openAPIV3Schema") or {},
             ScalePaths.of(subresources["scale"] or {}) if "scale" in subresources else None,
-            (spec.get("conversion") or {}).get("strategy") == "Webhook",
             tuple(str(one.get("jsonPath")).removeprefix(".") for one in version.get("selectableFields") or ()),
         )
 

@@ -12,14 +12,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from kitlib.api.apiextensions import CustomResourceDefinition
-from kitlib.api.autoscaling_v1 import to_v1
 from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
-from kitlib.api.events_v1 import served_event
 from kitlib.api.meta import is_condition_true
-from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.apiserver.admission.custom.fields import fill
 from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
 from kitlib.apiserver.admission.updating import check_preconditions as check_changes
 from kitlib.apiserver.http import lists
@@ -44,14 +40,13 @@ from kitlib.apiserver.http.reset_fields import own_fields, without_reset_fields
 from kitlib.apiserver.http.resources import APIResource, ResourceTable
 from kitlib.apiserver.http.selectors import field_selector, label_selector
 from kitlib.apiserver.http.status import StatusError, of_error, success
-from kitlib.apiserver.http.timestamps import with_served_times
+from kitlib.apiserver.http.wires import Wires
 from kitlib.apiserver.store.history import list_at
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 Object = dict[str, Any]
-_OLD_AUTOSCALING = "autoscaling/v1"
 
 
 class Rest:
@@ -73,16 +68,14 @@ class Rest:
         self._table: tuple[int, ResourceTable] | None = None
         self._definitions = 0
         self.warnings: list[str] = []
-        self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, tuple[Any, Object]]]] = {}
+        self._wires = Wires(cluster)
         cluster.api.store.subscribe(self._on_change)
 
     def _on_change(self, event: Any) -> None:
         if event.object.kind == "CustomResourceDefinition":
             self._definitions += 1
         if event.type == "DELETED":
-            meta = event.object.metadata
-            kind = self.cluster.api.store.kinds.of(event.object)
-            self._wires.pop((kind.qualified, meta.namespace, meta.name), None)
+            self._wires.forget(event.object)
 
     @property
     def resources(self) -> ResourceTable:
@@ -124,13 +117,13 @@ class Rest:
         """
         kind, store, place = self.kind_of(served), self.cluster.api.store, namespace or None
         if start.version is None or start.version == self.version:
-            return [self.shared_wire(served, obj) for obj in store.list(kind, place, copy=False)]
+            return self._wires.shared_list(served, store.list(kind, place, copy=False))
         try:
             found = list_at(store, kind, start.version, place)
         except ResourceExpired as error:
             raise lists.gone(start) from error
         newest = {id(obj) for obj in store.list(kind, place, copy=False)}
-        return [self.shared_wire(served, obj) if id(obj) in newest else self.wire(served, obj) for obj in found]
+        return self._wires.shared_list(served, found, newest)
 
     def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
         """Return the objects that the selectors match, in the order of their keys, and the list's metadata.
@@ -167,34 +160,13 @@ class Rest:
         """Return a stored object in the served group and version.
 
         Raises:
-            StatusError: 500 if the versions differ and a webhook would have to convert it.
+            StatusError: 500 if a webhook does not convert the object to the version.
         """
-        if served.has_conversion_webhook and obj.api_version != served.group_version:
-            kind = f"{served.group_version}, Kind={served.kind}"
-            why = f"conversion webhook for {obj.api_version}, Kind={served.kind} failed: it is asked to make {kind}, "
-            raise StatusError(500, f"{why}and the kit calls no conversion webhooks; use {obj.api_version}")
-        data = to_dict(obj)
-        data["apiVersion"], data["kind"] = served.group_version, served.kind
-        with_served_times(data, custom=served.schema is not None)
-        if served.schema is None:
-            complete(served.kind, data)
-        else:
-            fill(data, served.schema)
-        if served.group == EVENTS:
-            return served_event(data)
-        return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
+        return self._wires.wire(served, obj)
 
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
         """Return `wire`'s result from a cache, for lists and watches, which must not change it."""
-        meta = obj.metadata
-        key = (served.storage, meta.namespace, meta.name)
-        known = self._wires.get(key)
-        if known is None or known[0] is not obj:
-            known = self._wires[key] = (obj, {})
-        made = known[1].get(served.group_version)
-        if made is None or made[0] is not served.schema:  # another schema has other defaults
-            made = known[1][served.group_version] = served.schema, self.wire(served, obj)
-        return made[1]
+        return self._wires.shared(served, obj)
 
     # Writing.
 

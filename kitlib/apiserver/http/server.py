@@ -12,8 +12,9 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tornado.httputil import HTTPServerRequest
 from tornado.iostream import StreamClosedError
@@ -39,6 +40,7 @@ from kitlib.apiserver.http.webhook_client import BackgroundClient, perform
 from kitlib.apiserver.validation.warnings.kinds import warning_header
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 AFTER_WRITE = 2.0
 """The time in seconds for which time continues after a client's write, with `only_while_waited`."""
 _READ_AT_MOST = 32 * MAX_BODY
@@ -228,6 +230,23 @@ class GenericAPIServer:
             with suppress(TimeoutError):
                 await asyncio.wait_for(event.wait(), seconds)
 
+    async def attempt(self, act: Callable[[], T]) -> T:
+        """Call a function with the lock held; repeat it with the responses of webhooks, which are called without it.
+
+        The object may change meanwhile, as on kube-apiserver, which then calls the webhooks again.
+        """
+        attempts, names = Attempts(), self.cluster.api.store.names
+        for _ in range(MAX_WEBHOOK_ROUNDS):
+            try:
+                with self.lock, attempts.attempt(names):
+                    return act()
+            except Pending as pending:
+                run = asyncio.get_running_loop().run_in_executor
+                made = await asyncio.gather(*(run(None, perform, call) for call in pending.calls))
+                attempts.answers |= {call.key: answer for call, answer in zip(pending.calls, made, strict=True)}
+        with self.lock:  # the object changes faster than the webhooks respond: hold the lock
+            return act()
+
     def _exists(self, kind: str, namespace: str, name: str, uid: str) -> bool:
         found = self.cluster.api.store.find(kind, name, namespace, copy=False)
         if isinstance(found, Secret):
@@ -303,7 +322,7 @@ class _Handler(RequestHandler):
         )
         if request.method not in ("GET", "HEAD"):
             self._service.wrote_at = time.monotonic()
-        answer = await self._answer(request)
+        answer = await self._service.attempt(partial(self._service.dispatcher.handle, request))
         with self._service.lock:
             resources = self._service.dispatcher.rest.resources
         if not isinstance(answer, Response):
@@ -318,31 +337,13 @@ class _Handler(RequestHandler):
 
     get = head = post = put = patch = delete = _handle
 
-    async def _answer(self, request: Request) -> Any:
-        """Handle a request; repeat it with the responses of the webhooks it needs, which are called without the lock.
-
-        The object may change meanwhile, as on kube-apiserver, which then calls the webhooks again.
-        """
-        attempts, names = Attempts(), self._service.cluster.api.store.names
-        for _ in range(MAX_WEBHOOK_ROUNDS):
-            try:
-                with self._service.lock, attempts.attempt(names):
-                    return self._service.dispatcher.handle(request)
-            except Pending as pending:
-                run = asyncio.get_running_loop().run_in_executor
-                made = await asyncio.gather(*(run(None, perform, call) for call in pending.calls))
-                attempts.answers |= {call.key: answer for call, answer in zip(pending.calls, made, strict=True)}
-        with self._service.lock:  # the object changes faster than the webhooks respond: hold the lock
-            return self._service.dispatcher.handle(request)
-
     async def _stream(self, stream: WatchStream) -> None:
         self.set_header("Content-Type", stream.content_type)
         self._service.watches += 1
         try:
             await self.flush()
             while not self.request.connection.stream.closed():  # type: ignore[union-attr]
-                with self._service.lock:
-                    lines = stream.poll()
+                lines = await self._service.attempt(stream.poll)
                 if lines:
                     self.write(b"".join(lines))
                     await self.flush()

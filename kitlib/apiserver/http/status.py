@@ -34,16 +34,18 @@ class StatusError(Exception):
 
     Attributes:
         code: the HTTP status code.
-        reason: the machine-readable reason, e.g. `NotFound`; by default that of the code.
+        reason: the machine-readable reason, e.g. `NotFound`; by default that of the code; "" = none.
         message: the message for users.
         details: name, group, kind, causes.
         metadata: the Status' list metadata, e.g. the token with which a list continues.
     """
 
-    def __init__(self, code: int, message: str, reason: str = "", details: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, code: int, message: str, reason: str | None = None, details: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(message)
         self.code, self.message = code, message
-        self.reason = reason or REASONS.get(code, "")
+        self.reason = REASONS.get(code, "") if reason is None else reason
         self.details = details or {}
         self.metadata: dict[str, Any] = {}
 

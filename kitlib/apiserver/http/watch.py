@@ -112,6 +112,8 @@ class WatchStream:
                 for event in store.changes(self._seen):
                     if self._concerns(event.object):
                         self._take(event)
+                    # An event can need the answer of a conversion webhook: the next poll goes on with it.
+                    self._seen = event.version
             except StatusError as error:
                 self._error(error)
             except ResourceExpired as error:
@@ -136,10 +138,10 @@ class WatchStream:
         if event.type != "DELETED" and self._matches(obj):
             self._add("MODIFIED" if known else "ADDED", obj)
         elif known:
-            self._known.discard(key)
             if event.type != "DELETED" and event.previous is not None:
                 version, obj = obj["metadata"]["resourceVersion"], self._rest.wire(self._served, event.previous)
                 obj["metadata"] = {**obj["metadata"], "resourceVersion": version}
+            self._known.discard(key)
             self._line("DELETED", obj)
 
     def _add(self, change: str, obj: dict[str, Any]) -> None:

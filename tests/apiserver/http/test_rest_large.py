@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from kitlib.apiserver.http import wires
 from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
-from kitlib.apiserver.http.rest import Rest
 from kitlib.cluster import Cluster
 
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
@@ -16,13 +16,13 @@ TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 
 def test_a_list_makes_again_only_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    wire = Rest.wire
+    form = wires.form
 
-    def counted(self: Rest, served: Any, obj: Any) -> Any:
+    def counted(served: Any, obj: Any) -> Any:
         made.append(obj.metadata.name)
-        return wire(self, served, obj)
+        return form(served, obj)
 
-    monkeypatch.setattr(Rest, "wire", counted)
+    monkeypatch.setattr(wires, "form", counted)
     pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "c", "image": "x"}]}}
     with Cluster.simulated([{"count": 20, "name": "n", "cpus": 8}], kubelets=False) as cluster:
         cluster.apply([{**pod, "metadata": {"name": f"p-{number:03d}"}} for number in range(200)])

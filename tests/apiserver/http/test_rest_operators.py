@@ -106,25 +106,6 @@ def test_the_rank_of_versions_is_the_documented_one() -> None:
     assert sorted(wanted, key=version_rank) == wanted
 
 
-def test_a_version_that_a_webhook_would_have_to_convert_is_refused(call: Any) -> None:
-    """An object under the name of the other version would be wrong, and the error would remain unnoticed."""
-    made = definition("lakes", "Lake", "example.com")
-    one = made["spec"]["versions"][0]
-    made["spec"]["versions"] = [one, {**one, "name": "v2", "storage": False}]
-    client = {"url": "https://127.0.0.1:1/convert"}
-    made["spec"]["conversion"] = {
-        "strategy": "Webhook",
-        "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
-    }
-    assert call("POST", CRDS, made)[0] == 201
-    assert call("POST", LAKES, custom("Lake", "example.com"))[0] == 201
-    assert call("GET", f"{LAKES}/x")[0] == 200
-    for url in (f"{LAKES}/x", LAKES):
-        code, answer = call("GET", url.replace("v1", "v2"))
-        assert code == 500
-        assert "the kit calls no conversion webhooks; use example.com/v1" in answer["message"]
-
-
 def test_a_write_to_the_status_of_a_built_in_kind_may_change_labels_and_annotations(call: Any) -> None:
     template = {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
     url = "/apis/batch/v1/namespaces/default/cronjobs"
