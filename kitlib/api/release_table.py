@@ -296,6 +296,20 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
         (35, "Container created"),
     ),
     "container_started": ((23, "Started container {name}"), (35, "Container started")),
+    # proposed after 1.33 was released (kubernetes#71869)
+    "image_gc_failed": (
+        (
+            23,
+            "Failed to garbage collect required amount of images. Attempted to free {to_free} bytes, but only found "
+            "{freed} bytes eligible to free.",
+        ),
+        (
+            34,
+            "Insufficient free disk space on the node's image filesystem ({used}% of {capacity} used). Failed to free "
+            "sufficient space by deleting unused images (freed {freed} bytes). Investigate disk usage, as it could be "
+            "used by active images, logs, volumes, or other data.",
+        ),
+    ),
     "image_present": (
         (23, 'Container image "{image}" already present on machine'),
         (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),

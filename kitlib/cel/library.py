@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
 from kitlib.api.errors import KitError
@@ -22,6 +23,7 @@ QUANTITY, SEMVER, OPTIONAL = "kubernetes.Quantity", "kubernetes.Semver", "option
 UINT, BYTES = "uint", "bytes"
 SIGNED, NUMBERS = (INT, DOUBLE), (INT, UINT, DOUBLE)
 TYPE = "type"
+_TO_LOWER, _TO_UPPER = str.maketrans(ascii_uppercase, ascii_lowercase), str.maketrans(ascii_lowercase, ascii_uppercase)
 TYPES = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, MAP, NULL, TYPE})
 """Types that have a name in expressions, as in `type(x) == string`."""
 
@@ -336,8 +338,8 @@ METHODS: dict[str, list[Overload]] = {
     "startsWith": [Overload((STRING, STRING), BOOL, str.startswith)],
     "endsWith": [Overload((STRING, STRING), BOOL, str.endswith)],
     "contains": [Overload((STRING, STRING), BOOL, lambda text, part: part in text)],
-    "lowerAscii": [Overload((STRING,), STRING, str.lower)],
-    "upperAscii": [Overload((STRING,), STRING, str.upper)],
+    "lowerAscii": [Overload((STRING,), STRING, lambda text: text.translate(_TO_LOWER))],
+    "upperAscii": [Overload((STRING,), STRING, lambda text: text.translate(_TO_UPPER))],
     "trim": [Overload((STRING,), STRING, str.strip)],
     "split": [Overload((STRING, STRING), LIST, _split), Overload((STRING, STRING, INT), LIST, _split)],
     "replace": [

@@ -7,6 +7,7 @@ Source: cel-spec langdef.md; cel-go common/types.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -123,13 +124,18 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
     if operator in ("+", "-", "*"):
         return _in_range(one + other if operator == "+" else one - other if operator == "-" else one * other)
     if kinds == {lib.DOUBLE} and operator == "/":
-        return one / other if other else float("inf")
+        return one / other if other else _over_zero(one, other)
     if kinds != {lib.INT}:
         raise EvaluationError("no such overload")
     if other == 0:
         raise EvaluationError("division by zero" if operator == "/" else "modulus by zero")
     quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)  # towards zero, as in Go
     return _in_range(quotient) if operator == "/" else one - quotient * other
+
+
+def _over_zero(one: float, zero: float) -> float:
+    """Return the quotient of a double and a zero as IEEE 754 defines it; Python raises an error instead."""
+    return math.copysign(math.inf, zero) * one if one else math.nan
 
 
 def negated(value: Any) -> Any:

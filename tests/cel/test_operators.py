@@ -39,3 +39,22 @@ def test_values_of_unknown_types(text: str, expected: Any) -> None:
 def test_values_that_do_not_go_together(text: str, words: str) -> None:
     with pytest.raises(EvaluationError, match=words):
         evaluated(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("object.float / 0.0", float("inf")),
+        ("-object.float / 0.0", float("-inf")),
+        ("object.float / -0.0", float("-inf")),
+        ("'AÄZ'.lowerAscii()", "aÄz"),
+        ("'aßz'.upperAscii()", "AßZ"),
+    ],
+)
+def test_doubles_divide_by_zero_and_only_ascii_letters_change_case(text: str, expected: Any) -> None:
+    """Source: IEEE 754; cel-go ext/strings.go lowerASCII, upperASCII."""
+    assert evaluated(text) == expected
+
+
+def test_zero_by_zero_is_not_a_number() -> None:
+    assert evaluated("(object.float - 1.5) / 0.0 == (object.float - 1.5) / 0.0") is False

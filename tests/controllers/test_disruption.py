@@ -108,3 +108,13 @@ def test_a_selector_is_printed_as_go_prints_it():
         "&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{"
         "LabelSelectorRequirement{Key:tier,Operator:In,Values:[a b],},},}"
     )
+
+
+def test_a_pod_that_needs_no_budget_is_marked_too_when_it_is_evicted() -> None:
+    """Source: EvictionREST.Create, which calls addConditionAndDeletePod also where canIgnorePDB holds."""
+    cluster = hollow()
+    waits = pod("a", nodeSelector={"of": "none"})
+    waits["metadata"]["finalizers"] = ["example.com/wait"]
+    cluster.apply(waits)
+    cluster.evict("a")
+    assert conditions(cluster.pod("a").status)["DisruptionTarget"] == ("True", "EvictionByEvictionAPI")

@@ -66,3 +66,21 @@ def test_another_kind_is_refused_with_those_that_are_known() -> None:
     cluster = Cluster.simulated(1, kubelets=False)
     with pytest.raises(KitError, match="describe secret s: valid kinds: Node, Pod, Deployment, ReplicaSet"):
         describe(cluster, "s", "secret")
+
+
+@pytest.mark.parametrize(
+    ("completed", "shown"),
+    [
+        ("", "<none>"),
+        ("0-9", "0-9"),
+        (",".join(str(n) for n in range(100, 114)), ",".join(str(n) for n in range(100, 113)) + ",..."),
+        (",".join(str(n) for n in range(100, 113)), ",".join(str(n) for n in range(100, 113))),
+    ],
+    ids=["none", "short", "the index at the fiftieth character is whole", "it is the last one"],
+)
+def test_a_long_list_of_indexes_ends_after_the_one_at_the_limit(completed: str, shown: str) -> None:
+    """Source: kubectl describe capIndexesListOrNone with a soft limit of 50."""
+    spec = {"completionMode": "Indexed", "template": {"spec": {"containers": []}}}
+    job = {"kind": "Job", "metadata": {"name": "j"}, "spec": spec, "status": {"completedIndexes": completed}}
+    lines = KINDS["Job"](job, lambda kind: []).splitlines()
+    assert f"Completed Indexes:\t{shown}" in lines

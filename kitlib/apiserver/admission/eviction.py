@@ -52,6 +52,7 @@ def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -
         if budgets and not _is_unhealthy_and_free(pod, budgets[0]):
             _check_and_decrement(api, name, budgets[0])
             pod = api.store.get(Pod, name, namespace)
+    if api.release.enabled("PodDisruptionConditions"):
         _mark(api, pod)
     api.remove(Pod, name, namespace, grace=grace)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kitlib.api.release import Release
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import Observation
 
@@ -47,21 +48,32 @@ class Collected:
     Attributes:
         removed: the removed images, each with the reason `space` or `age`.
         to_free, freed: the bytes to free, and the freed bytes; 0 below the high threshold.
+        used: the usage of the file system before, in percent.
+        capacity: its size in bytes.
     """
 
     removed: tuple[tuple[Image, str], ...] = ()
     to_free: int = 0
     freed: int = 0
+    used: int = 0
+    capacity: int = 0
 
-    @property
-    def problem(self) -> str:
-        """The message of a failed collection; "" = it succeeded."""
+    def problem(self, release: Release) -> str:
+        """Return the message of a failed collection; "" = it succeeded."""
         if self.freed >= self.to_free:
             return ""
-        return (
-            "Failed to garbage collect required amount of images. Attempted to free "
-            f"{self.to_free} bytes, but only found {self.freed} bytes eligible to free."
+        size = format_size(self.capacity)
+        return release.text("image_gc_failed").format(
+            to_free=self.to_free, freed=self.freed, used=self.used, capacity=size
         )
+
+
+def format_size(size: int) -> str:
+    """Return a size as `12 B`, `1.5 KiB` or, from 1 TiB, `2.0 TiB`. Source: formatSize."""
+    if size < 1024:
+        return f"{size} B"
+    power = min((size.bit_length() - 1) // 10, 4)
+    return f"{size / 1024**power:.1f} {'KMGT'[power - 1]}iB"
 
 
 @dataclass
@@ -130,7 +142,8 @@ class ImageGC:
             return Collected(tuple(removed))
         wanted = disk.capacity * (100 - self.settings.image_gc_low_threshold_percent) // 100 - available
         gone = self._free(now, wanted, in_use, remove)
-        return Collected((*removed, *((image, "space") for image in gone)), wanted, sum(one.size for one in gone))
+        freed = sum(one.size for one in gone)
+        return Collected((*removed, *((image, "space") for image in gone)), wanted, freed, used, disk.capacity)
 
     def delete_unused(
         self, now: float, images: Iterable[Image], in_use: Collection[str], remove: Callable[[Image], None]

@@ -126,7 +126,7 @@ class EvictionManager:
         for threshold in crossed:
             self._last_seen[NODE_CONDITIONS[threshold.signal]] = now
         period = self._settings.eviction_pressure_transition_period
-        held = {name for name, last in self._last_seen.items() if last == now or now - last < period}
+        held = {name for name, last in self._last_seen.items() if now - last < period}
         self.conditions = tuple(name for name in PRESSURES if name in held)
         self._evicting = [t for t in crossed if now - self._since[t] >= t.grace_period]
         self.reclaiming, self.relieved = "", False

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kitlib.api.core import TERMINAL_PHASES
+from kitlib.api.release import Release
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images import container_gc, image_gc
@@ -25,6 +26,7 @@ class KubeletGarbageCollector:
     """The garbage collector of one node.
 
     Args:
+        release: the release with the messages.
         settings: the kubelet's settings.
         dedicated: whether images and containers have a separate file system.
         runtime: the container runtime, which has the images and containers.
@@ -37,6 +39,7 @@ class KubeletGarbageCollector:
 
     def __init__(
         self,
+        release: Release,
         settings: KubeletSettings,
         dedicated: bool,
         runtime: ContainerRuntime,
@@ -46,7 +49,7 @@ class KubeletGarbageCollector:
         ids: Mapping[str, tuple[PodWorker, ContainerState]],
         now: float,
     ) -> None:
-        self._settings, self._dedicated, self._runtime = settings, dedicated, runtime
+        self._release, self._settings, self._dedicated, self._runtime = release, settings, dedicated, runtime
         self._reports, self._timeline, self._workers, self._ids = reports, timeline, workers, ids
         self._images = ImageGC(settings, now)
         self._next_containers, self._next_detection = now + container_gc.EVERY, now
@@ -130,15 +133,14 @@ class KubeletGarbageCollector:
         done = self._images.collect(now, self._runtime.images(), self._in_use(), disk, self._remove)
         for image, reason in done.removed:
             self._note(image, reason)
-        if not done.problem:
+        problem = done.problem(self._release)
+        if not problem:
             self._failed_before = False
             return
-        self._reports.event(None, "Warning", "FreeDiskSpaceFailed", done.problem)
-        self._timeline.note(
-            "image GC manager", "cannot free enough", "", done.problem, "realImageGCManager.GarbageCollect"
-        )
+        self._reports.event(None, "Warning", "FreeDiskSpaceFailed", problem)
+        self._timeline.note("image GC manager", "cannot free enough", "", problem, "realImageGCManager.GarbageCollect")
         if self._failed_before:  # the first failure may result from missing statistics
-            self._reports.event(None, "Warning", "ImageGCFailed", done.problem)
+            self._reports.event(None, "Warning", "ImageGCFailed", problem)
         self._failed_before = True
 
     def _remove(self, image: Image) -> None:

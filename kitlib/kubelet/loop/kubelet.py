@@ -113,8 +113,9 @@ class Kubelet:
         self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
         self._killer = PodKiller(runtime, reports, self.timeline, clock)
         known = self._workers, self._ids, clock()
+        dedicated = bool(config.machine.image_storage)
         self._garbage = KubeletGarbageCollector(
-            settings, bool(config.machine.image_storage), runtime, reports, self.timeline, *known
+            config.release, settings, dedicated, runtime, reports, self.timeline, *known
         )
         self._prober = Prober(settings, self._killer, self._garbage.died)
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline, self._garbage)

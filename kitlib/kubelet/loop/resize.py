@@ -116,7 +116,7 @@ def below_usage(
     errors = []
     for name, limit in limits.items():
         old = before.get(name)
-        if limit is None or (old is not None and limit >= old) or usage.get(name, 0) <= limit:
+        if limit is None or (old is not None and limit >= old) or usage.get(name, 0) < limit:
             continue
         who = "pod" if name == pod_name else f'container "{name}"'
         errors.append(f"attempting to set {who} memory limit ({limit}) below current usage ({usage[name]})")

@@ -63,10 +63,13 @@ def oom_score(one: OOMCandidate, machine_pages: int) -> int:
 
 
 def choose(candidates: Iterable[OOMCandidate], total_pages: int) -> OOMCandidate | None:
-    """Return the process with the most points, the earliest of equal ones; None if all are unkillable."""
+    """Return the process with the most points, the last of equal ones; None if all are unkillable.
+
+    Source: oom_evaluate_task, which keeps the chosen task only against fewer points.
+    """
     best: tuple[int, OOMCandidate] | None = None
     for one in candidates:
         points = badness(one, total_pages)
-        if points is not None and (best is None or points > best[0]):
+        if points is not None and (best is None or points >= best[0]):
             best = (points, one)
     return best[1] if best else None

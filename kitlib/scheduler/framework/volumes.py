@@ -202,6 +202,8 @@ def find_matching_volume(
             continue
         if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
             continue
+        if (spec.volume_attributes_class_name or "") != (claim.spec.volume_attributes_class_name or ""):
+            continue
         usable = node is None or usable_on(volume, node)
         if mine:
             # no other volume is tried: the controller binds the claim to the volume that names it
@@ -210,8 +212,6 @@ def find_matching_volume(
         if (volume.status.phase or "Available") != "Available" or not usable:
             continue
         if selector is not None and not selector.matches(volume.metadata.labels):
-            continue
-        if (spec.volume_attributes_class_name or "") != (claim.spec.volume_attributes_class_name or ""):
             continue
         if class_name(volume) != class_name(claim) or not set(claim.spec.access_modes) <= set(spec.access_modes):
             continue

@@ -62,13 +62,11 @@ def _moment(text: str) -> datetime:
 
 
 def _indexes(text: str) -> str:
-    """Return a list of indexes, truncated to 50 characters."""
+    """Return a list of indexes, truncated after 50 characters and the index there. Source: capIndexesListOrNone."""
     if not text:
         return "<none>"
-    if len(text) <= _MAX_INDEXES:
-        return text
-    comma = text[: _MAX_INDEXES - 3].rfind(",")
-    return f"{text[: comma + 1]}..."
+    comma = text.find(",", _MAX_INDEXES)
+    return text if comma < 0 else f"{text[: comma + 1]}..."
 
 
 def describe_cron_job(obj: Object, _others: Others) -> str:

@@ -137,8 +137,9 @@ def test_what_cannot_be_freed_is_an_event_and_the_second_time_a_failure() -> Non
         made.apply(pod("web", "disk=5Gi"))
         made.advance(301)
         message = (
-            f"Failed to garbage collect required amount of images. Attempted to free {9 * GI} bytes, but only found "
-            f"{5 * GI} bytes eligible to free."
+            "Insufficient free disk space on the node's image filesystem (65% of 20.0 GiB used). Failed to free "
+            f"sufficient space by deleting unused images (freed {5 * GI} bytes). Investigate disk usage, as it could "
+            "be used by active images, logs, volumes, or other data."
         )
         assert events(made, "FreeDiskSpaceFailed", "ImageGCFailed") == [("FreeDiskSpaceFailed", message)]
         made.advance(300)

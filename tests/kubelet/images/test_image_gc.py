@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.api.release import Release
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import Observation
-from kitlib.kubelet.images.image_gc import Collected, Image, ImageGC
+from kitlib.kubelet.images.image_gc import Collected, Image, ImageGC, format_size
 
 IMAGES = [Image("a", 10), Image("b", 10), Image("c", 10), Image("pinned", 10, pinned=True)]
 SETTINGS = KubeletSettings(
@@ -36,8 +37,26 @@ def collected(available: int, now: float = 1000, settings: KubeletSettings = SET
 )  # fmt: skip
 def test_unused_images_go_until_the_low_threshold_is_reached(available: int, removed: list[str], problem: str) -> None:
     found, gone = collected(available)
-    assert (gone, found.problem) == (removed, problem)
+    assert (gone, found.problem(Release.of("1.33"))) == (removed, problem)
     assert [reason for _, reason in found.removed] == ["space"] * len(removed)
+
+
+def test_since_1_34_the_message_names_the_usage_of_the_disk() -> None:
+    """Source: realImageGCManager.GarbageCollect of 1.36.2; kubernetes#71869."""
+    text = (
+        "Insufficient free disk space on the node's image filesystem (85% of 100 B used). Failed to free sufficient "
+        "space by deleting unused images (freed 20 bytes). Investigate disk usage, as it could be used by active "
+        "images, logs, volumes, or other data."
+    )
+    assert collected(15)[0].problem(Release.of("1.34")) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1023, "1023 B"), (1024, "1.0 KiB"), (1536 * 2**20, "1.5 GiB"), (2**40, "1.0 TiB"), (2**51, "2048.0 TiB")],
+)
+def test_sizes_in_the_message(size: int, text: str) -> None:
+    assert format_size(size) == text
 
 
 def test_no_more_is_removed_than_the_low_threshold_needs() -> None:

@@ -85,6 +85,12 @@ def test_the_condition_stays_for_the_transition_period(after: float, conditions:
     assert made.conditions == conditions
 
 
+def test_with_a_transition_period_of_0_no_condition_is_reported() -> None:
+    """Source: nodeConditionsObservedSince, whose window is then empty; pods are evicted all the same."""
+    made = manager({**HARD, "eviction_pressure_transition_period": 0.0})
+    assert (look(made, 1.0, 50, PODS, b=10), made.conditions) == ("b", ())
+
+
 def test_with_a_minimum_reclaim_an_eviction_goes_on_above_the_line() -> None:
     made = manager({**HARD, "eviction_minimum_reclaim": {"memory.available": "50Mi"}})
     assert look(made, 0, 120, PODS, b=10) == ""

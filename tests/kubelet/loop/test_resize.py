@@ -87,7 +87,8 @@ def test_a_container_restarts_for_the_resource_whose_policy_asks_for_it(
 @pytest.mark.parametrize(
     ("limit", "before", "used", "problem"),
     [
-        (50, 100, 50, ""),
+        (50, 100, 49, ""),
+        (50, 100, 50, 'attempting to set container "c" memory limit (52428800) below current usage (52428800)'),
         (50, 100, 51, 'attempting to set container "c" memory limit (52428800) below current usage (53477376)'),
         (50, None, 51, 'attempting to set container "c" memory limit (52428800) below current usage (53477376)'),
         (50, 50, 51, ""),
