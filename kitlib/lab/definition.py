@@ -85,6 +85,23 @@ class Ground(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 SIMULATED = Ground()
 
 
+class Way(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One step of a lab in the terminal and in Python.
+
+    Attributes:
+        step: the step in words.
+        kubectl: the command in a terminal.
+        python: the call in a cell.
+    """
+
+    step: str
+    kubectl: str
+    python: str
+
+    def __str__(self) -> str:
+        return f"{self.step}: `{self.kubectl}`, or in Python `{self.python}`"
+
+
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The content of a lab's `lab.toml`.
 
@@ -96,6 +113,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         story: the origin of the case, one line.
         brief: the situation and the assignment, in the words of the variant; blank lines separate paragraphs.
         edit: `KIND NAME` of the manifests that the learner changes.
+        ways: the steps with kubectl and in Python; () = those that `edit` implies.
         left: an open question after the solved lab, one or two sentences.
         kernels: the kinds of nodes on which the lab can be done: "simulated", "docker".
         why_simulated: the feature that real nodes lack, if the lab cannot be done there.
@@ -117,6 +135,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     story: str = ""
     brief: str = ""
     edit: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = ()
     left: str = ""
     hint_cost: float = 0
     kernels: tuple[str, ...] = ("simulated",)
@@ -127,6 +146,24 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     rules: tuple[RuleSpec, ...] = ()
     predictions: tuple[PredictionSpec, ...] = ()
     docker: OnRealNodes = OnRealNodes()
+
+    def commands(self) -> tuple[Way, ...]:
+        """Return the steps with kubectl and in Python.
+
+        A pod is replaced, because most of its fields cannot be changed. Other objects are applied.
+        """
+        if self.ways:
+            return self.ways
+        pods = ", ".join(f"`{one.split()[1]}`" for one in self.edit if one.startswith("Pod "))
+        others = ", ".join(f"`{one.split()[1]}`" for one in self.edit if not one.startswith("Pod "))
+        made = []
+        if pods:
+            step = f"Replace {pods} by changed manifests"
+            made.append(Way(step=step, kubectl="kubectl replace --force -f FILE", python="lab.replace(MANIFESTS)"))
+        if others:
+            step = f"Change {others}"
+            made.append(Way(step=step, kubectl="kubectl apply -f FILE", python="lab.cluster.apply(MANIFESTS)"))
+        return tuple(made)
 
     def task(self, key: str) -> TaskSpec:
         """Return the task with that key. Raises: KitError."""

@@ -347,7 +347,7 @@ class Lab:
         rules = "".join(f"<li>{html.escape(rule.title)}</li>" for rule in definition.rules)
         return (
             f'<section class="kitlib-lab"><h3>{html.escape(definition.title)}</h3>{self._box()}{brief}'
-            "<p>Tasks (points)</p>"
+            f"<p>{_marked(self._how())}</p><p>Tasks (points)</p>"
             f"<ol>{tasks}</ol>"
             + (f"<p>Rules</p><ul>{rules}</ul>" if rules else "")
             + f"<p><small>Difficulty {'●' * definition.difficulty}{'○' * (3 - definition.difficulty)}, about "
@@ -362,7 +362,14 @@ class Lab:
         tasks = [f"  {t.key}: {t.title} ({t.points:g})" for t in definition.tasks]
         rules = [f"  rule: {rule.title}" for rule in definition.rules]
         kernel = self._not_real() or self._refused()
-        return "\n".join(filter(None, [definition.title, kernel, *_paragraphs(definition.brief), *tasks, *rules]))
+        return "\n".join(
+            filter(None, [definition.title, kernel, *_paragraphs(definition.brief), self._how(), *tasks, *rules])
+        )
+
+    def _how(self) -> str:
+        """Return the steps with kubectl and in Python, as one paragraph."""
+        steps = ". ".join(map(str, self._folder.definition.commands()))
+        return f"{steps}. In a cell, `%%kubectl replace --force -f -` takes the manifests below it." if steps else ""
 
     def _refused(self) -> str:
         """Return the refusals of the host of the lab's real nodes."""

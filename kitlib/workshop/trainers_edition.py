@@ -97,6 +97,7 @@ def lab_text(lab: LabFolder) -> str:
         f"{definition.minutes} minutes, difficulty {definition.difficulty} of 3, after notebook "
         f"{' and '.join(definition.teaches) or '-'}. Names and numbers: variant {lab.seed}.",
         f"{definition.story}\n\n{definition.brief.strip()}",
+        "\n".join(f"* {one}" for one in definition.commands()),
         "## Ask first",
         *[
             f"{_prediction(one)}{_misconceptions('lab ' + lab.name.partition('-')[0], one.key)}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kitlib.apiserver.http.server import GenericAPIServer
+from kitlib.lab import Lab, kubectl
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.grader import grade_journal, prepare
+from kitlib.lab.progress import Progress
 from tests.apiserver.http.clients import binaries
 from tests.lab.kubectl_learner import OverHTTP, WithKubectl
 
@@ -71,3 +74,35 @@ def test_the_real_kubectl_solves_a_lab(folder: LabFolder, tmp_path: Path) -> Non
     assert {entry["client"] for entry in journal if entry["action"] != "advance"} == {"kubectl"}
     found = grade_journal(folder, journal)
     assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda one: one.name)
+def test_a_lab_names_its_steps_with_kubectl_and_in_python(folder: LabFolder) -> None:
+    ways = folder.definition.commands()
+    assert any(way.kubectl.startswith("kubectl ") for way in ways)
+    assert all(re.search(r"\w\(.+\)$", way.python) for way in ways)
+    named = " ".join(way.step + way.kubectl for way in ways)
+    if not folder.definition.ways:  # every object that the task changes is named
+        assert {one.split()[1] for one in folder.definition.edit} <= set(re.findall(r"`([^`]+)`", named))
+
+
+def test_a_lab_shows_its_steps(tmp_path: Path) -> None:
+    lab = Lab("16-capstone", progress=Progress(tmp_path / "progress.jsonl"))
+    for way in lab._folder.definition.commands():
+        assert str(way) in repr(lab)
+        assert way.kubectl in lab._repr_html_() and way.python in lab._repr_html_()
+
+
+@pytest.mark.kubectl
+def test_an_open_lab_is_solved_from_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = binaries()
+    assert programs is not None, "the package with kubectl and helm is not installed"
+    for name, value in kubectl.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    lab = Lab("03-sidecar-oom", progress=Progress(tmp_path / "progress.jsonl"))
+    learner = WithKubectl(lab.cluster, str(programs / "kubectl"), str(tmp_path / kubectl.FILE))
+    LabFolder.read(LABS / lab.name, lab.seed).answers().reference(learner)
+    assert lab.check().passed
+    lab.reset()
+    assert (tmp_path / kubectl.FILE).exists()
+    lab._served.close()
