@@ -36,6 +36,7 @@ WIDGETS = {
     "SideBySide": "side_by_side",
     "SpreadExplorer": "spread_explorer",
     "Timeline": "timeline",
+    "WhatIfStage": "what_if_stage",
 }
 """Widget -> its module in this package."""
 

@@ -271,6 +271,7 @@ MADE = {name: f"w.{name}({'cluster' if name in OF_A_CLUSTER else ''})" for name 
 NEED_NUMPY = {
     *("ExplainBoard", "PreemptionStage", "QueueTheatre", "ReleaseDifference", "ReleaseSwitch", "SchedulerBoard"),
     "SpreadExplorer",
+    "WhatIfStage",
 }
 """The modules that show the scheduler, which needs numpy; neither PyPI nor npm has it for Pyodide."""
 CELLS = """() => [...window.jupyterapp.shell.widgets("main")].find((one) => one.content?.widgets).content.widgets
