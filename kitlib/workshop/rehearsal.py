@@ -308,31 +308,33 @@ def live_a_day(hub: str, word: str, accounts: list[str], measured: RehearsalResu
         return time.monotonic()
 
     def learner(number: int, account: str) -> None:
+        step = "login"
         try:
             time.sleep(ARRIVE * number / len(accounts))
             began, session = time.monotonic(), hub_client.session()
             if (status := hub_client.log_in(session, hub, account, f"{account}'s own word", word)) != 302:
-                raise KitError(f"{account}: login: status {status}")
+                raise KitError(f"status {status}")
             note("login", began)
+            step = "server"
             status, refused = hub_client.start(session, hub, account)
             with lock:
                 measured.refused += refused
             if status != 200:
-                raise KitError(f"{account}: server: status {status}")
+                raise KitError(f"status {status}")
             note("page", began)
-            began = together()
+            step, began = "kernel", together()
             kernel = hub_client.RemoteKernel(session, hub, account)
             for step, code in STEPS.items():
                 start = together() if step.endswith("check") else time.monotonic()
                 ended, _ = kernel.run(code)
                 if ended != "ok":
-                    raise KitError(f"{account}: {step}: {ended}")
+                    raise KitError(ended)
                 note(step, start)
                 if step == "widget":
                     note("first widget", began)
         except Exception as error:  # a rehearsal reports every error
             with lock:
-                measured.problems.append(str(error)[:200])
+                measured.problems.append(f"{account}: {step}: {error}"[:200])
             # Without it the other learners would wait for this one until their timeout.
             barrier.abort()
 

@@ -72,6 +72,47 @@ class TestTag:
         assert release(checkout, "notes", "v1.2.0") == (0, "\n### Added\n\n* A thing.\n\n")
 
 
+VERSIONED = (
+    "kitlib/__init__.py",
+    "kitlib/docs/install.md",
+    "kitlib/lab/jupyter/share/labextensions/kitlib/package.json",
+)
+"""Files that carry the version; `kitlib/__init__.py` is where programs read it."""
+
+
+@pytest.fixture
+def project(checkout: Path) -> Path:
+    """The same with this project's files and a sorted changelog."""
+    for name in VERSIONED:
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, checkout / name)
+    (checkout / ".github" / "CHANGELOG.md").write_text(CHANGES.replace("## 1.2.0 (2027-01-31)", "## Unreleased"))
+    return checkout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the script is for bash")
+@pytest.mark.parametrize(("tag", "npm"), [("v7.8.9", "7.8.9"), ("v7.8.9rc1", "7.8.9-rc.1")])
+def test_one_command_writes_the_version_everywhere(project: Path, tag: str, npm: str) -> None:
+    code, said = release(project, "bump", tag)
+    assert code == 0, said
+    assert release(project, "check", tag)[0] == 0
+    assert not [name for name in VERSIONED if __version__ in (project / name).read_text()]
+    assert (
+        (project / VERSIONED[1]).read_text().count(tag[1:]) == (ROOT / VERSIONED[1]).read_text().count(__version__) > 0
+    )
+    assert json.loads((project / VERSIONED[2]).read_text())["version"] == npm
+    assert re.search(rf"^## {tag[1:]} \(\d{{4}}-\d\d-\d\d\)$", (project / ".github" / "CHANGELOG.md").read_text(), re.M)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the script is for bash")
+def test_a_release_waits_for_a_sorted_changelog(project: Path) -> None:
+    changelog = project / ".github" / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text().replace("### Added", "* Another thing.\n\n### Added"))
+    code, said = release(project, "bump", "v7.8.9")
+    assert code == 1 and "changes above the first '### ': 1; move each" in said
+    assert __version__ in (project / VERSIONED[0]).read_text()
+
+
 def test_the_readmes_test_command_becomes_that_of_windows() -> None:
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); import readme_tests;"
