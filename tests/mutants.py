@@ -155,12 +155,12 @@ def area(file: str, root: Path = ROOT) -> list[str]:
     name = folder.name if path.stem == "__init__" else path.stem
     above = tests / folder.parent
     own = [*(tests / folder).glob(f"test_{name}.py"), *(tests / folder).glob(f"test_{name}_*.py")]
-    choices = [
-        sorted((tests / folder).glob("test_*.py")),
-        [*sorted(above.glob(f"test_{folder.name}.py")), *sorted(above.glob(f"test_{folder.name}_*.py"))],
-        sorted(above.glob("test_*.py")),
+    near = [  # a package's tests may be a family of files, a folder, or both
+        *sorted(above.glob(f"test_{folder.name}.py")),
+        *sorted(above.glob(f"test_{folder.name}_*.py")),
+        *sorted((tests / folder).glob("test_*.py")),
     ]
-    found = dict.fromkeys([*sorted(own), *next(one for one in choices if one)])
+    found = dict.fromkeys([*sorted(own), *(near or sorted(above.glob("test_*.py")))])
     return [one.relative_to(root).as_posix() for one in found]
 
 
