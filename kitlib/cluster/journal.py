@@ -141,6 +141,10 @@ class CancelShutdown(Action, tag="cancel_shutdown", frozen=True, kw_only=True):
     node: Name
 
 
+class Reboot(Action, tag="reboot", frozen=True, kw_only=True):
+    node: Name
+
+
 AnyAction = (
     Apply
     | Create
@@ -157,6 +161,7 @@ AnyAction = (
     | RestartKubelet
     | ShutDownNode
     | CancelShutdown
+    | Reboot
 )
 ACTIONS: dict[str, type[AnyAction]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
 """The schemas of entries by name of the action."""

@@ -41,7 +41,7 @@ def replay_entry(cluster: Any, entry: dict[str, Any]) -> None:
         node.write(path, entry["file"], entry["value"])
     elif action == "signal":
         cluster.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
-    elif action in ("restart_kubelet", "shutdown", "cancel_shutdown"):
+    elif action in ("restart_kubelet", "reboot", "shutdown", "cancel_shutdown"):
         getattr(cluster.node(entry.pop("node")), action)(**entry)
     elif action == "exit":
         cluster.node(entry.pop("node")).program_exits(**entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +14,7 @@ from kitlib.apiserver.store.events import record
 from kitlib.cluster.nodes.interfaces import NodeCgroupFS, Record
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.origin import Origin, with_reasons
-from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
+from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_events
@@ -29,9 +30,11 @@ class NodeBase(ABC):
         config: the kubelet's configuration.
         name: the node's name.
         network: the node's addresses; None = no network.
+        boots: the number of the machine's boots.
     """
 
     network: NodeNetwork | None = None
+    boots: int = 1
     plan: NodePlan
     config: NodeConfig
     name: str
@@ -58,26 +61,38 @@ class NodeBase(ABC):
     def register(self, now: datetime) -> Node:
         """Return the Node object with capacity and allocatable as the kubelet publishes them."""
         node = node_object(self.plan, self.config, now, self.network)
-        node.status.node_info = {**(node.status.node_info or {}), **self._node_info()}
+        own = {"bootID": self._boot_id(), **self._node_info()}
+        node.status.node_info = {**(node.status.node_info or {}), **own}
         return node
 
-    def registered(self, api: APIServer) -> None:
-        """Record the events of the kubelet's start; called when the Node object exists."""
+    def _boot_id(self) -> str:
+        """Return the content of /proc/sys/kernel/random/boot_id, which each boot changes."""
+        digits = hashlib.sha256(f"{self.name}/{self.boots}".encode()).hexdigest()
+        return "-".join((digits[:8], digits[8:12], f"4{digits[13:16]}", f"a{digits[17:20]}", digits[20:32]))
+
+    def registered(self, api: APIServer, boot: str = "") -> None:
+        """Record the events of the kubelet's start; called when the Node object exists.
+
+        Args:
+            api: the API server.
+            boot: the ID of a new boot; "" = the machine has not been rebooted.
+        """
         node: Node | None = api.store.find(Node, self.name)
         if node is not None:
-            for event in first_events(self.name, self.config.settings, self.cgroupfs.version):
+            for event in first_events(self.name, self.config.settings, self.cgroupfs.version, boot):
                 record(api, node, event.kind, event.reason, event.message, "kubelet")
 
-    def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
-        """Restart the kubelet of a simulated node, with new settings if given.
+    def _post_again(self, api: APIServer) -> None:
+        """Post the node's status after a start of its kubelet, and record its events. Source: tryRegisterWithAPIServer.
 
-        Raises:
-            KitError: the node runs in a container.
+        The event Rebooted follows from the boot ID of the stored status.
         """
-        raise KitError(
-            f"node {self.name}: its kubelet cannot be restarted while its container runs; make the node anew with the "
-            "settings, or use a simulated node"
-        )
+        stored: Node = api.store.get(Node, self.name)
+        status, fresh = stored.status, self.register(api.store.now()).status
+        rebooted = (status.node_info or {}).get("bootID") != self._boot_id()
+        status.capacity, status.allocatable, status.node_info = fresh.capacity, fresh.allocatable, fresh.node_info
+        api.update_status(stored)
+        self.registered(api, self._boot_id() if rebooted else "")
 
     def shutdown(self) -> None:
         """Shut the machine of a simulated node down.

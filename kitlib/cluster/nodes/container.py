@@ -29,7 +29,7 @@ from kitlib.cluster.nodes.interfaces import NodeFacts, Record
 from kitlib.cluster.nodes.kernel_log import lines_of_node
 from kitlib.cluster.nodes.object_sync import ObjectSync
 from kitlib.cluster.nodes.origin import CPUS, Origin, host_refusals
-from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.plan import KubeletSource, NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
 from kitlib.cluster.nodes.report_writer import Report, ReportWriter
@@ -99,7 +99,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         self._cgroupfs = RemoteCgroupFS(self.link, self.facts["version"])
         room = shortage(self.register(datetime.now(UTC)))
         self.fidelity = [*notes, *self.facts["limits"], *filter(None, [room])]
-        self._writer = ReportWriter(plan.name, datetime.now(UTC))
+        self._writer = ReportWriter(plan.name, datetime.now(UTC), self._has_restarted)
         self._pod_sync, self._object_sync = PodSync(), ObjectSync(self.name)
         self._lost_at: int | None = None
         self._ended = False
@@ -195,6 +195,43 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
             return False
         mark_ready(api, self.name, self._writer.conditions)
         return True
+
+    def restart_kubelet(self, kubelet: KubeletSource | None = None, *, delete_checkpoints: bool = False) -> None:
+        """Restart the kubelet, with new settings if given; containers continue to run. See `SimulatedNode`.
+
+        Raises:
+            KitError: the new kubelet would not start, and the present one continues; or another cgroup driver was
+                given, which needs another container.
+        """
+        plan = self.plan if kubelet is None else replace(self.plan, kubelet=kubelet)
+        config = container_node_config(plan, self.config.release)
+        driver, wanted = self.config.settings.cgroup_driver, config.settings.cgroup_driver
+        if driver != wanted:
+            raise KitError(
+                f"cgroupDriver: Forbidden: the container of node {self.name} was made for {driver}; add a node with "
+                f"{wanted} and delete this one"
+            )
+        self._start_again(config, delete_checkpoints=delete_checkpoints)
+        self.plan, self.config = plan, config
+        self._record("restart_kubelet", node=self.name, kubelet=plan.kubelet, delete_checkpoints=delete_checkpoints)
+
+    def reboot(self) -> None:
+        """End all processes of the node's pods at once, and start the kubelet with its checkpoints and settings.
+
+        The container and the host's kernel stay: what a pod sees of a reboot is its own end, a new boot ID in the
+        node's status, new cgroups and an empty kernel log.
+        """
+        self._start_again(self.config, reboot=True)
+        self._record("reboot", node=self.name)
+
+    def _start_again(self, config: NodeConfig, **how: bool) -> None:
+        self.link.ask("restart", timeout=BEGINS, config=protocol.config_to_data(config), **how)
+
+    def _has_restarted(self, api: APIServer, config: NodeConfig, boots: int) -> None:
+        """Take over a kubelet that has started again, by whichever process, and post the node's status."""
+        self.plan, self.config = replace(self.plan, kubelet=config.settings), config
+        self.boots = boots
+        self._post_again(api)
 
     def advance(self, seconds: float) -> None:
         """Do nothing: time advances by itself on a real node."""

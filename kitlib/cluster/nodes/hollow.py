@@ -79,6 +79,7 @@ class HollowNode:
     restart_kubelet = NeedsKernel()
     shutdown = NeedsKernel()
     cancel_shutdown = NeedsKernel()
+    reboot = NeedsKernel()
     signal = NeedsKernel()
     signals = NeedsKernel()
     usages = NeedsKernel()

@@ -217,6 +217,10 @@ class KernelNode(ClusterNode, Protocol):
         """Cancel a shutdown before the machine is off; it is recorded in the journal."""
         ...
 
+    def reboot(self) -> None:
+        """Reboot the machine; it is recorded in the journal."""
+        ...
+
     def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
         """End the program of a container with standard input, with this exit code if it can be set."""
         ...

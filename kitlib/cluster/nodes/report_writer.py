@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypedDict, cast
@@ -14,6 +14,7 @@ from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.reports import StoreReports
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import protocol
 
 
@@ -21,11 +22,12 @@ class Report(TypedDict, total=False):
     """A message of the agent, as `kitlib.node.real.protocol` describes it.
 
     Attributes:
-        report: the kind of report: event, condition, status or gone.
+        report: the kind of report: event, condition, status, gone or restarted.
         pod: the namespace, name and UID of the pod; empty for the node itself.
         kind, reason, message, field: the fields of an event.
         condition: the condition of the node.
         status: the status of the pod.
+        config, boots: the kubelet's configuration and the number of the machine's boots.
     """
 
     report: str
@@ -36,6 +38,8 @@ class Report(TypedDict, total=False):
     field: str
     condition: dict[str, object]
     status: dict[str, object]
+    config: dict[str, object]
+    boots: int
 
 
 class ReportWriter:
@@ -44,12 +48,19 @@ class ReportWriter:
     Args:
         node: the node's name.
         start: the date before the first report.
+        restarted: function that is called after a new start of the kubelet, with its settings and the number of boots.
 
     Attributes:
         conditions: the node's conditions in the last report.
     """
 
-    def __init__(self, node: str, start: datetime) -> None:
+    def __init__(
+        self,
+        node: str,
+        start: datetime,
+        restarted: Callable[[APIServer, NodeConfig, int], None] = lambda api, config, boots: None,
+    ) -> None:
+        self._restarted = restarted
         self._reports = StoreReports(node, start)
         self._conditions: dict[str, Condition] = {}
 
@@ -86,6 +97,8 @@ class ReportWriter:
             condition = protocol.condition_from_data(report["condition"])
             self._conditions[condition.type] = condition
             self._reports.condition(condition)
+        elif kind == "restarted":
+            self._restarted(api, protocol.config_from_data(report["config"]), report["boots"])
         elif pod is not None and kind == "gone":
             self._reports.gone(pod)
         elif pod is not None and kind == "status":

@@ -8,7 +8,7 @@ from signal import SIGKILL
 from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
-from kitlib.api.core import Container, Node, Pod
+from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
@@ -30,6 +30,7 @@ from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
+from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, TERMINATED
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.commands import ways_out
@@ -120,24 +121,41 @@ class SimulatedNode(SimulatedStreams, NodeBase):
                 f"cgroupDriver: Forbidden: cannot change from {self.config.settings.cgroup_driver} to "
                 f"{config.settings.cgroup_driver} while pods are on the node, whose cgroups have other names; drain it"
             )
+        self._start_again(plan, config, delete_checkpoints=delete_checkpoints)
+        self._record("restart_kubelet", node=self.name, kubelet=plan.kubelet, delete_checkpoints=delete_checkpoints)
+
+    def reboot(self) -> None:
+        """Reboot the machine: all processes end at once, then the kubelet starts with its checkpoints and settings.
+
+        The seconds of a boot are not simulated. The node's clock continues.
+
+        Raises:
+            KitError: the machine is off.
+        """
+        self._check_on()
+        from kitlib.kubelet.loop.rebooting import lose_power  # loaded with the first reboot
+
+        lose_power(self.kubelet)
+        self.boots += 1
+        self.kernel.log = KernelLog()
+        self._start_again(self.plan, self.config)
+        self._record("reboot", node=self.name)
+
+    def _start_again(self, plan: NodePlan, config: NodeConfig, *, delete_checkpoints: bool = False) -> None:
+        old = self.kubelet
         self.kubelet = self._make_kubelet(config, old, delete_checkpoints=delete_checkpoints)
         self.plan, self.config = plan, config
         self.kubelet.objects.find = old.objects.find
-        self._record("restart_kubelet", node=self.name, kubelet=plan.kubelet, delete_checkpoints=delete_checkpoints)
         api = self._reports.api
         pods = [] if api is None else [p for p in api.store.list(Pod) if p.spec.node_name == self.name]
         self.kubelet.adopt(old, pods)
         if api is not None:
-            stored: Node = api.store.get(Node, self.name)
-            fresh = self.register(api.store.now()).status
-            stored.status.capacity, stored.status.allocatable = fresh.capacity, fresh.allocatable
-            api.update_status(stored)
-            self.registered(api)
+            self._post_again(api)
 
-    def registered(self, api: APIServer) -> None:
+    def registered(self, api: APIServer, boot: str = "") -> None:
         """Record the events of the kubelet's start, and report to this API server from now on."""
         self._reports.api = api
-        super().registered(api)
+        super().registered(api, boot)
 
     def shutdown(self) -> None:
         """Shut the machine down: it announces this to the kubelet, and powers off when the kubelet lets it go.

@@ -212,6 +212,14 @@ class ContainerRuntime(Protocol):
         """
         ...
 
+    def power_off(self, pods: Sequence[Pod]) -> None:
+        """End all containers at once, as when the machine loses power; `ended` does not report them.
+
+        Args:
+            pods: the pods of the node, whose volumes in memory are lost.
+        """
+        ...
+
     def exit_code(self, identity: str) -> int:
         """Return the exit code of a stopped container; 137 if it is unknown."""
         ...

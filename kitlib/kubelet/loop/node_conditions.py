@@ -85,13 +85,14 @@ CGROUP_V1 = NodeEvent(
 """The kubelet's warning on a machine with cgroup v1."""
 
 
-def first_events(name: str, settings: KubeletSettings, version: Version = 2) -> list[NodeEvent]:
+def first_events(name: str, settings: KubeletSettings, version: Version = 2, boot: str = "") -> list[NodeEvent]:
     """Return the events about the node at the kubelet's start, in order; the last one is NodeReady.
 
     Args:
         name: the node's name.
         settings: the kubelet's settings.
         version: cgroup version of the node, 1 or 2.
+        boot: the ID of the machine's boot if it differs from that of the node's status; "" = it does not.
     """
     enforced, source = "NodeAllocatableEnforced", "enforceNodeAllocatableCgroups"
     told = [NodeEvent("Starting", "Starting kubelet.", "BirthCry")]
@@ -102,6 +103,9 @@ def first_events(name: str, settings: KubeletSettings, version: Version = 2) -> 
     for whose, cgroup in (("system", settings.system_reserved_cgroup), ("kube", settings.kube_reserved_cgroup)):
         if {f"{whose}-reserved", f"{whose}-reserved-compressible"} & set(settings.enforce_node_allocatable):
             told.append(NodeEvent(enforced, f"Updated limits on {whose} reserved cgroup {cgroup}", source))
+    if boot:
+        text = f"Node {name} has been rebooted, boot id: {boot}"
+        told.append(NodeEvent("Rebooted", text, "nodestatus.MachineInfo", "Warning"))
     return [*told, _status(name, "NodeReady", "nodestatus.ReadyCondition")]
 
 

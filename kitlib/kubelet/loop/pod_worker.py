@@ -34,16 +34,10 @@ from kitlib.kubelet.loop.status import (
     conditions,
     container_status,
     dated,
+    mark_unknown,
     pod_resources,
 )
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init
-
-UNKNOWN_STATUS = {
-    "exitCode": 137,
-    "reason": "ContainerStatusUnknown",
-    "message": "The container could not be located when the pod was terminated",
-}
-"""The state of a container that has never started in a stopped pod. Source: status.manager.TerminatePod."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +73,7 @@ class PodWorker:
         holds_resources: whether it counts for the QoS cgroups: from its admission until all of its processes end.
         generation: the number of changes of the specification.
         has_sandbox: whether its pause container runs.
+        sandbox_changed: whether its pause container has ended without the kubelet.
         address: the pod's IP address; "" = none.
         host: the node's IP address; "" = none.
         not_before: the next try to start it, in seconds on the node's clock.
@@ -115,7 +110,8 @@ class PodWorker:
         self.asked: dict[str, int] = {}
         self.counted = self.holds_resources = False
         self.generation = 0
-        self.has_sandbox, self.address, self.not_before = False, "", 0.0
+        self.has_sandbox = self.sandbox_changed = False
+        self.address, self.not_before = "", 0.0
 
     def __str__(self) -> str:
         return f"pod {self.pod.key}"
@@ -324,17 +320,14 @@ class PodWorker:
         """
         self.counted, self.asked = False, {}
         if self.rejected is not None:
-            for state in self.mains:
-                state.ended = state.ended or dict(UNKNOWN_STATUS)
+            mark_unknown(self.inits, self.mains)
 
     def ended(self, now: datetime, exit_code: Callable[[str], int]) -> None:
         """Record the end of a stopped pod after its last process has ended."""
         for state in self.states:
             if state.alive:
                 state.stopped(now, exit_code(state.id))
-        for state in self.mains:
-            if not state.ended:
-                state.ended = dict(UNKNOWN_STATUS)
+        mark_unknown(self.inits, self.mains)
 
     def status(
         self,

@@ -84,6 +84,10 @@ class ContainerStarter:
         if not due or not self._claims_ready(worker) or not self._volumes.ready(worker):
             return
         if not worker.has_sandbox:
+            if worker.sandbox_changed:
+                text = "Pod sandbox changed, it will be killed and re-created."
+                self._reports.event(pod, "Normal", "SandboxChanged", text)
+            worker.sandbox_changed = False
             cgroup = self._rules.sandbox_level(pod, worker.sandbox)
             try:
                 address = self._runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)

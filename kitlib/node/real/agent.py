@@ -24,6 +24,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, Reference
@@ -144,7 +145,8 @@ class Agent:
         self._introspection: Introspection | None = None
         self._streams: NodeStreams | None = None
         self._bound: dict[str, Pod] = {}
-        self._kills = 0
+        self._kills, self._boots = 0, 1
+        self._system: RealSystem | None = None
         self._guard: Guard[str] = Guard("agent", self._say)
         self._ends, self._wakes = os.pipe()
         for descriptor in (self._ends, self._wakes):
@@ -152,6 +154,7 @@ class Agent:
         self._objects: dict[Reference, Any] = {}
         self._does: dict[str, Callable[..., Any]] = {
             "start": self._start,
+            "restart": self._restart,
             "sync": self._sync,
             "objects": self._take_objects,
         }
@@ -262,10 +265,8 @@ class Agent:
             raise KitError(f"the image speaks version {protocol.VERSION}, the kit {version}: kitlib image build")
         if self._kubelet is not None:
             raise KitError("this node has been started already")
-        wanted = protocol.config_from_data(config)
         cgroups, systemd, version_of_systemd = RealCgroupFS(), None, ""
-        has_cpuset = "cpuset" in cgroups.controllers
-        wanted = replace(wanted, processors=format_cpus(os.sched_getaffinity(0)) if has_cpuset else None)
+        wanted = _on_this_machine(config, cgroups)
         if wanted.settings.cgroup_driver == "systemd":
             from kitlib.node.real.systemd import Systemd, SystemdCgroupFS  # other nodes do without sockets
 
@@ -287,8 +288,8 @@ class Agent:
         )
         for path in wanted.machine.cgroups:  # the administrator's, before the kubelet starts
             (systemd or cgroups).makedirs(path)
-        system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
-        self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
+        self._system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
+        self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=self._system)
         rules = self._kubelet.rules
         swaps = swap.forbid(cgroups, rules.path(rules.kubepods), wanted.machine.swap)
         self._kubelet.objects.find = lambda reference: self._objects.get(reference)
@@ -310,6 +311,38 @@ class Agent:
             "seconds": self.clock(),
             "began": self._began,
         }
+
+    def _restart(self, config: Mapping[str, Any], delete_checkpoints: bool = False, reboot: bool = False) -> None:
+        """Replace the kubelet by a new one, as after its restart or after a reboot of the machine.
+
+        Raises:
+            KitError: the new one would not start, and the present one continues.
+        """
+        old, runtime, introspection = self._kubelet, self._runtime, self._introspection
+        if old is None or runtime is None or introspection is None:
+            raise KitError("this node has not been started")
+        if reboot:
+            from kitlib.kubelet.loop.rebooting import lose_power  # loaded with the first reboot
+
+            lose_power(old)
+            introspection.forget_kernel_log()
+        wanted = _on_this_machine(config, runtime.cgroups)
+        made = Kubelet(
+            wanted,
+            old.cgroups,
+            runtime,
+            self._owner,
+            self.clock,
+            before=old,
+            delete_checkpoints=delete_checkpoints,
+            system=self._system,
+        )
+        made.objects.find = old.objects.find
+        swap.forbid(runtime.cgroups, made.rules.path(made.rules.kubepods), wanted.machine.swap)
+        self._boots += reboot
+        self._kubelet = introspection.kubelet = made
+        made.adopt(old, list(self._bound.values()))
+        self._owner.send({"report": "restarted", "config": config, "boots": self._boots})
 
     def _sync(self, pods: list[dict[str, Any]], same: Sequence[str] = ()) -> float:
         """Bring the node in line with the pods bound to it, and return the seconds that it took.
@@ -333,6 +366,12 @@ class Agent:
 
     def _note(self, pod: Pod, text: str) -> None:
         self._owner.event(pod, "Normal", "ImageNotPulled", text)
+
+
+def _on_this_machine(config: Mapping[str, Any], cgroups: RealCgroupFS) -> NodeConfig:
+    """Return a kubelet's configuration with the processors of this machine, if there is a cpuset controller."""
+    wanted = protocol.config_from_data(config)
+    return replace(wanted, processors=format_cpus(os.sched_getaffinity(0)) if "cpuset" in cgroups.controllers else None)
 
 
 def _key(pod: Pod | None) -> list[str]:

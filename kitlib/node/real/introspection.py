@@ -86,6 +86,11 @@ class Introspection:
         more = (self.usage, self.total_usage, self.host_time, self.alive, self.timeline, self.checkpoint)
         return {method.__name__: method for method in (*named, *others, *more)}
 
+    def forget_kernel_log(self) -> None:
+        """Drop the lines about this node before its reboot."""
+        self.read_kernel_log()
+        self._kernel_log = KernelLog()
+
     # Cgroups.
 
     def read(self, path: str, file: str) -> str:

@@ -69,7 +69,14 @@ class LeaseRenewal(msgspec.Struct, frozen=True, tag_field="report", tag="lease")
     """The renewal of the Lease by the kubelet."""
 
 
-Report = EventReport | StatusReport | Gone | NodeCondition | Busy | LeaseRenewal
+class Restarted(msgspec.Struct, frozen=True, tag_field="report", tag="restarted"):
+    """A new start of the kubelet, with its settings and the number of the machine's boots."""
+
+    config: dict[str, Any]
+    boots: int
+
+
+Report = EventReport | StatusReport | Gone | NodeCondition | Busy | LeaseRenewal | Restarted
 
 
 class WatchSample(msgspec.Struct, frozen=True):

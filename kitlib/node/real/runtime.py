@@ -37,6 +37,7 @@ from kitlib.node.real.exec import start_exec
 from kitlib.node.real.killing import Killing
 from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
+from kitlib.node.real.power import PowerOff
 from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Newest, Running
 from kitlib.node.real.state_files import STATE, read, remove
@@ -52,7 +53,7 @@ TIMEOUT = 120.0
 """Timeout of a request to the runtime in seconds. Source: KubeletConfiguration runtimeRequestTimeout."""
 
 
-class CrunRuntime(NoImages, CrunUsers):
+class CrunRuntime(NoImages, CrunUsers, PowerOff):
     """The container runtime on crun. Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime`.
 
     Args:
@@ -386,8 +387,7 @@ class CrunRuntime(NoImages, CrunUsers):
         self._logs[running.id] = running.log
         del self.containers[running.id], self._pids[running.pid]
         self._delete(running.id)
-        shown = 128 - code if code < 0 else code
-        self._codes[running.id] = shown
+        shown = self._codes[running.id] = 128 - code if code < 0 else code
         if not running.ours:
             self._ended.append(Ended(id=running.id, at=self.clock(), code=shown, oom=oom and shown == 137))
 

@@ -214,6 +214,14 @@ class SimulatedRuntime:
         code = process.workload.tidy_code if left < grace else 128 + SIGKILL
         self.kernel.end_in(process.pid, min(left, grace), code)
 
+    def power_off(self, pods: Sequence[Pod]) -> None:
+        """End all containers at once; volumes on disk remain, those in memory end with their pods' cgroups."""
+        volumes = dict(self._volumes)
+        for identity in list(self._pids):
+            self.stop(identity)
+        self._volumes = volumes
+        self._codes.clear()
+
     def exit_code(self, identity: str) -> int:
         """Return the exit code of a stopped container; 137 if it is unknown."""
         return self._codes.pop(identity, 128 + SIGKILL)

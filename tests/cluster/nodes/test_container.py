@@ -94,7 +94,7 @@ class Held:
 
 class Fake(RealTimeCluster):
     def _make_node(self, one: NodePlan) -> Any:
-        return ContainerNode(one, container_node_config(one, self.release), Held(), self._record, facts=FACTS)
+        return ContainerNode(one, container_node_config(one, self.release), Held(), self.record_action, facts=FACTS)
 
 
 @pytest.fixture

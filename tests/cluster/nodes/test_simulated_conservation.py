@@ -67,7 +67,7 @@ def step(dice: random.Random, cluster: Any) -> None:
         elif what == "resize" and name in there:
             cluster.resize(name, {"a": {"limits": {"memory": dice.choice(("128Mi", "256Mi"))}}})
         elif what == "restart" and dice.random() < 0.1:
-            cluster.node().restart_kubelet()
+            dice.choice((cluster.node().restart_kubelet, cluster.node().reboot))()
         elif what == "wait":
             cluster.advance(dice.choice((1, 1, 7, 40)))
 

@@ -1,0 +1,70 @@
+"""The states of containers that the kubelet finds after a boot, and in pods that it terminates without knowing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kitlib.api.core import Container, Pod, PodSpec
+from kitlib.api.meta import ObjectMeta
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.rebooting import found_after_boot
+from kitlib.kubelet.loop.status import mark_unknown
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def state(name: str, did: str = "") -> ContainerState:
+    """Return a container that waits (""), runs, or has ended with this exit code."""
+    made = ContainerState(Container(name=name), name)
+    if did:
+        made.started(1.0, NOW)
+    if did not in ("", "runs"):
+        made.stopped(NOW, int(did))
+    return made
+
+
+def worker(policy: str, *mains: ContainerState) -> PodWorker:
+    spec = PodSpec(restart_policy=policy, containers=[one.container for one in mains])
+    made = PodWorker(Pod(metadata=ObjectMeta(name="a", uid="u"), spec=spec), NOW)
+    made.mains, made.has_sandbox = list(mains), True
+    return made
+
+
+@pytest.mark.parametrize(
+    ("policy", "starts"), [("Always", ["run", "done"]), ("OnFailure", ["run"]), ("Never", [])], ids=str
+)
+def test_the_policy_decides_which_containers_start_again(policy: str, starts: list[str]) -> None:
+    made = worker(policy, state("run", "runs"), state("done", "0"))
+    found_after_boot(made, 9.0, NOW)
+    assert (made.has_sandbox, made.mains[0].ended["exitCode"], made.mains[0].ended["reason"]) == (False, 255, "Unknown")
+    assert [one.container.name for one in made.to_start(9.0)] == starts
+
+
+def test_a_pod_without_a_container_to_start_gets_no_sandbox() -> None:
+    made = worker("OnFailure", state("done", "0"))
+    found_after_boot(made, 9.0, NOW)
+    assert made.to_start(9.0) == [] and made.phase() == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("inits", "mains", "unknown"),
+    [
+        ([], ["", "0"], ["m0"]),
+        (["", ""], [""], ["i0"]),  # at least one, and no regular one before the initialization
+        (["0", "runs", ""], [""], ["i1"]),
+        (["0", "0"], [""], ["m0"]),
+        (["0"], ["0", ""], ["m1"]),
+    ],
+    ids=str,
+)
+def test_containers_without_an_end_are_unknown_in_a_terminated_pod(
+    inits: list[str], mains: list[str], unknown: list[str]
+) -> None:
+    first = [state(f"i{number}", did) for number, did in enumerate(inits)]
+    regular = [state(f"m{number}", did) for number, did in enumerate(mains)]
+    mark_unknown(first, regular)
+    found = [s.container.name for s in (*first, *regular) if s.ended.get("reason") == "ContainerStatusUnknown"]
+    assert found == unknown
