@@ -52,8 +52,8 @@ RULES = {
     "core.Namespace": "cluster.namespace",
     "quota.LimitRange": "cluster.limit_range",
     "policy.PriorityClass": "cluster.priority_class",
-    "devices.ResourceClaim": "cluster.resource_claim",
-    "devices.ResourceClaimTemplate": "cluster.resource_claim_template",
+    "devices.ResourceClaim": "claims.resource_claim",
+    "devices.ResourceClaimTemplate": "claims.resource_claim_template",
 }
 """The module and name of each type's rule, by module and name of the type; loaded with the first such object."""
 

@@ -1,13 +1,11 @@
-"""Defaults of objects that an administrator makes: nodes, namespaces, limits, priorities, claims of devices.
+"""Defaults of objects that an administrator makes: nodes, namespaces, limits, priorities.
 
-Source: pkg/apis/core/v1/defaults.go, pkg/apis/scheduling/v1/defaults.go, pkg/apis/resource/v1/defaults.go.
+Source: pkg/apis/core/v1/defaults.go, pkg/apis/scheduling/v1/defaults.go.
 """
 
 from __future__ import annotations
 
-from kitlib.api.claims import asked_for
 from kitlib.api.core import LimitRange, Namespace, Node
-from kitlib.api.devices import EXACT_COUNT, ResourceClaim, ResourceClaimTemplate
 from kitlib.api.policy import PriorityClass
 
 
@@ -29,11 +27,6 @@ def priority_class(obj: PriorityClass) -> None:
         obj.preemption_policy = "PreemptLowerPriority"
 
 
-def resource_claim_template(obj: ResourceClaimTemplate) -> None:
-    """Source: SetObjectDefaults_ResourceClaimTemplate."""
-    resource_claim(ResourceClaim(spec=obj.spec.spec))
-
-
 def limit_range(limits: LimitRange) -> None:
     """Set default from max, and defaultRequest from default and min. Source: SetDefaults_LimitRangeItem."""
     for item in limits.spec.limits:
@@ -44,13 +37,3 @@ def limit_range(limits: LimitRange) -> None:
         for source in (item.default, item.min):
             for name, quantity in source.items():
                 item.default_request.setdefault(name, quantity)
-
-
-def resource_claim(claim: ResourceClaim) -> None:
-    """Default a request's count to one device. Source: SetDefaults_ExactDeviceRequest, SetDefaults_DeviceSubRequest."""
-    for _, request in asked_for(claim):
-        request.allocation_mode = request.allocation_mode or EXACT_COUNT
-        if request.allocation_mode == EXACT_COUNT and request.count == 0:
-            request.count = 1
-        for toleration in request.tolerations:
-            toleration.operator = toleration.operator or "Equal"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from kitlib.api.container import HTTPGetAction
 from kitlib.api.core import Container, Pod, PodSecurityContext, PodSpec, Probe, ResourceList
-from kitlib.api.defaults import volumes
 from kitlib.api.image_reference import default_pull_policy
 from kitlib.api.podresources import pod_limits, pod_requests, supports_pod_level
 from kitlib.api.resource import Quantity
@@ -31,8 +30,11 @@ def pod_spec(spec: PodSpec, *, template: bool) -> None:
         spec.security_context = PodSecurityContext()
     if spec.termination_grace_period_seconds is None:
         spec.termination_grace_period_seconds = 30
-    for volume in spec.volumes:
-        volumes.volume(volume)
+    if spec.volumes:
+        from kitlib.api.defaults import volumes
+
+        for volume in spec.volumes:
+            volumes.volume(volume)
     host_ports = spec.host_network and not template
     for container in (*spec.containers, *spec.init_containers, *spec.ephemeral_containers):
         _container(container, host_ports=host_ports)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.core import (
     ConfigMap,
     LimitRange,
@@ -305,7 +304,7 @@ class APIServer:
         obj: KubeObject = self.store.get(kind, name, namespace)
         if grace != 0 and isinstance(obj, Pod) and mark_deleted(obj, grace, self.store.now()):
             return self.store.update(obj)
-        if isinstance(obj, CustomResourceDefinition):
+        if custom_kinds.is_definition(obj):
             from kitlib.apiserver.admission.custom.strategy import mark_terminating
 
             mark_terminating(obj, self.store.now())

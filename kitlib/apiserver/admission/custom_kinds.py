@@ -5,18 +5,25 @@ Source: apiextensions-apiserver pkg/apiserver/customresource_handler.go.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.field_errors import Errors
 from kitlib.api.meta import KubeObject
 from kitlib.apiserver.admission.webhook_calls import WebhookCaller
 from kitlib.apiserver.store.store import Store
 
+if TYPE_CHECKING:
+    from kitlib.api.apiextensions import CustomResourceDefinition
+
 
 def is_custom(obj: KubeObject) -> bool:
     """Return whether an object is of a custom kind."""
     return type(obj) is KubeObject
+
+
+def is_definition(obj: KubeObject) -> TypeGuard[CustomResourceDefinition]:
+    """Return whether an object is a CustomResourceDefinition, without loading the type."""
+    return not is_custom(obj) and obj.kind == "CustomResourceDefinition"
 
 
 def is_defined(store: Store, obj: KubeObject) -> bool:
@@ -64,7 +71,7 @@ def completed(store: Store, obj: Any) -> Any:
 
 def prepare(store: Store, obj: KubeObject, old: KubeObject | None) -> None:
     """Set the initial or stored status of a custom object or a definition, in place; `old` is None for a new one."""
-    if is_custom(obj) or isinstance(obj, CustomResourceDefinition):
+    if is_custom(obj) or is_definition(obj):
         from kitlib.apiserver.admission.custom import strategy
 
         if old is None:

@@ -11,7 +11,6 @@ from typing import TypeVar
 from kitlib.api.apps import StatefulSet
 from kitlib.api.batch import Job
 from kitlib.api.core import Namespace, PersistentVolumeClaim, Service
-from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kitlib.api.errors import Invalid
 from kitlib.api.field_errors import NOT_NEGATIVE, Errors, invalid
 from kitlib.api.meta import KubeObject, LabelSelector
@@ -20,6 +19,8 @@ from kitlib.api.release import Release
 from kitlib.apiserver.store.store import Store
 
 T = TypeVar("T", bound=KubeObject)
+_DEVICES = "resource.k8s.io/"
+"""The API group with types that are loaded with its first object."""
 _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 
 
@@ -50,9 +51,12 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
 
 def validate(store: Store, obj: KubeObject) -> Errors:
     """Return the errors of a new object that depend on more than its own fields."""
-    if isinstance(obj, ResourceClaim | ResourceClaimTemplate):
+    if obj.api_version.startswith(_DEVICES):
+        from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
         from kitlib.apiserver.admission.validation import admin_access
 
+        if not isinstance(obj, ResourceClaim | ResourceClaimTemplate):
+            return []
         return admin_access(obj, store.get(Namespace, obj.namespace, copy=False).metadata.labels)
     return []
 
@@ -91,6 +95,10 @@ def _max_unavailable(obj: StatefulSet, old: KubeObject | None, release: Release)
 
 def stamp_taints(obj: KubeObject, now: datetime) -> None:
     """Set the time of new device taints, in place. Source: resource SetDefaults_DeviceTaint."""
+    if not obj.api_version.startswith(_DEVICES):
+        return
+    from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
+
     taints: list[DeviceTaint] = []
     if isinstance(obj, DeviceTaintRule):
         taints = [obj.spec.taint]

@@ -15,14 +15,16 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from kitlib.api.apiextensions import WebhookClientConfig
 from kitlib.api.core import Service
 from kitlib.api.errors import KitError
 from kitlib.apiserver.store.names import Names
 from kitlib.apiserver.store.store import Store
+
+if TYPE_CHECKING:  # loaded with the first configuration
+    from kitlib.api.apiextensions import WebhookClientConfig
 
 HTTPS = 443
 _TIMED = ("creationTimestamp", "managedFields")

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.release import Release
+
+if TYPE_CHECKING:  # loaded with the first definition
+    from kitlib.api.apiextensions import CustomResourceDefinition
 
 
 class Resource(NamedTuple):

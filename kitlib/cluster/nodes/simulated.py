@@ -205,7 +205,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
             pods.take()
             return
         self._reports.api = api
-        self.kubelet.managers.claims.find = lambda space, name: api.store.find("ResourceClaim", name, space, copy=False)
+        self.kubelet.managers.find_claim = lambda space, name: api.store.find("ResourceClaim", name, space, copy=False)
         self.kubelet.objects.find = self._tokens.finder(api)
         self.kubelet.handle(*pods.take())
         self._report_system_ooms()

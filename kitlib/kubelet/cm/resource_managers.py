@@ -7,7 +7,7 @@ internalContainerLifecycleImpl.PreCreateContainer, admission.GetPodAdmitResult.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
@@ -18,7 +18,6 @@ from kitlib.kubelet.cm.cpumanager.checkpoint import dump_state, load_state
 from kitlib.kubelet.cm.cpumanager.state import CPUState, SMTAlignmentError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
-from kitlib.kubelet.cm.dra.manager import ClaimManager
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError
@@ -26,7 +25,8 @@ from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, HintProv
 from kitlib.kubelet.qos.qos_class import pod_level_managed
 from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
-if TYPE_CHECKING:  # a static policy is loaded where a node has one
+if TYPE_CHECKING:  # a static policy is loaded where a node has one, the manager of claims with the first claim
+    from kitlib.api.devices import ResourceClaim
     from kitlib.kubelet.cm.cpumanager.manager import CPUManager
     from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
     from kitlib.kubelet.cm.memorymanager.checkpoint import MemoryCheckpoint
@@ -47,7 +47,7 @@ class ResourceManagers:
         cpu_manager: the CPU manager with the static policy; None = policy none.
         memory: the static memory policy; None = policy None.
         devices: the device manager.
-        claims: the manager of the pods' ResourceClaims.
+        find_claim: (namespace, name) -> ResourceClaim of the API server; None = this node does not know claims.
 
     Raises:
         KitError: the kubelet would not start with this configuration or this file; the message is the kubelet's.
@@ -66,7 +66,7 @@ class ResourceManagers:
         self.cpu_manager: CPUManager | None = None
         self.memory: MemoryManager | None = None
         numa = self.topology.groups("numa")
-        self.claims = ClaimManager()
+        self.find_claim: Callable[[str, str], ResourceClaim | None] | None = None
         self.devices = DeviceManager.of(config.devices, numa, config.gates)
         providers: list[HintProvider] = [self.devices]
         if settings.cpu_manager_policy == "static":
@@ -191,6 +191,22 @@ class ResourceManagers:
         """Return the variables that list a container's devices."""
         return self.devices.environment(uid, container)
 
+    def claim_environment(self, pod: Pod, container: Container) -> dict[str, str]:
+        """Return the variables that list the devices of a container's claims."""
+        if not (container.resources.claims or pod.status.extended_resource_claim_status):
+            return {}
+        from kitlib.kubelet.cm.dra.manager import ClaimManager
+
+        return ClaimManager(self.find_claim).environment(pod, container)
+
+    def claim_problem(self, pod: Pod) -> str:
+        """Return the reason why the pod's claims cannot be prepared; "" = they can, or the pod has no claims."""
+        if not (pod.spec.resource_claims or pod.status.extended_resource_claim_status):
+            return ""
+        from kitlib.kubelet.cm.dra.manager import ClaimManager
+
+        return ClaimManager(self.find_claim).problem(pod)
+
     def restarted(self, config: NodeConfig, *, delete_checkpoints: bool = False) -> ResourceManagers:
         """Return the managers of a restarted kubelet, which restore their state from the checkpoints if these exist.
 
@@ -206,7 +222,7 @@ class ResourceManagers:
             memory = self.memory.checkpoint()
         kept, memory = ("", None) if delete_checkpoints else (self.checkpoint(), memory)
         made = ResourceManagers(config, kept, memory, self)
-        made.devices.held, made.claims = dict(self.devices.held), self.claims
+        made.devices.held, made.find_claim = dict(self.devices.held), self.find_claim
         return made
 
     def checkpoint(self) -> str:

@@ -61,7 +61,7 @@ class ContainerStarter:
 
     def _claims_ready(self, worker: PodWorker) -> bool:
         """Return whether the pod's claims are prepared; report each problem once. Source: PrepareDynamicResources."""
-        problem = self._managers.claims.problem(worker.pod)
+        problem = self._managers.claim_problem(worker.pod)
         if problem and problem != worker.unprepared:
             text = f"Failed to prepare dynamic resources: {problem}"
             self._reports.event(worker.pod, "Warning", "FailedPrepareDynamicResources", text)
@@ -159,4 +159,4 @@ class ContainerStarter:
             text += "environment variable names."
             self._reports.event(pod, "Warning", "InvalidEnvironmentVariableNames", text)
         given = self._managers.environment(pod.metadata.uid, container.name)
-        return made.values | dict(given) | dict(self._managers.claims.environment(pod, container))
+        return made.values | given | self._managers.claim_environment(pod, container)
