@@ -61,17 +61,21 @@ class Wires:
             objects: objects of the resource.
             newest: the `id` of each object that is the newest state and therefore cached; None = all are.
         """
-        found = [self._cached(served, obj) if newest is None or id(obj) in newest else None for obj in objects]
-        missing = [obj for obj, known in zip(objects, found, strict=True) if known is None]
-        # All together, so that a webhook is asked about all of them at once.
-        made = iter(zip(missing, self._converted(served, missing), strict=True)) if missing else iter(())
-        for i, known in enumerate(found):
-            if known is None:
-                obj, converted = next(made)
-                found[i] = form(served, converted)
-                if newest is None or id(obj) in newest:
-                    # another schema has other defaults
-                    self._forms_of(served, obj)[served.group_version] = served.schema, found[i]
+        found: list[Object | None] = []
+        missing = []
+        for obj in objects:
+            made = self._forms_of(served, obj) if newest is None or id(obj) in newest else {}
+            known = made.get(served.group_version)
+            if known is not None and known[0] is served.schema:  # another schema has other defaults
+                found.append(known[1])
+            else:
+                missing.append((len(found), obj, made))
+                found.append(None)
+        if missing:  # all together, so that a webhook is asked about all of them at once
+            converted = self._converted(served, [obj for _, obj, _ in missing])
+            for (i, _, made), obj in zip(missing, converted, strict=True):
+                found[i] = form(served, obj)
+                made[served.group_version] = served.schema, found[i]
         return found  # type: ignore[return-value]
 
     def _forms_of(self, served: APIResource, obj: Any) -> dict[str, tuple[Any, Any]]:
@@ -80,10 +84,6 @@ class Wires:
         if known is None or known[0] is not obj:
             known = self._known[key] = (obj, {})
         return known[1]
-
-    def _cached(self, served: APIResource, obj: Any) -> Object | None:
-        made = self._forms_of(served, obj).get(served.group_version)
-        return made[1] if made is not None and made[0] is served.schema else None
 
     def _converted(self, served: APIResource, objects: Sequence[Any]) -> Sequence[Any]:
         """Return custom objects in the served version; others are unchanged."""
