@@ -37,7 +37,7 @@ _CHANGED = re.compile(r"^(?P<file>[\w.]+): .* is now ")
 
 
 @dataclass(frozen=True)
-class Mark:
+class LaneMark:
     """A mark of the picture: all equal entries of one lane at one moment.
 
     Attributes:
@@ -73,11 +73,11 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Moment:
+class LaneMoment:
     """The marks of one moment, in the order of their lanes."""
 
     seconds: float
-    marks: tuple[Mark, ...]
+    marks: tuple[LaneMark, ...]
 
 
 def lane_of(entry: Row) -> str:
@@ -121,27 +121,27 @@ def kind_of(entry: Row) -> str:
     return "file" if entry["source"] == "cgroup" else "step"
 
 
-def moments_of(entries: Sequence[Row]) -> list[Moment]:
+def moments_of(entries: Sequence[Row]) -> list[LaneMoment]:
     """Return the moments in order of time; equal entries of a lane are one mark."""
-    found: dict[float, dict[tuple[str, str, str], Mark]] = {}
+    found: dict[float, dict[tuple[str, str, str], LaneMark]] = {}
     for entry in entries:
         lane, words, kind = lane_of(entry), words_of(entry), kind_of(entry)
         marks = found.setdefault(float(entry["seconds"]), {})
         known = marks.get((lane, words, kind))
         about = str(entry.get("object", "")).removeprefix("default/")
         marks[lane, words, kind] = (
-            replace(known, entries=(*known.entries, entry)) if known else Mark(lane, words, about, kind, (entry,))
+            replace(known, entries=(*known.entries, entry)) if known else LaneMark(lane, words, about, kind, (entry,))
         )
     order = {lane: place for place, lane in enumerate(LANES)}
     return [
-        Moment(seconds, tuple(sorted(marks.values(), key=lambda mark: order[mark.lane])))
+        LaneMoment(seconds, tuple(sorted(marks.values(), key=lambda mark: order[mark.lane])))
         for seconds, marks in sorted(found.items())
     ]
 
 
-def shown_moments(moments: Sequence[Moment]) -> list[Moment]:
+def shown_moments(moments: Sequence[LaneMoment]) -> list[LaneMoment]:
     """Return the newest moments that have room; the newest one is always among them, if need be with its last marks."""
-    shown: list[Moment] = []
+    shown: list[LaneMoment] = []
     left = MOST_MARKS
     for moment in reversed(moments):
         if shown and len(moment.marks) > left:
@@ -219,7 +219,7 @@ def _pause(picture: Drawing, y: float, seconds: float) -> None:
     picture.text(18, y + 13, f"{seconds:.3g} s without an entry", "soft", size=11)
 
 
-def _mark(picture: Drawing, mark: Mark, x: float, y: float, room: float, number: int, *, named: bool) -> None:
+def _mark(picture: Drawing, mark: LaneMark, x: float, y: float, room: float, number: int, *, named: bool) -> None:
     """Draw a mark with its words; on a narrow page the lane's name is before them."""
     names = {
         "data_walk": number,

@@ -45,7 +45,7 @@ class Timeline(KitWidget):
             raise KitError(f"a cluster is expected, found {type(cluster).__name__}")
         self._passing = Passing(cluster)
         shown = node_of(cluster, node)
-        self._chronicle, self._node_name = Chronicle(cluster, shown), shown.name
+        self._chronicle = Chronicle(cluster, shown)
         self._cluster = cluster
         self.sources = {name: labelled(ipw.Checkbox(value=True, indent=False), _WORDS[name]) for name in SOURCES}
         for box in self.sources.values():

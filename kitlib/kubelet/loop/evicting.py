@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.kubelet.loop.eviction import EVERY, PodEviction
 from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.interfaces import Reports
-from kitlib.kubelet.loop.killing import PodKiller
+from kitlib.kubelet.loop.killing import PodKiller, effective_grace
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.watcher import Watcher
 
@@ -26,17 +25,6 @@ CLEANUP_TIMEOUT = 30.0
 MINIMUM_TIMEOUT = 10.0
 """Minimum of the timeout for the end of a pod's containers, in seconds. Source: killPodNow, minTimeout."""
 EXCEEDED = "Container runtime did not kill the pod within specified grace period."
-
-
-def effective_grace(pod: Pod, override: float, release: Release) -> float:
-    """Return the grace period in seconds of a pod that is killed with this override; at least 1.
-
-    Source: pod_workers.go calculateEffectiveGracePeriod; kubernetes#124063.
-    """
-    # Before 1.31 an override of 0 was handled like none, so an evicted pod got its own grace period.
-    if not override and not release.default("immediateEvictionGracePeriodSeconds"):
-        override = float(pod.spec.termination_grace_period_seconds or 0)
-    return max(override, 1.0)
 
 
 class Evicting:

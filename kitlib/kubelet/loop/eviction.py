@@ -51,7 +51,7 @@ class PodEviction:
     Attributes:
         pod: the pod to evict.
         message: the message of its status.
-        grace: the override of its grace period in seconds; see `evicting.effective_grace`.
+        grace: the override of its grace period in seconds; see `killing.effective_grace`.
         annotations: the annotations of the event.
         resource: the resource that is low; "" = the pod exceeded a limit of its own.
     """

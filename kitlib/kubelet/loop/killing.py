@@ -9,12 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
+from kitlib.api.core import Pod
 from kitlib.api.podresources import field_path
+from kitlib.api.release import Release
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.qos.qos_class import is_restartable_init
+
+
+def effective_grace(pod: Pod, override: float, release: Release) -> float:
+    """Return the grace period in seconds of a pod that is killed with this override; at least 1.
+
+    Source: pod_workers.go calculateEffectiveGracePeriod; kubernetes#124063.
+    """
+    # Before 1.31 an override of 0 was handled like none, so an evicted pod got its own grace period.
+    if not override and not release.default("immediateEvictionGracePeriodSeconds"):
+        override = float(pod.spec.termination_grace_period_seconds or 0)
+    return max(override, 1.0)
 
 
 class PodKiller:

@@ -24,11 +24,11 @@ from kitlib.kubelet.loop.admission import Admission, WaitingStaticPods
 from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.evicting import Evicting, effective_grace
+from kitlib.kubelet.loop.evicting import Evicting
 from kitlib.kubelet.loop.faults import Faults
 from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
-from kitlib.kubelet.loop.killing import PodKiller
+from kitlib.kubelet.loop.killing import PodKiller, effective_grace
 from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.probing import Prober

@@ -17,9 +17,8 @@ from collections.abc import Callable, Mapping
 from kitlib.api.core import TERMINAL_PHASES
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.shutdown import ShutdownPeriod, group_by_priority, shutdown_periods
-from kitlib.kubelet.loop.evicting import effective_grace
 from kitlib.kubelet.loop.interfaces import Reports
-from kitlib.kubelet.loop.killing import PodKiller
+from kitlib.kubelet.loop.killing import PodKiller, effective_grace
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.predicate import PodRefusal
 from kitlib.kubelet.loop.timeline import KubeletTimeline
