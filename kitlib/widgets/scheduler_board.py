@@ -36,6 +36,9 @@ from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 class SchedulerBoard(KitWidget):
     """The verdict of each plugin on each node, then the scores as bars.
 
+    A story of the kit opens at the first step, because the learner is asked for its outcome; anything else opens at the
+    last step.
+
     Args:
         shown: a Decision, a Scenario, a cluster (its waiting pods, else all), a YAML file, a story's name, or None for
             a choice of stories.
@@ -59,7 +62,7 @@ class SchedulerBoard(KitWidget):
             ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
         )
         self.pod = labelled(ipw.Dropdown(options=[], layout={"width": "20em"}), "pod")
-        self.step = labelled(ipw.IntSlider(0, min=0, max=0, layout={"width": "26em"}), "step", "of the cycle")
+        self.step = labelled(ipw.IntSlider(1, min=1, max=1, layout={"width": "26em"}), "step", "of the cycle")
         self.back = self.button("Back", lambda: self._walk("back"), "one step back", "step-backward")
         self.forward = self.button("Forward", lambda: self._walk("forward"), "one step on", "step-forward")
         self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._on_act)
@@ -112,24 +115,27 @@ class SchedulerBoard(KitWidget):
         self._decide()
 
     def _other_story(self, _change: Any) -> None:
+        self._steps = None  # a new story opens at its first step
         self._list_pods()
         self._begin()
 
     def _begin(self, _change: Any = None) -> None:
-        """Make the decision, and show the end of the cycle."""
+        """Make the decision; the last step is shown if it was shown before."""
         if self._setting:
             return
         self.act(self._decide)
 
     def _decide(self) -> None:
+        asks = self._fixed is None and self._picker.asks
+        ended = _done(self._steps) if self._steps is not None else not asks
         self.decision = self._fixed or self._decided()
         self._steps = Stepper(self.decision)
-        last = len(self._steps.steps) - 1
-        self._steps.position = last
+        count = len(self._steps.steps)
+        self._steps.position = count - 1 if ended else 0
         self._setting = True
         try:
-            self.step.max = last
-            self.step.value = last
+            self.step.max = count
+            self.step.value = self._steps.position + 1
         finally:
             self._setting = False
 
@@ -151,13 +157,13 @@ class SchedulerBoard(KitWidget):
         getattr(self._steps, way)()
         self._setting = True
         try:
-            self.step.value = self._steps.position
+            self.step.value = self._steps.position + 1
         finally:
             self._setting = False
 
     def _slid(self, _change: Any) -> None:
         if not self._setting and self._steps is not None:
-            self._steps.position = self.step.value
+            self._steps.position = self.step.value - 1
             self.refresh()
 
     def _on_act(self, act: Act) -> None:

@@ -212,8 +212,19 @@ def test_speed_from_slider_to_figure_with_five_zones_of_forty_nodes(widget):
     assert page.locator(".kitlib-board-box").count() == 200
 
 
+def to_the_end(page):
+    """Walk the cycle to its last step. The slider's End key keeps the range of the first story (noUiSlider)."""
+    forward = page.locator("button.jupyter-button", has_text="Forward").first
+    said = "() => [...document.querySelectorAll('.kitlib-sentence')].map(one => one.innerText).join()"
+    while forward.is_enabled():
+        before = page.evaluate(said)
+        forward.click()
+        page.wait_for_function(f"before => ({said})() !== before", arg=before)
+
+
 def test_the_scheduler_board_tells_the_reason_of_a_cell(widget):
     page = widget('SchedulerBoard("affinity-and-skew", release="1.24")')
+    to_the_end(page)
     for column in range(4):
         to_next_column(page, 0, column)
     page.wait_for_function("document.querySelector('.kitlib-grid-status').innerText.includes('Insufficient cpu')")
@@ -226,6 +237,8 @@ def test_the_scheduler_board_tells_the_reason_of_a_cell(widget):
 
 def test_the_scheduler_board_shows_scores_as_bars_and_walks_the_cycle(widget):
     page = widget('SchedulerBoard("rounded-scores")')
+    wait_for_words(page, "Step 1 of")
+    to_the_end(page)
     page.wait_for_selector(".kitlib-bar")
     slider = page.locator(".kitlib-widget [role=slider]").first
     slider.focus()
@@ -241,6 +254,8 @@ def test_bars_have_their_width_where_another_story_brings_them(widget):
     page = widget("SchedulerBoard()")
     assert page.locator(".kitlib-plot:visible").count() == 0
     choose(page, "story", "Rounding changes the points of a spread constraint")
+    wait_for_words(page, "Step 1 of")
+    to_the_end(page)
     wait_for_words(page, "goes to c")
     page.wait_for_selector(".kitlib-bar")
     page.wait_for_timeout(500)

@@ -10,6 +10,7 @@ from kitlib.widgets.scheduler_board import SchedulerBoard
 
 def test_a_cell_tells_the_reason():
     board = SchedulerBoard("affinity-and-skew", release="1.36")
+    board.step.value = board.step.max
     column = board.grid.columns.index("NodeResourcesFit")
     board.grid.act("press", 0, column)
     assert board.reason == "Insufficient cpu"
@@ -17,21 +18,37 @@ def test_a_cell_tells_the_reason():
 
 def test_the_cycle_is_walked_back_and_forward():
     board = SchedulerBoard("rounded-scores")
+    board.step.value = board.step.max
     end = board.sentence
-    assert board.forward.disabled and not board.back.disabled
+    assert (
+        end.startswith(f"Step {board.step.max} of {board.step.max}")
+        and board.forward.disabled
+        and not board.back.disabled
+    )
     assert board.figure().data[0].type == "bar"
     while not board.back.disabled:
         board.back.click()
-    assert board.step.value == 0
+    assert board.step.value == 1
     assert board.sentence.startswith("Step 1 of")
     assert {cell[0] for row in board.grid.cells for cell in row} == {""}
     board.step.value = board.step.max
     assert board.sentence == end
 
 
+def test_a_story_opens_without_its_outcome_and_a_decision_with_it():
+    board = SchedulerBoard("rounded-scores")
+    assert board.step.value == 1 and board.sentence.startswith("Step 1 of")
+    assert not any(mark for row in board.grid.cells for mark, *_ in row)
+    board.release.value = "1.24"
+    assert board.step.value == 1, "another release keeps the outcome hidden"
+    shown = SchedulerBoard(story("rounded-scores").decide("1.24"))
+    assert shown.step.value == shown.step.max
+
+
 def test_bars_grow_with_every_score_plugin():
     board = SchedulerBoard("rounded-scores", release="1.24")
     seen = []
+    board.step.value = board.step.max
     while not board.back.disabled:
         seen.append(len(board.figure().data))
         board.back.click()
@@ -40,6 +57,7 @@ def test_bars_grow_with_every_score_plugin():
 
 def test_preemption_shows_its_candidates():
     board = SchedulerBoard("preemption")
+    board.step.value = board.step.max
     assert list(board.frame()["node"]) == ["n3", "n2", "n1"]
     assert "nominates n3; default/batch-3 must go" in board.sentence
 
@@ -48,7 +66,7 @@ def test_preemption_shows_its_candidates():
 @pytest.mark.parametrize("release", ["1.23", "1.26", "1.36"])
 def test_every_story_can_be_walked_from_end_to_end(name, release):
     board = SchedulerBoard(name, release=release)
-    for place in range(board.step.max + 1):
+    for place in range(1, board.step.max + 1):
         board.step.value = place
         assert board.problem == ""
         assert ".." not in board.sentence.replace("for scheduling..", "").replace("pod..", "").replace("Never..", "")
@@ -59,10 +77,14 @@ def test_another_story_another_pod_another_release():
     board = SchedulerBoard()
     board.story.value = "11-requests-decide"
     assert list(board.pod.options) == ["may-use-8", "asks-3", "asks-nothing"]
-    assert board.pod.value == "asks-3" and "Insufficient cpu" in board.sentence
+    assert board.pod.value == "asks-3" and board.sentence.startswith("Step 1 of")
+    board.step.value = board.step.max
+    assert "Insufficient cpu" in board.sentence
     board.pod.value = "may-use-8"
     assert "goes to n1" in board.sentence
     board.story.value = "10-gates"
+    assert board.sentence.startswith("Step 1 of"), "another story opens without its outcome"
+    board.step.value = board.step.max
     board.release.value = "1.26"
     assert "waiting for scheduling gates" in board.sentence
     board.release.value = "1.25"

@@ -54,6 +54,11 @@ class ScenarioPicker:
             self.control.layout.display = "none"
 
     @property
+    def asks(self) -> bool:
+        """Whether a story of the kit is displayed, whose outcome the learner is asked for."""
+        return self._given is None
+
+    @property
     def scenario(self) -> Scenario:
         """The displayed scenario."""
         return self._given if self._given is not None else story(self.control.value)
