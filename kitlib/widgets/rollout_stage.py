@@ -18,7 +18,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import is_condition_true
 from kitlib.charts.base import Chart
 from kitlib.charts.rollout import rollout_chart
-from kitlib.charts.scene import Area, Box, Mark, Scene, Token
+from kitlib.charts.scene import Area, Box, Line, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.controllers.controller_utils import scaled_value
@@ -183,7 +183,26 @@ class RolloutStage(KitWidget):
             )
             for version, pods in self._pods().items()
         ]
+        boxes.append(self._sum())
         return Scene([Area("deployment", f"Deployment {_NAME}, {self.replicas.value} replicas", boxes, wide="100%")])
+
+    def _sum(self) -> Box:
+        """Return a bar of all pods that are not being ended, under the lines that the update must not cross."""
+        (least, most), counts = self.bounds(), self._counts()
+        end = most + 1  # room right of the upper line
+        parts = (
+            ("ready", counts["old, ready"] + counts["new, ready"], "ok"),
+            ("not ready", counts["not ready"], "warn"),
+        )
+        tokens = [
+            Token(f"sum {name}", f"{count} {name}", "", kind, "", count / end, f"{count} {name}", True)
+            for name, count, kind in parts
+            if count
+        ]
+        lines = [Line(most / end, f"never above {most}")]
+        if least:
+            lines.insert(0, Line(least / end, f"never below {least} ready"))
+        return Box("sum", "Both versions", tokens, "ready pods from the left", "bar", "", lines)
 
     def bounds(self) -> tuple[int, int]:
         """Return the minimum of ready pods and the maximum of all pods. Source: deployment util.ResolveFenceposts."""

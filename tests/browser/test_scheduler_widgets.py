@@ -252,6 +252,8 @@ def test_the_scheduler_board_shows_scores_as_bars_and_walks_the_cycle(widget):
 
 def test_bars_have_their_width_where_another_story_brings_them(widget):
     page = widget("SchedulerBoard()")
+    to_the_end(page)
+    page.wait_for_function("() => !document.body.innerText.includes('Step 1 of')")
     assert page.locator(".kitlib-plot:visible").count() == 0
     choose(page, "story", "Rounding changes the points of a spread constraint")
     wait_for_words(page, "Step 1 of")

@@ -37,6 +37,30 @@ def test_a_rollout_keeps_within_its_bounds_and_ends(settings, least, most):
     assert len(stage.board.frames) >= 3 and stage.board.position == len(stage.board.frames) - 1
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"replicas": 7, "surge": "50%", "unavailable": "0"},
+        {"surge": "0", "unavailable": "2"},
+        {"strategy": "Recreate"},
+    ],
+)
+def test_the_bar_of_all_pods_stays_between_its_lines(settings):
+    stage = rolled(**settings)
+    least, most = stage.bounds()
+    counts = stage.frame()[["old, ready", "new, ready", "not ready", "ending"]]
+    counts = counts[(counts != counts.shift()).any(axis=1)]  # equal moments are one frame
+    for (_, row), frame in zip(counts.iterrows(), stage.board.frames, strict=True):
+        bar = next(box for box in frame["areas"][0]["boxes"] if box["id"] == "sum")
+        sizes = {token["id"]: round(token["size"] * (most + 1)) for token in bar["tokens"]}
+        ready, waits = row["old, ready"] + row["new, ready"], row["not ready"]
+        assert sizes == {name: n for name, n in (("sum ready", ready), ("sum not ready", waits)) if n}
+        lines = {mark["label"]: round(mark["at"] * (most + 1)) for mark in bar["marks"]}
+        assert lines == {f"never above {most}": most} | ({f"never below {least} ready": least} if least else {})
+        assert least <= ready and ready + waits <= most
+
+
 def test_recreate_ends_all_before_it_starts_any():
     frame = rolled(strategy="Recreate").frame()
     assert ((frame["old, ready"] + frame["ending"] == 0) | (frame["new, ready"] == 0)).all()
