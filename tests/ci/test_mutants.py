@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from tests.mutants import ROOT, RULES, area, drawn, mutants_of
+from tests import mutants
+from tests.mutants import ROOT, RULES, Mutant, area, drawn, mutants_of
 
 
 @pytest.mark.parametrize(
@@ -63,3 +67,33 @@ def test_a_seed_draws_the_same_mutants() -> None:
 @pytest.mark.parametrize("pattern", RULES)
 def test_every_pattern_names_files(pattern: str) -> None:
     assert list((ROOT / "kitlib").glob(pattern))
+
+
+@pytest.mark.parametrize(("failing", "code", "score"), [("api", 1, "of 6 mutants"), ("", 0, "of 12 mutants")])
+def test_an_area_that_fails_without_a_mutant_is_not_counted(
+    failing: str, code: int, score: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["api/selectors.py"] * 6 + ["scheduler/queue/heap.py"] * 6
+    tried: list[str] = []
+
+    class Trial:
+        def __init__(self, folder: Path) -> None:
+            assert folder.is_dir()
+
+        def passes(self, tests: list[str], seconds: float) -> bool:
+            assert not tried, "an area is tried without a mutant before any mutant is"
+            return not (failing and tests[0].startswith(f"tests/{failing}/"))
+
+        def survives(self, mutant: Mutant, seconds: float) -> bool:
+            tried.append(mutant.file)
+            return False
+
+    made = [Mutant(file, 0, 1, "", line, "x") for line, file in enumerate(files)]
+    monkeypatch.setattr(mutants, "Copy", Trial)
+    monkeypatch.setattr(mutants, "drawn", lambda count, seed, files: made)
+    monkeypatch.setattr(sys, "argv", ["mutants", "--jobs", "1"])
+    assert mutants.main() == code
+    printed = capsys.readouterr().out
+    assert score in printed
+    assert printed.count("NOT COUNTED") == code
+    assert tried == [file for file in files if not (failing and file.startswith(failing))]
