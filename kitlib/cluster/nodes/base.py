@@ -71,12 +71,7 @@ class NodeBase(ABC):
         return "-".join((digits[:8], digits[8:12], f"4{digits[13:16]}", f"a{digits[17:20]}", digits[20:32]))
 
     def registered(self, api: APIServer, boot: str = "") -> None:
-        """Record the events of the kubelet's start; called when the Node object exists.
-
-        Args:
-            api: the API server.
-            boot: the ID of a new boot; "" = the machine has not been rebooted.
-        """
+        """Record the events of the kubelet's start, after a reboot with its ID; called when the Node object exists."""
         node: Node | None = api.store.find(Node, self.name)
         if node is not None:
             for event in first_events(self.name, self.config.settings, self.cgroupfs.version, boot):

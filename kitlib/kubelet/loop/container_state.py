@@ -111,23 +111,6 @@ class ContainerState:
             self.ended["message"] = gone.message
         self.alive, self.running, self.ended_at = False, {}, gone.at
 
-    def lost(self, code: int, reason: str, seconds: float, now: datetime) -> None:
-        """Record that the runtime has found the container without its process.
-
-        Args:
-            code: the exit code that the runtime reports.
-            reason: the reason that it reports.
-            seconds: seconds on the node's clock.
-            now: the current date.
-        """
-        self.ended = {"exitCode": code, "reason": reason, **self.running, "finishedAt": _text(now)}
-        self.alive, self.running, self.ended_at, self.condemned = False, {}, seconds, ""
-
-    def starts_anew(self) -> None:
-        """Forget the end of an init container that is run again, as the kubelet purges it."""
-        self.last, self.ended = {"terminated": self.ended}, {}
-        self.restarts += 1
-
     def stopped(self, now: datetime, code: int) -> None:
         """Record the end of a container that the kubelet has stopped.
 

@@ -34,7 +34,6 @@ from kitlib.kubelet.loop.status import (
     conditions,
     container_status,
     dated,
-    mark_unknown,
     pod_resources,
 )
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init
@@ -320,13 +319,18 @@ class PodWorker:
         """
         self.counted, self.asked = False, {}
         if self.rejected is not None:
-            mark_unknown(self.inits, self.mains)
+            self._mark_unknown()
 
     def ended(self, now: datetime, exit_code: Callable[[str], int]) -> None:
         """Record the end of a stopped pod after its last process has ended."""
         for state in self.states:
             if state.alive:
                 state.stopped(now, exit_code(state.id))
+        self._mark_unknown()
+
+    def _mark_unknown(self) -> None:
+        from kitlib.kubelet.loop.unknown_status import mark_unknown  # loaded with the first terminated pod
+
         mark_unknown(self.inits, self.mains)
 
     def status(

@@ -64,7 +64,7 @@ def found_after_boot(worker: PodWorker, seconds: float, now: datetime) -> None:
     worker.terminations, worker.starting = [], None
     for state in worker.states:
         if state.alive:
-            state.lost(EXIT_CODE, REASON, seconds, now)
+            _lost(state, seconds, now)
     if not worker.sandbox_changed or not worker.active or worker.pod.spec.restart_policy == "Never":
         return
     due = [state for state in worker.mains if not (state.succeeded and _policy(worker, state) == "OnFailure")]
@@ -74,4 +74,10 @@ def found_after_boot(worker: PodWorker, seconds: float, now: datetime) -> None:
         state.starts_at_once = bool(state.ended)
     for state in worker.inits:
         if state.ended:
-            state.starts_anew()
+            state.last, state.ended = {"terminated": state.ended}, {}  # the kubelet purges it
+            state.restarts += 1
+
+
+def _lost(state: ContainerState, seconds: float, now: datetime) -> None:
+    ended = {"exitCode": EXIT_CODE, "reason": REASON, **state.running, "finishedAt": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    state.ended, state.alive, state.running, state.ended_at, state.condemned = ended, False, {}, seconds, ""

@@ -219,8 +219,7 @@ class SimulatedRuntime:
         volumes = dict(self._volumes)
         for identity in list(self._pids):
             self.stop(identity)
-        self._volumes = volumes
-        self._codes.clear()
+        self._volumes, self._codes = volumes, {}
 
     def exit_code(self, identity: str) -> int:
         """Return the exit code of a stopped container; 137 if it is unknown."""

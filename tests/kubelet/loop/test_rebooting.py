@@ -1,4 +1,4 @@
-"""The states of containers that the kubelet finds after a boot, and in pods that it terminates without knowing."""
+"""The states of containers that the kubelet finds after a boot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.rebooting import found_after_boot
-from kitlib.kubelet.loop.status import mark_unknown
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -47,24 +46,3 @@ def test_a_pod_without_a_container_to_start_gets_no_sandbox() -> None:
     made = worker("OnFailure", state("done", "0"))
     found_after_boot(made, 9.0, NOW)
     assert made.to_start(9.0) == [] and made.phase() == "Succeeded"
-
-
-@pytest.mark.parametrize(
-    ("inits", "mains", "unknown"),
-    [
-        ([], ["", "0"], ["m0"]),
-        (["", ""], [""], ["i0"]),  # at least one, and no regular one before the initialization
-        (["0", "runs", ""], [""], ["i1"]),
-        (["0", "0"], [""], ["m0"]),
-        (["0"], ["0", ""], ["m1"]),
-    ],
-    ids=str,
-)
-def test_containers_without_an_end_are_unknown_in_a_terminated_pod(
-    inits: list[str], mains: list[str], unknown: list[str]
-) -> None:
-    first = [state(f"i{number}", did) for number, did in enumerate(inits)]
-    regular = [state(f"m{number}", did) for number, did in enumerate(mains)]
-    mark_unknown(first, regular)
-    found = [s.container.name for s in (*first, *regular) if s.ended.get("reason") == "ContainerStatusUnknown"]
-    assert found == unknown
