@@ -378,4 +378,27 @@ THREADS = [
             },
         ],
     ),
+    Thread(
+        f"{K8S}#70622",
+        "lower",
+        "preemption",
+        "preempting default/p2, default/p1 makes room on n0",
+        [
+            node("n0", cpu="8"),
+            *(pod(f"p{i}", cpu="2", on="n0", spec={"priority": i}) for i in range(1, 5)),
+            pod("p", cpu="4", spec={"priority": 4}),
+        ],
+    ),
+    Thread("volcano-sh/volcano#4802", "members", "gang", "4 of 4 members exist, 2 have", group("Inqueue", 4, 4, 2)),
+    Thread("volcano-sh/volcano#4739", "members", "gang", "1 of 2 members exist", group("Inqueue", 2, 1)),
+    Thread(
+        "volcano-sh/volcano#2633",
+        "members",
+        "gang",
+        "Pending: 1 Unschedulable",
+        group("Inqueue", 1, 1, message="pod group is not ready, 1 minAvailable; Pending: 1 Unschedulable"),
+        target="podgroup/pg",
+    ),
+    Thread("volcano-sh/volcano#5805", "members", "gang", "3 of 3 members exist, 2 have", group("Unknown", 3, 3, 2)),
+    Thread("volcano-sh/volcano#2143", "members", "queue", "the group is Pending", group("Pending", 1, 1)),
 ]

@@ -28,6 +28,8 @@ QUERIES = {
     'for scheduling" bug report',
     "budgets": "preemptionPolicy Never or PodDisruptionBudget preemption pod pending high priority not preempting "
     "lower priority pods FailedScheduling",
+    "lower": "kube-scheduler preemption pod not preempting lower priority pods pending",
+    "members": "gang scheduling PodGroup pending minMember not enough pods pending volcano coscheduling",
     "reports": "the reports about preemption that the project had rebuilt before",
 }
 PASSED_OVER = {
@@ -51,6 +53,10 @@ PASSED_OVER = {
     "kubernetes#97546 (no report), kube-scheduler-simulator#271 (already there)",
     "helpful": "website#5328, NVSentinel#1651, openshift-docs#27676 (no report), volcano#3207, #1091, #3079 "
     "(another scheduler), kube-scheduler-simulator#271 (already there)",
+    "lower": "community#745, website#5328, #9568, openshift-docs#11969 (no report), kube-scheduler-simulator#271, "
+    "kubernetes#129136 (already there)",
+    "members": "DaoCloud-docs#4587, HAMi/website#734 (no report), volcano#5075 (no pod waits), #2416, #1959, #2462 "
+    "(already there)",
     "budgets": "website#28351, #5328, enhancements#3755, NVSentinel#1651 (no report)",
 }
 Objects = list[dict[str, Any]]
