@@ -12,7 +12,13 @@ from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.qos.qos_class import compute_pod_qos, is_critical_pod, pod_level_resources
+from kitlib.kubelet.qos.qos_class import (
+    compute_pod_qos,
+    is_critical_pod,
+    is_node_critical_pod,
+    pod_level_resources,
+    resembles_guaranteed,
+)
 
 BOTH = {"cpu": "1", "memory": "1Gi"}
 
@@ -91,6 +97,43 @@ def test_which_pods_are_critical(priority: int | None, annotations: dict[str, st
     made = pod({})
     made.spec.priority, made.metadata.annotations = priority, annotations
     assert is_critical_pod(made) is critical
+
+
+@pytest.mark.parametrize(
+    ("priority", "name", "critical"),
+    [
+        (2_000_001_000, "system-node-critical", True),
+        (2_000_000_000, "system-cluster-critical", False),
+        (0, "system-node-critical", False),
+        (None, "", False),
+    ],
+)
+def test_which_pods_are_critical_to_the_node(priority: int | None, name: str, critical: bool) -> None:
+    """Source: kubelet types.IsNodeCriticalPod."""
+    made = pod({})
+    made.spec.priority, made.spec.priority_class_name = priority, name
+    assert is_node_critical_pod(made) is critical
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({"requests": BOTH, "limits": BOTH}, True),
+        ({"requests": BOTH, "limits": {**BOTH, "cpu": "2"}}, False),
+        ({"requests": BOTH, "limits": {**BOTH, "memory": "2Gi"}}, False),
+        ({"requests": BOTH, "limits": {"cpu": "1"}}, False),
+        ({"requests": BOTH, "limits": {"memory": "1Gi"}}, False),
+        ({"requests": {"cpu": "1"}, "limits": BOTH}, False),
+        ({"requests": {"memory": "1Gi"}, "limits": BOTH}, False),
+        ({"requests": {"cpu": "0", "memory": "0"}, "limits": {"cpu": "0", "memory": "0"}}, False),
+        ({"requests": BOTH}, False),
+        ({"limits": BOTH}, False),
+        ({}, False),
+    ],
+)
+def test_which_containers_resemble_those_of_a_guaranteed_pod(resources: dict[str, Any], expected: bool) -> None:
+    """Source: kubelet cm/qos IsContainerEquivalentQOSGuaranteed."""
+    assert resembles_guaranteed(pod(resources).spec.containers[0]) is expected
 
 
 @pytest.mark.parametrize(
