@@ -51,6 +51,14 @@ def in_version(store: Store, obj: Any, api_version: str, caller: WebhookCaller |
     return conversion.converted(store, [obj], api_version, caller)[0]
 
 
+def served_versions(store: Store, obj: KubeObject) -> list[str]:
+    """Return the group and each served version of a custom object's kind."""
+    from kitlib.apiserver.admission.custom.conversion import definition_of_kind
+
+    found = definition_of_kind(store, obj)
+    return [] if found is None else [f"{found.spec.group}/{one.name}" for one in found.spec.versions if one.served]
+
+
 def unknown_fields(store: Store, obj: KubeObject) -> list[str]:
     """Return the paths of a custom object's fields that its schema does not have."""
     if not is_custom(obj):

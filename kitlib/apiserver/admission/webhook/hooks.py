@@ -29,6 +29,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import APIError, Forbidden, InternalError, KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.admission import custom_kinds
 from kitlib.apiserver.admission.attributes import AdmissionAttributes, shown
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
 from kitlib.apiserver.admission.policy.invocations import (
@@ -84,11 +85,19 @@ class _Hook(NamedTuple):
     place: str
     hook: ValidatingWebhook
 
-    def is_wanted(self, store: Store, about: AdmissionAttributes) -> bool:
-        """Return whether its rules, selectors and conditions match a write. Source: webhook.ShouldCallHook."""
+    def write(
+        self, store: Store, about: AdmissionAttributes, caller: WebhookCaller | None
+    ) -> AdmissionAttributes | None:
+        """Return a write as the webhook sees it; None if its rules, selectors or conditions do not match.
+
+        Source: webhook.ShouldCallHook.
+        """
         name = about.named.namespace
         namespace = store.find(Namespace, name, copy=False) if name else None
-        return _is_about(self.hook, about, namespace) and _conditions_hold(store, self.hook, about, namespace)
+        if not _is_about(self.hook, about, namespace):
+            return None
+        seen = _in_version_of_rules(store, self.hook, about, caller)
+        return seen if _conditions_hold(store, self.hook, seen, namespace) else None
 
 
 def _hooks(store: Store, kind: type[KubeObject], about: AdmissionAttributes) -> Iterator[_Hook]:
@@ -98,6 +107,28 @@ def _hooks(store: Store, kind: type[KubeObject], about: AdmissionAttributes) -> 
     for one in sorted(store.list(kind, copy=False), key=lambda one: str(one.name)):
         for i, hook in enumerate(one.webhooks):
             yield _Hook(f"{one.name}/{i}/{hook.name}", hook)
+
+
+def _in_version_of_rules(
+    store: Store, hook: ValidatingWebhook, about: AdmissionAttributes, caller: WebhookCaller | None
+) -> AdmissionAttributes:
+    """Return a write of a custom object in a version that the webhook's rules name.
+
+    With the match policy Equivalent a rule about v1 matches a write in v2, and the webhook receives v1.
+
+    Source: generic/webhook.go ShouldCallHook (EquivalentResourceMapper), conversion.go NewVersionedAttributes.
+    """
+    if not custom_kinds.is_custom(about.object):
+        return about
+    accepted = {version for rule in hook.rules for version in rule.api_versions}
+    if about.version in accepted or "*" in accepted:
+        return about
+    served = custom_kinds.served_versions(store, about.object)
+    version = next((one for one in served if one.rpartition("/")[2] in accepted), about.object.api_version)
+    new, old = (
+        None if one is None else custom_kinds.in_version(store, one, version, caller) for one in (about.new, about.old)
+    )
+    return replace(about, new=new, old=old)
 
 
 def _is_about(hook: ValidatingWebhook, about: AdmissionAttributes, namespace: Namespace | None) -> bool:
@@ -144,8 +175,8 @@ def _conditions_hold(
         raise Forbidden(about.resource.qualified, about.object.name, str(error)) from None
 
 
-def _call(store: Store, one: _Hook, about: AdmissionAttributes) -> WebhookCall:
-    """Return the call of a webhook for a write.
+def _call(store: Store, one: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> WebhookCall:
+    """Return the call of a webhook for a write; `given` is the write in the version of the request.
 
     Raises:
         WebhookError: the webhook's server cannot be found.
@@ -159,9 +190,11 @@ def _call(store: Store, one: _Hook, about: AdmissionAttributes) -> WebhookCall:
         listed = ", ".join(hook.admission_review_versions)
         raise WebhookError(f"the webhook accepts AdmissionReview {listed}; the server knows v1 and v1beta1")
     names = about.names
+    requested = {name: given.names["request"][name] for name in ("requestKind", "requestResource")}
     user = {name: value for name, value in names["request"]["userInfo"].items() if value}
     request = {
         **{name: value for name, value in names["request"].items() if value != ""},
+        **requested,
         "userInfo": user,
         "object": names["object"],
         "oldObject": names["oldObject"],
@@ -217,10 +250,11 @@ def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | N
     """
     asked: list[tuple[ValidatingWebhook, WebhookCall]] = []
     for one in _hooks(store, ValidatingWebhookConfiguration, about):
-        if not one.is_wanted(store, about):
+        seen = one.write(store, about, caller)
+        if seen is None:
             continue
         try:
-            asked.append((one.hook, _call(store, one, about)))
+            asked.append((one.hook, _call(store, one, seen, about)))
         except WebhookError as error:
             _failed(one.hook, WebhookError(f"failed to call webhook: {error}"))
     warnings: list[str] = []
@@ -277,12 +311,13 @@ class MutatingRequest:
             # Each is matched against the object as the ones before it left it: a label that the first adds can select
             # the second. Source: mutatingDispatcher.Dispatch (attrForCheck).
             about = replace(self._about, new=obj)
-            if not one.is_wanted(self._store, about):
+            seen = one.write(self._store, about, self._caller)
+            if seen is None:
                 continue
             # A webhook that was not called in the first round is not called in the second, even if it matches now.
             if second and one.place not in self._due:
                 continue
-            made = self._ask(one, about)
+            made = self._ask(one, seen, about)
             if made is not None and to_dict(made) != to_dict(obj):
                 obj = made
                 self.again = True
@@ -296,11 +331,11 @@ class MutatingRequest:
         """Mark the webhooks called so far for reinvocation. Source: RequireReinvokingPreviouslyInvokedPlugins."""
         self._due |= self._asked
 
-    def _ask(self, one: _Hook, about: AdmissionAttributes) -> KubeObject | None:
+    def _ask(self, one: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> KubeObject | None:
         hook = one.hook
         try:
             try:
-                call = _call(self._store, one, about)
+                call = _call(self._store, one, about, given)
             except WebhookError as error:
                 raise WebhookError(f"failed to call webhook: {error}") from None
             response = _response(call, ask(self._caller, [call])[0])
@@ -315,9 +350,11 @@ class MutatingRequest:
         try:
             operations = json.loads(base64.b64decode(str(response["patch"])))
             changed = apply_json_patch(call.review["request"]["object"], operations)
-            return set_defaults(from_dict(changed))
+            made = set_defaults(from_dict(changed))
         except (PatchError, KitError, ValueError, TypeError) as error:
             raise InternalError(f"Internal error occurred: {error}") from None
+        version = given.object.api_version
+        return cast(KubeObject, custom_kinds.in_version(self._store, made, version, self._caller))
 
 
 class MutatingAdmissionWebhookPlugin(AdmissionPlugin):

@@ -10,6 +10,7 @@ import pytest
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.cluster import Cluster
 from tests.apiserver.admission.custom.definitions import custom, definition
+from tests.apiserver.admission.custom.test_conversion import CRDS, NEW, convert, lake, two_versions
 from tests.apiserver.admission.webhook.servers import Webhooks, patch_of, webhook_server
 from tests.apiserver.http.conftest import call_of
 
@@ -104,6 +105,31 @@ def test_each_mutating_webhook_is_matched_against_what_the_ones_before_it_made(h
     code, made = call("POST", MAPS, config_map(a="b"))
     assert (code, made["data"]) == (201, {"a": "b", "selected": "x", "grown": "x"})
     assert server.paths() == ["/labels", "/selected", "/grown", "/selected"]
+
+
+def test_a_custom_object_is_sent_in_the_version_that_the_rules_name(hooks: Any) -> None:
+    """With matchPolicy Equivalent; with Exact a write in another version is not sent."""
+    call, server = hooks
+    server.answers["/convert"] = convert
+    call("POST", CRDS, two_versions(server))
+
+    def rules(version: str) -> dict[str, Any]:
+        everything = {"apiGroups": ["example.com"], "operations": ["CREATE", "UPDATE"], "resources": ["lakes"]}
+        return {"rules": [{**everything, "apiVersions": [version]}]}
+
+    grow = server.hook("/grow", lambda r: patch_of({"op": "replace", "path": "/spec/size", "value": 8}), [])
+    seen = [{"name": "c", "expression": "object.spec.size == 7"}]
+    configure(call, "Mutating", "a", {**grow, **rules("v1"), "matchConditions": seen})
+    exact = server.hook("/exact", lambda r: ALLOW, [])
+    see = server.hook("/see", lambda r: ALLOW, [])
+    configure(call, "Validating", "v", {**exact, **rules("v1"), "matchPolicy": "Exact"}, {**see, **rules("v2")})
+    code, made = call("POST", NEW, lake("v2", area=7))
+    assert (code, made["apiVersion"], made["spec"]) == (201, "example.com/v2", {"area": 8})
+    asked = {path: request for path, request in server.asked if path != "/convert"}
+    assert list(asked) == ["/grow", "/see"]
+    assert (asked["/grow"]["object"]["spec"], asked["/see"]["object"]["spec"]) == ({"size": 7}, {"area": 8})
+    assert asked["/grow"]["kind"]["version"] == asked["/grow"]["resource"]["version"] == "v1"
+    assert asked["/grow"]["requestKind"]["version"] == asked["/grow"]["requestResource"]["version"] == "v2"
 
 
 def test_rules_selectors_and_conditions_say_which_writes_are_seen(hooks: Any) -> None:
