@@ -21,7 +21,6 @@ ALLOWED = {
     "tests/lab/test_formats.py": "every file that users keep, of each version",
     "tests/lab/test_full_disk.py": "everything of a lesson that writes files",
     "tests/lab/test_labs.py": "every lab of `labs/`",
-    "tests/lab/test_labs_kubectl.py": "labs of `labs/`, solved with kubectl",
     "tests/widgets/test_base.py": "widgets/_parts/base.py",
     "tests/widgets/test_beside_cells.py": "widgets/_parts/beside_cells.py",
     "tests/widgets/test_grid.py": "widgets/_parts/grid.py",
