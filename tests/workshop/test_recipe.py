@@ -147,3 +147,16 @@ def test_the_roster_is_written_and_makes_room_for_all(tmp_path: Path) -> None:
     assert cli.main(given) == 0
     assert "\nLEARNERS = 40\n" in (tmp_path / "w" / "jupyterhub_config.py").read_text()
     assert (tmp_path / "w" / "roster.csv").read_text().splitlines()[:2] == ["account,name", "person-0,Person 0"]
+
+
+def test_a_kernel_whose_port_is_taken_starts_again_on_another_one() -> None:
+    """The restarter chooses new ports only if the manager keeps none; by default it keeps those of TCP."""
+    from jupyter_client.manager import KernelManager
+    from traitlets.config import Config
+
+    recipe = (ROOT / "kitlib" / "workshop" / "files" / "jupyterhub_config.py").read_text(encoding="utf-8")
+    name, value = re.findall(r'"--KernelManager\.(\w+)=(\w+)"', recipe)[0]
+    found = [
+        KernelManager(config=Config({"KernelManager": made})).cache_ports for made in ({}, {name: value == "True"})
+    ]
+    assert found == [True, False]

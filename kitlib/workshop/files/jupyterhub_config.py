@@ -72,6 +72,9 @@ c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=3600",
     "--MappingKernelManager.cull_interval=300",
     "--MappingKernelManager.cull_connected=True",
+    # of thirty kernels that start at once on one host, about one meets a port that another server has just chosen too;
+    # without the cache it is restarted on new ports and not five times on the same one
+    "--KernelManager.cache_ports=False",
     "--LabApp.news_url=",
     "--ServerApp.terminals_enabled=False",
 ]
