@@ -54,6 +54,7 @@ class Rest:
 
     Attributes:
         warnings: the warnings of the current request.
+        wires: the served forms of the objects.
 
     Args:
         cluster: a `Cluster`; its `api`, `settle`, `evict`, `record_action` and `now` are used.
@@ -68,14 +69,14 @@ class Rest:
         self._table: tuple[int, ResourceTable] | None = None
         self._definitions = 0
         self.warnings: list[str] = []
-        self._wires = Wires(cluster)
+        self.wires = Wires(cluster)
         cluster.api.store.subscribe(self._on_change)
 
     def _on_change(self, event: Any) -> None:
         if event.object.kind == "CustomResourceDefinition":
             self._definitions += 1
         if event.type == "DELETED":
-            self._wires.forget(event.object)
+            self.wires.forget(event.object)
 
     @property
     def resources(self) -> ResourceTable:
@@ -117,13 +118,13 @@ class Rest:
         """
         kind, store, place = self.kind_of(served), self.cluster.api.store, namespace or None
         if start.version is None or start.version == self.version:
-            return self._wires.shared_list(served, store.list(kind, place, copy=False))
+            return self.wires.shared_list(served, store.list(kind, place, copy=False))
         try:
             found = list_at(store, kind, start.version, place)
         except ResourceExpired as error:
             raise lists.gone(start) from error
         newest = {id(obj) for obj in store.list(kind, place, copy=False)}
-        return self._wires.shared_list(served, found, newest)
+        return self.wires.shared_list(served, found, newest)
 
     def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
         """Return the objects that the selectors match, in the order of their keys, and the list's metadata.
@@ -162,11 +163,11 @@ class Rest:
         Raises:
             StatusError: 500 if a webhook does not convert the object to the version.
         """
-        return self._wires.wire(served, obj)
+        return self.wires.wire(served, obj)
 
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
         """Return `wire`'s result from a cache, for lists and watches, which must not change it."""
-        return self._wires.shared(served, obj)
+        return self.wires.shared(served, obj)
 
     # Writing.
 

@@ -34,6 +34,9 @@ class Wires:
         self._cluster = cluster
         self._known: dict[tuple[str, str, str], tuple[Any, dict[str, tuple[Any, Object]]]] = {}
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def forget(self, obj: Any) -> None:
         """Remove a deleted object from the cache."""
         meta = obj.metadata
@@ -82,7 +85,11 @@ class Wires:
         key = (served.storage, obj.metadata.namespace, obj.metadata.name)
         known = self._known.get(key)
         if known is None or known[0] is not obj:
-            known = self._known[key] = (obj, {})
+            known = (obj, {})
+            store = self._cluster.api.store
+            # A watch is sent an object after its deletion too: cached then, it would be kept for ever.
+            if store.find(store.kinds.of(obj), obj.metadata.name, obj.metadata.namespace, copy=False) is not None:
+                self._known[key] = known
         return known[1]
 
     def _converted(self, served: APIResource, objects: Sequence[Any]) -> Sequence[Any]:

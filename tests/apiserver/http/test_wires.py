@@ -33,3 +33,21 @@ def test_a_list_asks_the_webhook_about_all_its_objects_at_once_and_only_once() -
         assert wires.shared_list(served, objects)[0] is wires.shared(served, objects[0])
         assert len(server.asked) == asked
         assert [one["spec"]["area"] for one in call("GET", NEW)[1]["items"]] == [0, 1, 2, 3]
+
+
+def test_nothing_is_kept_of_deleted_objects_that_watches_have_been_sent() -> None:
+    with Cluster.simulated(1) as cluster:
+        dispatcher = Dispatcher(cluster)
+        call = call_of(dispatcher)
+        maps = "/api/v1/namespaces/default/configmaps"
+        streams = [call("GET", f"{maps}?watch=true")[1] for _ in range(2)]
+        call("GET", maps)
+        before = len(dispatcher.rest.wires)
+        for i in range(3):
+            call("POST", maps, {"metadata": {"name": f"m{i}"}})
+            call("PUT", f"{maps}/m{i}", {"metadata": {"name": f"m{i}"}, "data": {"a": "b"}})
+            assert all(stream.poll() for stream in streams)
+            call("PUT", f"{maps}/m{i}", {"metadata": {"name": f"m{i}"}, "data": {"a": "c"}})
+            call("DELETE", f"{maps}/m{i}")
+            assert all(len(stream.poll()) == 2 for stream in streams)
+        assert len(dispatcher.rest.wires) == before
