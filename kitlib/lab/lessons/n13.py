@@ -33,37 +33,38 @@ QUESTIONS = [
         "Where does Kubernetes 1.23 place test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="The pods on worker3 count: zone1 has 2, zone2 has 3. In zone2 the skew would be 3 + 1 − 2 = 2, and zone1 "
-        "is full.",
+        why="1.23 counts the pods on worker3: zone1 has 2 pods, zone2 has 3. In zone2 the skew would be 3 + 1 − 2 = "
+        "2, and zone1 is full.",
     ),
     Question(
         "new",
         "Where does Kubernetes 1.24 place test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="Nodes that the pod's node affinity excludes do not count: zone2 has 1 pod, so test is placed in zone2.",
+        why="1.24 does not count nodes that the pod's node affinity excludes. zone2 has 1 pod, so test is placed "
+        "there.",
     ),
     Question(
         "side",
         "1.23 places test in zone1. What does 1.24 do?",
         choices=["the same", "it goes to zone2", "it stays pending"],
         answer_of=_side,
-        why="worker4 no longer counts: zone1 has 2, zone2 has 1. Only zone2 satisfies maxSkew, and the pod fits "
-        "on neither of its nodes.",
+        why="1.24 does not count worker4: zone1 has 2 pods, zone2 has 1. Only zone2 satisfies maxSkew, and the pod "
+        "fits on neither of its nodes.",
     ),
     Question(
         "taints",
         "With the default policies of 1.26, what happens to a pod that spreads over the three zones with maxSkew 1?",
         choices=["it is placed", "it waits: the empty zone counts"],
         answer_of=_default_policy,
-        why="For taints the default is Ignore: the zone counts with its zero pods and blocks the other zones.",
+        why="For taints the default is Ignore. The zone counts as having zero pods and blocks the other zones.",
     ),
     Question(
         "third",
         "Without minDomains, where is the third pod placed?",
         choices=THIRD,
         answer_of=_third,
-        why="A skew of 1 is allowed, so no pod has to wait, and the autoscaler adds no third zone.",
+        why="A skew of 1 is allowed, so no pod has to wait, and the autoscaler adds no node in zone3.",
     ),
     Question(
         "min",
@@ -95,7 +96,7 @@ QUESTIONS = [
         "cordoned",
         "How many of the 15 pods wait after this?",
         unit="pods",
-        why="The three pods of the cordoned zone still count. Each other zone may have one more: 4 + 4 + 3.",
+        why="The three pods of the cordoned zone still count. Each other zone may have one pod more: 4 + 4 + 3.",
     ),
 ]
 
@@ -108,15 +109,15 @@ def _room(answer: Any, _: Any) -> str:
     best = replace(first, pods=free).decide("1.23").best
     return first_problem(
         (str(answer) in best, ""),
-        (str(answer) == "worker4", "In 1.23 worker3's pods count, so zone2 has more than zone1."),
-        (True, "Room on worker means that pods leave it: zone1 then has fewer matching pods than zone2."),
+        (str(answer) == "worker4", "1.23 counts the pods on worker3, so zone2 has more pods than zone1."),
+        (True, "If pods are removed from worker, zone1 has fewer matching pods than zone2."),
     )
 
 
 EXERCISES = [
     Exercise(
         "room",
-        "Take the pods of worker away: replace(first, pods=[p for p in first.pods if p.spec.node_name != 'worker']).",
+        "Remove the pods of worker: replace(first, pods=[p for p in first.pods if p.spec.node_name != 'worker']).",
         _room,
         """
 from dataclasses import replace
@@ -133,13 +134,13 @@ answer = replace(first, pods=free).decide("1.23").best[0]
             1,
             {
                 3: "3 + 1 − 1 = 3 in the first two zones.",
-                2: "The first two zones have equal counts: either both are allowed or neither is.",
+                2: "The first two zones have equal counts: maxSkew allows both or neither.",
             },
             otherwise="Compute the skew of each zone: its pods + 1 − the smallest count.",
         ),
         "answer = 1",
-        "Only the third zone can take the pod, on the host without one: the other host would have a skew of 1 + "
-        "1 − 0 = 2.",
+        "Only the third zone can take the pod, on the host without a pod. The other host would have a skew of 1 + 1 − "
+        "0 = 2.",
     ),
     Exercise(
         "revision",
@@ -158,7 +159,7 @@ answer = replace(first, pods=free).decide("1.23").best[0]
         number(
             4,
             {2: "2 is right for maxSkew 1.", 6: "The cluster has two zones."},
-            otherwise="Two zones can have maxSkew pods each.",
+            otherwise="Each of the two zones can have maxSkew pods.",
         ),
         "answer = 4",
     ),

@@ -41,21 +41,22 @@ QUESTIONS = [
         "node",
         "Which node does the scheduler choose?",
         choices=["n1", "n2", "n3"],
-        why="n2 and n3 both have a victim of priority 10. They are equal up to the last rule, the latest start.",
+        why="n2 and n3 both have a victim of priority 10. Only the last rule, the latest start, distinguishes them.",
         formula="fewest budget violations; lowest maximum priority; smallest sum of priorities; fewest pods; "
         "latest start",
     ),
     Question(
         "victim",
-        "Who must go?",
+        "Which pod is preempted?",
         choices=PODS,
-        why="On a node pods of the lowest priority leave, and among equals the youngest: the victim started at 8:05.",
+        why="The scheduler preempts the pod with the lowest priority, and among equal pods the youngest, which "
+        "started at 8:05.",
     ),
     Question(
         "cycles",
         "How many scheduling cycles are needed to place urgent?",
         unit="cycles",
-        why="The first cycle finds the victim, the second places the pod.",
+        why="The first cycle selects the victim, and the second cycle places the pod.",
     ),
     Question(
         "better",
@@ -66,7 +67,7 @@ QUESTIONS = [
     ),
     Question(
         "double",
-        "With the nomination in addition, does web fit?",
+        "Does web fit if vip's nomination counts too?",
         choices=["yes", "no: vip is counted twice"],
         answer_of=lambda host: "yes" if host else "no: vip is counted twice",
         why="The scheduler adds 1 CPU of the running pod and 1 of its nomination, so it reserves too much.",
@@ -76,7 +77,8 @@ QUESTIONS = [
         "What happens to preemptor's nomination?",
         choices=["it stays: first come, first served", "it is cleared", "both are nominated"],
         answer_of=lambda pair: "it is cleared" if pair[0] and not pair[1] else "it stays: first come, first served",
-        why="Otherwise room would be reserved for a pod that will not get it. Older schedulers did not clear it.",
+        why="Otherwise the scheduler would reserve room for a pod that cannot use it. Older schedulers did not clear "
+        "it.",
     ),
     Question(
         "never",
@@ -93,23 +95,23 @@ QUESTIONS = [
     ),
     Question(
         "help",
-        "How many victims are there?",
+        "How many pods are preempted?",
         unit="pods",
         why="Without small, only 200m would be free, which is too little. The removal of pods gives no other "
         "node the label.",
     ),
     Question(
         "budget",
-        "Who must go now?",
+        "Which pod is preempted now?",
         choices=PODS,
-        why="The scheduler avoids a budget violation if it can: a pod of priority 100 leaves instead of one of "
+        why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of one of "
         "priority 10.",
     ),
     Question(
         "budget-all",
-        "Another budget also allows no disruption of web. How many victims are there now?",
+        "Another budget also allows no disruption of web. How many pods are preempted now?",
         unit="pods",
-        why="Preemption tries to respect a budget, but violates it if nothing else helps.",
+        why="The scheduler tries to respect a budget, but violates it if no other preemption helps.",
     ),
     Question(
         "starts",
@@ -130,25 +132,28 @@ QUESTIONS = [
 EXERCISES = [
     Exercise(
         "two-cpus",
-        "For 2 CPUs both pods of a node must leave. On which node is the maximum priority of the victims the lowest?",
-        choice(_two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node is every pod unimportant?"),
+        "To free 2 CPUs, the scheduler must preempt both pods of a node. On which node is the maximum priority of the "
+        "victims the lowest?",
+        choice(
+            _two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node do both pods have a low priority?"
+        ),
         'answer = "n3"',
-        "batch-2 and batch-3 both have priority 10; on n2 a pod of priority 100 would have to leave.",
+        "batch-2 and batch-3 both have priority 10; on n2 the scheduler would have to preempt a pod of priority 100.",
     ),
     Exercise(
         "lowest",
         "Victims must have a lower priority than the new pod.",
         number(
             11,
-            {10: "An equal priority is not lower.", 1: "The least important pods have priority 10."},
-            otherwise="The least important pods have priority 10.",
+            {10: "An equal priority is not lower.", 1: "The lowest priority of a pod is 10."},
+            otherwise="The lowest priority of a pod is 10.",
         ),
         "answer = 11",
     ),
     Exercise(
         "own-victim",
         "Would the pod fit after its victim has left?",
-        number(0, {1: "Without that pod the affinity cannot be satisfied."}, otherwise="There is only one candidate."),
+        number(0, {1: "Without that pod the affinity cannot be satisfied."}, otherwise="Only one pod can be removed."),
         "answer = 0",
         "The removal does not help, so the scheduler removes no pod. The new pod stays pending.",
     ),

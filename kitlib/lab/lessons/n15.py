@@ -23,11 +23,12 @@ QUESTIONS = [
         "status",
         "A pod has the field schedulingGates. What does its condition PodScheduled give as the reason?",
         choices=["Unschedulable", "SchedulingGated", "Pending", "it has no such condition"],
-        why="The scheduler never tried it, so it is not unschedulable and has no FailedScheduling event.",
+        why="The scheduler never tried to place the pod, so the pod is not unschedulable and has no FailedScheduling "
+        "event.",
     ),
     Question(
         "cost",
-        "What does the pod cost the nodes while it waits?",
+        "What does a node create for the pod while it waits?",
         choices=["a pause container and its cgroup", "a cgroup", "nothing"],
         answer_of=_cost,
         why="The pod has no node, so no kubelet has received it.",
@@ -41,21 +42,21 @@ QUESTIONS = [
     ),
     Question(
         "cycles",
-        "How many scheduling cycles are spent on the gated pod?",
+        "How many scheduling cycles does the gated pod cause?",
         unit="cycles",
         why="PreEnqueue keeps it out of the active queue.",
     ),
     Question(
         "wasted",
-        "How many cycles are spent on the pod without a gate?",
+        "How many cycles does the pod without a gate cause?",
         unit="cycles",
         tolerance=0.2,
-        why="The scheduler tries the pod at first, and then after each event that might help. Each attempt "
+        why="The scheduler tries the pod when it is created, and then after each event that might help. Each attempt "
         "evaluates all nodes.",
     ),
     Question(
         "autoscaler",
-        "How many nodes are there after two minutes, if the pod is gated?",
+        "How many nodes does the cluster have after two minutes if the pod is gated?",
         unit="nodes",
         why="An autoscaler ignores gated pods. For the unschedulable pod it adds a node.",
     ),
@@ -79,7 +80,7 @@ QUESTIONS = [
         "A pod was rejected, and then no event occurs in the cluster. When does the scheduler try it again?",
         choices=[NEVER, MINUTE, FIVE, "every ten seconds"],
         answer_of=lambda second: FIVE if 300 <= second < 360 else MINUTE if second < 120 else NEVER,
-        why="It was tried at {quiet} s. This is a safety net for missed events.",
+        why="The scheduler tried it at {quiet} s, as a safety net for missed events.",
     ),
     Question(
         "quota",
@@ -115,7 +116,7 @@ def _free(answer: Any, cluster: Any) -> str:
     return first_problem(
         (
             not {"b", "c"} <= set(there) and "a" in there,
-            "The manager admits the oldest pod first: which must end so that d may run?",
+            "The manager admits the oldest pod first. Which pods must end before d can run?",
         ),
         (not node, "d still waits: 2 CPUs are allowed, and two older pods use them."),
         (str(answer) != node, "The answer is the name of d's node."),
@@ -132,19 +133,19 @@ EXERCISES = [
     ),
     Exercise(
         "hints",
-        "NodeResourcesFit asks the event's object: has allocatable grown?",
+        "NodeResourcesFit checks the event's object. Has its allocatable grown?",
         _hints,
         'answer = ("no", "yes")',
         "Queueing hints save the cycles that could not help.",
     ),
     Exercise(
         "starve",
-        "Which pod takes the room whenever a CPU becomes free?",
+        "Which pod gets the CPU whenever one becomes free?",
         number(
             0,
             {
-                1: "A CPU that becomes free is taken by the next small pod.",
-                4: "The small pods are let through first, and one of them always waits.",
+                1: "The next small pod gets each CPU that becomes free.",
+                4: "The manager admits the small pods first, and one of them always waits.",
             },
             otherwise="Five small pods need CPUs at any time, and the manager has four.",
         ),

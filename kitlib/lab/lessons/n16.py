@@ -35,7 +35,7 @@ QUESTIONS = [
         "For how many of the thirteen does the decision (node, or victim, or none) differ between 1.23 and 1.36?",
         unit="stories",
         answer_of=len,
-        why="They are {names}. In the other stories only messages or points may differ.",
+        why="The stories are {names}. In the other stories only messages or points may differ.",
     ),
     Question(
         "gates",
@@ -54,14 +54,14 @@ QUESTIONS = [
         "class",
         "What is the pod's QoS class in 1.31?",
         choices=["Guaranteed", "Burstable", "BestEffort"],
-        why="The release does not have the field. (A real API server of 1.31 drops it.)",
+        why="Release 1.31 does not have the field. (A real API server of 1.31 drops it.)",
     ),
     Question(
         "cluster",
         "Where is the pod's cgroup in a cluster of 1.34?",
         choices=["directly below kubepods", "below besteffort"],
         answer_of=lambda above: "below besteffort" if "besteffort" in above else "directly below kubepods",
-        why="From 1.34 on the gate is on: the class is Guaranteed, so the place and the score change.",
+        why="From 1.34 on the gate is on and the class is Guaranteed, so the cgroup's path and oom_score_adj change.",
     ),
 ]
 
@@ -76,7 +76,7 @@ def _sentence(answer: Any, _: Any) -> str:
 def _by_gate(answer: Any, _: Any) -> str:
     old = story("affinity-and-skew").decide("1.23")
     return first_problem(
-        (answer.release.name != "1.24", f"That is a decision of {answer.release.name}; take 1.24 and set a gate."),
+        (answer.release.name != "1.24", f"That is a decision of {answer.release.name}; use 1.24 and set a gate."),
         (decided(answer) != decided(old), "This is still 1.24's decision: which gate does compare name?"),
     )
 
@@ -88,7 +88,7 @@ EXERCISES = [
         choice(
             lambda: _first_with("MatchLabelKeysInPodTopologySpread"),
             {"1.25": "The gate was alpha in 1.25: off by default."},
-            otherwise="Ask each release for its gate.",
+            otherwise="Check the gate in each release.",
         ),
         """
 GATE = "MatchLabelKeysInPodTopologySpread"
@@ -103,11 +103,11 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
     ),
     Exercise(
         "by-gate",
-        "compare(story('affinity-and-skew'), '1.23', '1.24').gates has the name. Gates named Kit… are changes "
+        "compare(story('affinity-and-skew'), '1.23', '1.24').gates contains the name. Gates named Kit… are changes "
         "without a gate. Then call story(…).decide('1.24', gates={name: …}).",
         _by_gate,
         'answer = story("affinity-and-skew").decide("1.24", gates={"KitSpreadHonoursNodeAffinity": False})',
-        "One gate is the whole difference.",
+        "One gate causes the whole difference.",
     ),
     Exercise(
         "upgrade",
@@ -116,6 +116,6 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
         """
 answer = sum(board[name]["1.26"] != board[name]["1.36"] for name in names)
 """,
-        "Each such row is a surprise in an upgrade.",
+        "In each such row, an upgrade changes the decision.",
     ),
 ]

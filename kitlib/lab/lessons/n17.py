@@ -20,7 +20,7 @@ QUESTIONS = [
         "How many different reasons does the event name for shop-0?",
         unit="reasons",
         answer_of=len,
-        why="{reasons}. The event has one reason for each node: that of the first filter that rejects it.",
+        why="{reasons}. For each node the event has one reason, from the first filter that rejects it.",
     ),
     Question(
         "own",
@@ -28,7 +28,7 @@ QUESTIONS = [
         choices=[LESS, TOLERATE, SELECTOR, "another node is needed"],
         answer_of=_own_way,
         why="worker-1 has 1 CPU left. A toleration would also work, but the pod would use another team's node. "
-        "Without the selector, worker-2 has too little room as well.",
+        "Without the selector the pod would not fit on worker-2 either.",
     ),
     Question(
         "more",
@@ -54,14 +54,14 @@ EXERCISES = [
         "worker-1 has 4 CPUs.",
         number(
             1000,
-            {1500: "This is what the pod requests now.", 4000: "db-0 has 3 of these CPUs."},
+            {1500: "This is what the pod requests now.", 4000: "db-0 requests 3 of these CPUs."},
             otherwise="db-0 leaves 4 − 3 CPUs.",
         ),
         "answer = 1000",
     ),
     Exercise(
         "noexecute",
-        "The filter TaintToleration rejects both effects with the same words.",
+        "The filter TaintToleration rejects both effects with the same message.",
         number(
             3,
             {2: "Three nodes are rejected by three filters: CPU, selector, taint."},
@@ -82,7 +82,8 @@ EXERCISES = [
 message = "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
 answer = decode(message)["reasons"]["Insufficient cpu"]
 """,
-        "The message leaves open whether the three tainted nodes lack CPU too: TaintToleration rejected them first.",
+        "The message does not show whether the three tainted nodes lack CPU too, because TaintToleration rejected "
+        "them first.",
     ),
     Exercise(
         "fragile",

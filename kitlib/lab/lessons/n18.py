@@ -46,7 +46,7 @@ QUESTIONS = [
         "A period is 100 ms. By how much does nr_periods grow in 20 seconds?",
         choices=[_ALWAYS, _BURSTS],
         answer_of=lambda periods: _ALWAYS if periods > 150 else _BURSTS,
-        why="nr_periods grew by {observed}. The timer stops after a period without use of quota. So a third of "
+        why="nr_periods grew by {observed}. The timer stops after a period in which no quota is used. So a third of "
         "the periods is throttled here, although every request is throttled.",
         measured=True,
     ),
@@ -55,8 +55,8 @@ QUESTIONS = [
         "Is the pod throttled with a limit of 1 CPU?",
         choices=[_NEVER, _SOME, _EVERY],
         answer_of=lambda times: _NEVER if not times else _SOME if times < 15 else _EVERY,
-        why="In 20 requests the kernel throttled {observed} periods. These requests are the slowest: a 99th "
-        "percentile shows them, an average hides them.",
+        why="In 20 requests the kernel throttled {observed} periods. These requests are the slowest. A 99th "
+        "percentile shows them, but an average hides them.",
         measured=True,
     ),
     Question(
@@ -88,11 +88,11 @@ def _mend(answer: Any, cluster: Any) -> str:
     other = not text or declared_workload(text).phases != wanted
     slow = isinstance(answer, list) and answer and median(answer[-5:]) > 0.09
     return first_problem(
-        (other, "The work stays the same: ten threads, 100 ms, every second."),
-        (quota is None, "The exercise asks for a limit: how large must it be?"),
+        (other, "Do not change the work: ten threads, 100 ms, every second."),
+        (quota is None, "The exercise requires a limit. How large must it be?"),
         (
             quota is not None and quota < 150_000,
-            "Ten processors take slices of 5 ms, so 100 ms of work want more quota.",
+            "Ten processors take slices of 5 ms, so 100 ms of work need more quota.",
         ),
         (len(last) < 5, "Let some seconds pass: cluster.advance(10)."),
         (len(last) == 5 and median(last) > 0.09, "The last requests still waited. Let time pass after the change."),
@@ -104,7 +104,7 @@ def _mend(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "used-up",
-        "How many milliseconds is the quota of a period, and how many threads use it at once?",
+        "How many milliseconds is the quota of a period, and how many threads use it at the same time?",
         number(
             5,
             {
@@ -133,10 +133,10 @@ EXERCISES = [
     ),
     Exercise(
         "threads",
-        "How much CPU time can so many threads use in one period at most?",
+        "How much CPU time can this number of threads use in one period at most?",
         number(
             3,
-            {64: "64 threads use 300 ms in 5 ms.", 30: "Threads are asked for, not milliseconds."},
+            {64: "64 threads use 300 ms in 5 ms.", 30: "The answer is a number of threads, not milliseconds."},
             otherwise="Each thread uses at most 100 ms in a period, and the quota is 300 ms.",
         ),
         "answer = 3",

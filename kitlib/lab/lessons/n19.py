@@ -29,8 +29,8 @@ QUESTIONS = [
         "What does kubectl top show for reader then?",
         unit="MiB",
         tolerance=0.1,
-        why="kubectl top subtracts file pages that were not used again from the usage: {observed} MiB of the "
-        "charged 200 MiB remain.",
+        why="kubectl top subtracts file pages that were not used again from the usage. Of the charged 200 MiB, "
+        "{observed} MiB remain.",
         formula="memory.current - inactive_file",
     ),
     Question(
@@ -49,14 +49,15 @@ QUESTIONS = [
     ),
     Question(
         "child-v1",
-        "What does the container's status say then on cgroup v1?",
+        "What does the container's status show then on cgroup v1?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
-        why="The kernel killed one process (lines in its log: {kills}), which was not process 1 of the container.",
+        why="The kernel killed one process, which was not process 1 of the container (lines in the kernel log: "
+        "{kills}).",
     ),
     Question(
         "child-v2",
-        "What does it say on cgroup v2?",
+        "What does the status show on cgroup v2?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
         why="With memory.oom.group the kernel kills all processes in the container's cgroup.",
@@ -72,10 +73,10 @@ def _mend(cluster: Any, _: Any) -> str:
         return "The pod does not run. Look at its events."
     parts = memory_parts(cluster, "scratch")
     return first_problem(
-        (not scratch.spec.containers[0].resources.limits.get("memory"), "The exercise asks for a memory limit."),
+        (not scratch.spec.containers[0].resources.limits.get("memory"), "The exercise requires a memory limit."),
         (
             bool(scratch.status.container_statuses[0].restart_count),
-            "The container was killed: 50 and 120 MiB are counted together.",
+            "The kernel killed the container, because it charges 50 and 120 MiB together.",
         ),
         (parts["tmpfs"] < 120, "The pod does not have 120 MiB of files yet. Declare shm=120Mi, and let time pass."),
         (parts["anonymous"] < 50, "The pod keeps 50 MiB beside its files. Declare memory=50Mi."),
@@ -88,7 +89,11 @@ EXERCISES = [
         "The limit applies to all memory that the process touches, not only to the heap.",
         number(
             760,
-            {512: "This is the heap alone.", 720: "Forty stacks are memory, too.", 721: "Add forty stacks, not one."},
+            {
+                512: "This is the heap alone.",
+                720: "The forty stacks also use memory.",
+                721: "Add forty stacks, not one.",
+            },
             otherwise="Add all five parts: heap, class data, code, 40 stacks, buffers.",
         ),
         "answer = 512 + 96 + 48 + 40 * 1 + 64",
@@ -103,7 +108,7 @@ EXERCISES = [
                 150: "Anonymous memory alone is not enough: active file pages and tmpfs also count.",
                 200: "Only inactive file pages are subtracted.",
             },
-            otherwise="The working set is memory.current less inactive_file.",
+            otherwise="The working set is memory.current minus inactive_file.",
         ),
         "answer = 400 - 120",
         "Active file pages count as working set, although the kernel could reclaim them.",
@@ -114,13 +119,13 @@ EXERCISES = [
         number(
             200,
             {
-                120: "Active file pages can go too, if necessary.",
+                120: "The kernel can also reclaim active file pages.",
                 250: "file includes shmem, which has no copy on any disk.",
             },
             otherwise="The kernel can reclaim all file pages except those of a tmpfs.",
         ),
         "answer = 120 + 80",
-        "150 MiB of anonymous memory and 50 MiB of tmpfs remain: without swap the kernel cannot reclaim them.",
+        "150 MiB of anonymous memory and 50 MiB of tmpfs remain. Without swap the kernel cannot reclaim them.",
     ),
     Exercise(
         "mend",

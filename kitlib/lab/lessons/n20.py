@@ -33,7 +33,7 @@ def _wait(seconds: float | None) -> str:
 QUESTIONS = [
     Question(
         "who",
-        "How many of the four may use swap at all?",
+        "How many of the four pods may use swap?",
         unit="pods",
         why="Only a container of a Burstable pod may use swap, and only if its limit differs from its request. "
         "Number of such pods: {observed}.",
@@ -48,7 +48,7 @@ QUESTIONS = [
     ),
     Question(
         "killed",
-        "burst keeps growing. At how many MiB of memory and swap together is it killed?",
+        "burst keeps growing. How many MiB of memory and swap does it use together when it is killed?",
         unit="MiB",
         tolerance=0.06,
         why="The limit of 300 MiB applies to memory only; 128 MiB more fit in swap. The highest value measured "
@@ -65,15 +65,16 @@ QUESTIONS = [
         "A fifth of the memory that busy needs is in swap. How fast does busy work?",
         choices=[_FULL, _FIFTHS, _THIRD],
         answer_of=_speed,
-        why="busy uses {observed} CPUs of 1: reading the fifth from the disk takes twice as long as the other work.",
+        why="busy uses {observed} of 1 CPU, because reading the fifth from the disk takes twice as long as the other "
+        "work.",
     ),
     Question(
         "psi",
         "After a minute, what is avg10 in the memory.pressure of busy, in percent?",
         unit="%",
         tolerance=0.15,
-        why="avg10 is the share of time in which busy waits for memory and does not work. The node's CPU "
-        "appears idle meanwhile.",
+        why="avg10 is the share of time in which busy waits for memory and does not work. Meanwhile the node's CPU "
+        "appears idle.",
     ),
     Question(
         "whose",
@@ -94,8 +95,8 @@ QUESTIONS = [
         "memory.high is 200 MiB. How long does slow take to allocate its 290 MiB?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="slow sleeps after every 64 pages, and longer the more it exceeds memory.high. It took {observed} "
-        "seconds, without a restart.",
+        why="slow must sleep after every 64 pages. The more it exceeds memory.high, the longer it sleeps. It took "
+        "{observed} seconds, without a restart.",
     ),
     Question(
         "high-swap",
@@ -116,9 +117,12 @@ def _stays(cluster: Any, _: Any) -> str:
     parts = swap_parts(cluster, "cache")
     machine = cluster.node().config
     return first_problem(
-        (not machine.machine.swap, "The node has no swap, so it proves nothing. Use the nodes of the notebook."),
+        (
+            not machine.machine.swap,
+            "The node has no swap, so the result proves nothing. Use the nodes of the notebook.",
+        ),
         (machine.settings.memory_swap_behavior != "LimitedSwap", "Leave the node as it is, with LimitedSwap."),
-        ((parts["memory"] or 0) < 100, "It keeps 100 MiB: set uses='memory=100Mi', and let time pass."),
+        ((parts["memory"] or 0) < 100, "The pod must keep 100 MiB: set uses='memory=100Mi', and let time pass."),
         (
             found.status.qos_class == "BestEffort",
             "The pod has to request memory. Otherwise it is the first to be evicted.",
@@ -139,7 +143,7 @@ EXERCISES = [
             {
                 3072: "This is its request. The swap depends on the share of the node's memory.",
                 16384: "This is all the swap of the node.",
-                2048: "The limit does not count. Use the request.",
+                2048: "The limit has no effect. Use the request.",
                 1: "Give the answer in MiB.",
             },
             otherwise="Compute request / node memory × node swap.",
@@ -149,14 +153,14 @@ EXERCISES = [
     ),
     Exercise(
         "percent",
-        "total is in microseconds. How many were added between the two looks, and how many passed?",
+        "total is in microseconds. How many microseconds were added between the two reads, and how many passed?",
         number(
             15,
             {
-                0.15: "In percent it is a hundred times as much.",
+                0.15: "This is the share. Multiply it by 100.",
                 1500000: "These are microseconds. Divide them by ten seconds.",
                 1.5: "10 s are 10 000 000 µs.",
-                35: "Use only the increase between the two looks.",
+                35: "Use only the increase between the two reads.",
             },
             otherwise="Divide (3500000 − 2000000) µs by 10 s.",
         ),
@@ -170,13 +174,13 @@ EXERCISES = [
             lambda: memory_high(256 * MI, 1024 * MI, 0.5, 0, 4096) / MI,
             {
                 512: "Half of the limit is not right: the range begins at the request.",
-                384: "Add half of the difference to the limit, counted from the request, not half of the request.",
-                768: "This is the way itself: limit − request.",
+                384: "Add half of the difference between limit and request, not half of the request.",
+                768: "This is the whole difference: limit − request.",
             },
             otherwise="Compute request + factor × (limit − request).",
         ),
         "answer = 256 + 0.5 * (1024 - 256)",
-        "With 0.9, the default, it would be 947 MiB, which is nearly the limit.",
+        "With 0.9, the default, memory.high would be 947 MiB, which is nearly the limit.",
     ),
     Exercise(
         "stays",

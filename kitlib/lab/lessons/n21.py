@@ -60,13 +60,14 @@ QUESTIONS = [
         "rolled",
         "How many of the six new pods are in the fuller zone afterwards?",
         unit="pods",
-        why="During the roll-out, old pods count too. Each step was within the skew. Then the old pods were removed.",
+        why="During the roll-out, the constraint also counts old pods. Each step was within the skew. Then the old "
+        "pods were removed.",
     ),
     Question(
         "keys",
-        "How many of them are in the fuller zone if the constraint has matchLabelKeys: [pod-template-hash]?",
+        "How many of the new pods are in the fuller zone if the constraint has matchLabelKeys: [pod-template-hash]?",
         unit="pods",
-        why="Then only pods of the same ReplicaSet count, so the new ones spread among themselves.",
+        why="Then the constraint counts only pods of the same ReplicaSet, so the new pods spread among themselves.",
     ),
     Question(
         "descheduler",
@@ -80,8 +81,8 @@ QUESTIONS = [
         "after",
         "How many of the six pods run on c?",
         unit="pods",
-        why="The scheduler placed the pods while c was cordoned, and it does not decide again. The next new pod"
-        " would run on c.",
+        why="The scheduler placed the pods while c was cordoned, and it does not move running pods. The next new pod "
+        "would run on c.",
     ),
     Question(
         "idle",
@@ -103,14 +104,14 @@ QUESTIONS = [
         "percent",
         "Which utilization does the autoscaler measure while each replica requests 100m?",
         unit="percent",
-        why="Utilization is use divided by request. It depends neither on the node nor on the limit.",
+        why="Utilization is usage divided by request. It depends neither on the node nor on the limit.",
     ),
     Question(
         "replicas",
         "How many replicas does the autoscaler want while each replica requests 400m?",
         unit="replicas",
-        why="The use is the same and the request is four times as large. Half of the request is used, which is "
-        "the target.",
+        why="The usage is the same, and the request is four times as large. The pods use half of the request, which "
+        "is the target.",
         formula="ceil(replicas × utilization / target), unchanged within 10%",
     ),
     Question(
@@ -123,11 +124,11 @@ QUESTIONS = [
     ),
     Question(
         "both",
-        "Where do the two autoscalers end?",
+        "Where do the two autoscalers settle?",
         choices=["at 1 replica", SETTLED, MOST],
         answer_of=lambda replicas: MOST if replicas == 10 else "at 1 replica" if replicas == 1 else SETTLED,
-        why="The request follows the use, so about 80% of it is always used, with any number of replicas. A "
-        "target of 50% is never met: more replicas cause smaller requests, and these cause more replicas.",
+        why="The request follows the usage, so the pods always use about 80% of it, with any number of replicas. A "
+        "target of 50% is never reached, because more replicas cause smaller requests, and these cause more replicas.",
     ),
 ]
 
@@ -136,7 +137,7 @@ def _budget(answer: Any, _: Any) -> str:
     """Judge a budget by trying it on a cluster: exactly one eviction may be allowed."""
     made = from_dict(dict(answer), PodDisruptionBudget)
     if not LabelSelectorMatcher(made.spec.selector).matches({"app": "web"}):
-        return "Its selector selects none of web's pods (app: web): such a budget protects nobody."
+        return "Its selector selects none of web's pods (app: web): such a budget protects no pod."
     with Cluster.simulated(1, kubelets=False) as cluster:
         cluster.apply([deployment("web", 3, pod("web")), made])
         cluster.advance(5)
@@ -165,9 +166,9 @@ def _constraint(answer: Any, _: Any) -> str:
     pods = [_replica(name, rule) for name in "abc"]
     selector = pods[0].spec.topology_spread_constraints[0].label_selector
     if not LabelSelectorMatcher(selector).matches({"app": "web"}):
-        return "The constraint must count web's pods (app: web). One that selects none of them spreads nothing."
+        return "The constraint must count web's pods (app: web). Otherwise it does not spread these pods."
     if not any(one.possible for one in removals(nodes, pods)):
-        return "No node may be removed: while a node is drained, its zone counts as empty. Which nodes should count?"
+        return "No node may be removed, because the zone of a drained node counts as empty. Which nodes should count?"
     return ""
 
 
@@ -181,10 +182,10 @@ def _replica(node: str, rule: dict[str, Any]) -> Pod:
 def _request(answer: Any, _: Any) -> str:
     asked = Quantity.parse(str(answer)).milli_value()
     if asked <= 0:
-        return "Without a request there is nothing to divide by."
+        return "Without a request, utilization cannot be computed."
     ratio = 200 / asked / 0.8
     return first_problem(
-        (asked == 160, "160m is 80% of 200m. It is the other way round: 200m must be 80% of the request."),
+        (asked == 160, "160m is 80% of 200m. Instead, 200m must be 80% of the request."),
         (asked < 2, "The quantity is too small: m stands for thousandths of a CPU."),
         (
             not DEFAULT_TOLERANCE.holds(ratio),
@@ -221,7 +222,7 @@ EXERCISES = [
     ),
     Exercise(
         "request",
-        "Utilization is use divided by request.",
+        "Utilization is usage divided by request.",
         _request,
         'answer = "250m"',
         "200m is 80% of 250m.",

@@ -25,8 +25,8 @@ QUESTIONS = [
         "class",
         "Which QoS class does plain have?",
         choices=["BestEffort", "Burstable", "Guaranteed"],
-        why="plain gets requests and limits, and they differ. In such a namespace a pod without resources is "
-        "not BestEffort.",
+        why="plain gets requests that differ from its limits. In such a namespace a pod without resources is not "
+        "BestEffort.",
     ),
     Question(
         "limited",
@@ -56,7 +56,7 @@ QUESTIONS = [
         "What happens when writer exceeds its limit?",
         choices=["its writes fail: no space left", "the kernel kills it", EVICTED],
         answer_of=lambda reason: EVICTED if reason == "Evicted" else "its writes fail: no space left",
-        why="No cgroup limits a disk. The kubelet measures the use every ten seconds and evicts the whole pod. "
+        why="No cgroup limits a disk. The kubelet measures the usage every ten seconds and evicts the whole pod. "
         "Until then the pod can fill the disk.",
     ),
     Question(
@@ -66,30 +66,31 @@ QUESTIONS = [
         answer_of=lambda names: {1: "only writer", 2: "writer and logger"}.get(
             len(names), "writer, logger and scratch"
         ),
-        why="Layers, logs and emptyDir volumes on disk count together. An emptyDir volume in memory counts as memory.",
+        why="The kubelet adds up layers, logs and emptyDir volumes on disk. An emptyDir volume in memory counts as "
+        "memory.",
     ),
     Question(
         "pressure",
         "Which pod is evicted?",
         choices=["greedy", "asked", "quiet"],
         answer_of=lambda names: names[0] if len(names) == 1 else ", ".join(names),
-        why="The kubelet ranks as for memory: first pods above their request, then by priority, then by the "
-        "excess. The QoS class has no effect.",
+        why="The kubelet ranks pods as for memory: pods above their request are first, then priority decides, then "
+        "the excess. The QoS class has no effect.",
     ),
     Question(
         "resize",
         "What is the kubelet's answer?",
         choices=["it is done: other gets less", DEFERRED, INFEASIBLE],
         answer_of=lambda reasons: {"Deferred": DEFERRED, "Infeasible": INFEASIBLE}.get((reasons or [""])[0], DONE),
-        why="The node has enough CPU, but not beside other. The pod continues with its current CPU.",
+        why="The node has enough CPU, but not while other runs. The pod continues with its current CPU.",
     ),
     Question(
         "room",
         "Does late fit on the node?",
         choices=["yes: 500m are not allocated", "no: what web waits for counts already"],
         answer_of=lambda node: "yes: 500m are not allocated" if node else "no: what web waits for counts already",
-        why="The scheduler counts the larger of the desired and the allocated amount. A pending resize takes "
-        "room from other pods.",
+        why="The scheduler counts the larger of the desired and the allocated request. A pending resize takes room "
+        "from other pods.",
     ),
     Question(
         "then",
@@ -114,11 +115,11 @@ QUESTIONS = [
     ),
     Question(
         "shrink",
-        "What happens to the resize of heap to a limit below its use?",
+        "What happens to the resize of heap to a limit below its usage?",
         choices=[KILLED, KUBELET, API],
         answer_of=lambda text: KUBELET if "below current usage" in text else API if "invalid" in text else KILLED,
-        why="The kubelet checks the use before it writes a lower limit. The condition PodResizeInProgress has "
-        "the reason Error.",
+        why="The kubelet checks the usage before it writes a lower limit. The condition PodResizeInProgress has the "
+        "reason Error.",
     ),
 ]
 
@@ -151,7 +152,7 @@ def _policy(answer: Any, _: Any) -> str:
             both = {"requests": of.resources.requests, "limits": of.resources.limits}
             more = {kind: {name: _more(amounts[name])} for kind, amounts in both.items() if name in amounts}
             if not more:
-                return f"The container has neither request nor limit of {name}: there is nothing to resize."
+                return f"The container has neither request nor limit of {name}, so it cannot be resized."
             cluster.resize(made.name, {of.name: more})
             cluster.advance((made.spec.termination_grace_period_seconds or 0) + 15)  # process 1 may ignore SIGTERM
             restarts.append(cluster.pod(made.name).status.container_statuses[0].restart_count)
@@ -171,10 +172,10 @@ def _more(amount: Quantity) -> str:
 def _largest(answer: Any, _: Any) -> str:
     milli = Quantity.parse(str(answer)).milli_value()
     return first_problem(
-        (milli == 1500, "This much is free without other: the resize would be Deferred."),
-        (milli == 500, "This much is free in addition to the CPU that web has already."),
+        (milli == 1500, "This is the free CPU without other: the resize would be Deferred."),
+        (milli == 500, "This is the free CPU in addition to the CPU of web."),
         (milli > 1000, f"{milli}m and the 1 CPU of other do not fit: Deferred."),
-        (milli < 1000, "The request may be more: all CPU that other does not request."),
+        (milli < 1000, "The request may be larger: web can get all CPU that other does not request."),
     )
 
 
@@ -201,17 +202,17 @@ EXERCISES = [
         "Subtract the request of other from the allocatable CPU.",
         _largest,
         'answer = "1"',
-        "2 CPUs less 1 CPU are free.",
+        "other requests 1 of the 2 CPUs.",
     ),
     Exercise(
         "allocatable",
         "The default hard threshold of the disk is a share of its size: nodefs.available<10%.",
         number(
             9,
-            {10: "The hard eviction threshold is taken off the capacity.", 8.5: "15% is the threshold of imagefs."},
-            otherwise="Allocatable is 10Gi less 10%.",
+            {10: "The kubelet subtracts the hard eviction threshold.", 8.5: "15% is the threshold of imagefs."},
+            otherwise="Allocatable is 10Gi minus 10%.",
         ),
         "answer = 9",
-        "Allocatable is capacity less reservations less the hard threshold, as with memory.",
+        "Allocatable is capacity minus reservations minus the hard threshold, as with memory.",
     ),
 ]

@@ -19,7 +19,7 @@ QUESTIONS = [
         "template",
         "How many of the 3 pods run if each has its own claim?",
         unit="pods",
-        why="Three claims compete for two devices: one claim has no allocation, and its pod waits.",
+        why="Three claims compete for two devices. One claim has no allocation, so its pod waits.",
     ),
     Question(
         "shared",
@@ -37,7 +37,7 @@ QUESTIONS = [
     ),
     Question(
         "decides",
-        "Who decides which device a claim gets?",
+        "Which component selects the device for a claim?",
         choices=[SCHEDULER, KUBELET, "the driver"],
         answer_of=lambda devices: SCHEDULER if devices else KUBELET,
         why="The claim was allocated in a cluster without a kubelet. With device plugins the kubelet selects "
@@ -60,7 +60,7 @@ QUESTIONS = [
         "second",
         "How many devices does second get under 1.36?",
         unit="devices",
-        why="The large GPU is in use; the second alternative is two of any size.",
+        why="The large GPU is in use, and the second alternative requests two GPUs of any size.",
     ),
     Question(
         "tainted",
@@ -75,7 +75,8 @@ QUESTIONS = [
         "Where does test run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
-        why="The toleration is in the request of the claim, not in the pod. The pod tolerates no taint of its node.",
+        why="The toleration is in the request of the claim, not in the pod. The pod itself tolerates no taint of its "
+        "node.",
     ),
     Question(
         "preempts",
@@ -111,7 +112,7 @@ def _claim(answer: Any, _: Any) -> str:
         except KitError as error:
             return f"The API server refused it: {str(error).splitlines()[0]}"
         if made.kind != "ResourceClaim":
-            return "A ResourceClaim is asked for: resource_claim(...)."
+            return "The exercise requires a ResourceClaim: resource_claim(...)."
         cluster.apply(pod("user", resourceClaims=claims(made.name)))
         cluster.advance(5)
         got = allocated(cluster)[made.name]
@@ -130,7 +131,7 @@ def _list(answer: Any, _: Any) -> str:
         except KitError as error:
             return f"The API server refused it: {str(error).splitlines()[0]}"
         if made.kind != "ResourceClaimTemplate":
-            return "A template is asked for: claim_template(...)."
+            return "The exercise requires a template: claim_template(...)."
         got = []
         for name in ("one", "two"):
             cluster.apply(pod(name, resourceClaims=claims(template=made.name)))
@@ -138,7 +139,7 @@ def _list(answer: Any, _: Any) -> str:
             got.append(next(of for claim, of in allocated(cluster).items() if claim.startswith(f"{name}-")))
     return first_problem(
         (not got[0], "The first pod gets nothing."),
-        (got[0].count("/") != 2, f"The first pod gets {got[0]}: the pair has to be named first."),
+        (got[0].count("/") != 2, f"The first pod gets {got[0]}: the pair must be the first alternative."),
         (not got[1], "The second pod gets nothing, although the large GPU is free."),
         (got[1] != "n2/gpu-0", f"The second pod gets {got[1]}."),
     )
@@ -186,10 +187,10 @@ EXERCISES = [
         "CPU is not a device.",
         choice(
             _plugin,
-            {"DynamicResources": "This plugin decides about claims only; CPU is not claimed."},
-            otherwise="One of the two names is expected.",
+            {"DynamicResources": "This plugin handles only claims, and CPU is not in a claim."},
+            otherwise="Give one of the two names.",
         ),
         'answer = "NodeResourcesFit"',
-        "The event contains one answer for each node: that of the first plugin that rejects it.",
+        "For each node the event has one reason, from the first plugin that rejects it.",
     ),
 ]

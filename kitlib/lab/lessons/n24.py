@@ -40,8 +40,8 @@ QUESTIONS = [
         "With the default policy Ignore, two zones in use and maxSkew 1, how many of the twelve pods wait on average?",
         unit="pods",
         tolerance=0.01,
-        why="The zone under maintenance counts with zero pods, so each of the other two zones may have one pod."
-        " The sizes of the nodes have no effect.",
+        why="The zone under maintenance counts as having zero pods, so each of the other two zones may have one pod. "
+        "The sizes of the nodes have no effect.",
     ),
     Question(
         "policy",
@@ -56,15 +56,15 @@ QUESTIONS = [
         "With MostAllocated and weight 1, how many of the eight nodes stay empty on average?",
         choices=[NONE_OR_ONE, ABOUT_HALF],
         answer_of=lambda nodes: NONE_OR_ONE if nodes <= 1 else ABOUT_HALF,
-        why="The scheduler adds scores by weight. PodTopologySpread has weight 2 and prefers nodes and zones "
-        "with fewer pods. It decides until NodeResourcesFit has more weight.",
+        why="The scheduler adds scores by weight. PodTopologySpread has weight 2 and prefers nodes and zones with "
+        "fewer pods. It determines the node until NodeResourcesFit has more weight.",
     ),
     Question(
         "cluster",
         "With maxSkew 2 in the cluster, how many of the five pods wait?",
         unit="pods",
-        why="The result is the same as in the sweep: the cordoned zone counts with zero pods, and the others "
-        "have two each.",
+        why="The result is the same as in the sweep: the cordoned zone counts as having zero pods, and the others "
+        "have two pods each.",
     ),
 ]
 
@@ -82,7 +82,7 @@ def _release(answer: Any, _: Any) -> str:
     honor = [one for one in points if one["nodeTaintsPolicy"] == "Honor"]
     problem = first_problem(
         (bool(answer.errors), f"A point ended in an error: {answer.errors[0].error if answer.errors else ''}"),
-        (bool(other), f"The grid has other values of {other} than the exercise asks for."),
+        (bool(other), f"The grid has other values of {other} than the exercise requires."),
         (not honor, "The question is about the policy Honor."),
         ("pending" not in answer.columns, "Measure pending. It is the default metric of scenario data."),
     )
@@ -99,7 +99,7 @@ EXERCISES = [
         "victims.share('victim', 'spread') contains the shares for each spread, from 0 to 1.",
         number(
             lambda: 100 * _found("first-victim", spread=30).share("victim", "spread")[30]["web"],
-            {0.48: "This is the share; in percent it is a hundred times as much."},
+            {0.48: "This is the share. Multiply it by 100 to get percent."},
             otherwise="Look up spread 30, then web.",
             tolerance=0.01,
         ),
@@ -117,25 +117,25 @@ EXERCISES = [
                 .items()
                 if mean < 4
             ),
-            {5: "Less is enough.", 2: "This is the row of two zones, or the panel of Honor."},
-            otherwise="Walk along the row of three zones in the panel of Ignore.",
+            {5: "A smaller maxSkew is enough.", 2: "This is the row of two zones, or the panel of Honor."},
+            otherwise="Read the row of three zones in the panel of Ignore.",
         ),
         'answer = min(s for s in (1, 2, 3, 5) if waiting["Ignore", s, 3] < 4)',
     ),
     Exercise(
         "weight",
-        "Read the row of MostAllocated in the picture from the smallest weight on.",
+        "Read the row of MostAllocated in the picture, and start at the smallest weight.",
         number(
             lambda: min(
                 weight
                 for weight, mean in _found("packing", strategy="MostAllocated").mean("nodes_free", "weight").items()
                 if mean >= 3
             ),
-            {1: "With weight 1 the spreading constraints win.", 3: "Less is enough."},
+            {1: "With weight 1, PodTopologySpread has more effect.", 3: "A smaller weight is enough."},
             otherwise="free[strategy, weight] contains the means.",
         ),
         'answer = min(w for w in (1, 2, 3, 10) if free["MostAllocated", w] >= 3)',
-        "This is about the weight of PodTopologySpread.",
+        "This is close to the weight of PodTopologySpread.",
     ),
     Exercise(
         "release",
