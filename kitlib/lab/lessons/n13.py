@@ -109,8 +109,8 @@ def _room(answer: Any, _: Any) -> str:
     best = replace(first, pods=free).decide("1.23").best
     return first_problem(
         (str(answer) in best, ""),
-        (str(answer) == "worker4", "1.23 counts the pods on worker3, so zone2 has more pods than zone1."),
-        (True, "If pods are removed from worker, zone1 has fewer matching pods than zone2."),
+        (str(answer) == "worker4", "In 1.23 the pods on worker3 count, so zone2 has more pods than zone1."),
+        (True, "worker has room only if pods leave it. Then zone1 has fewer matching pods than zone2."),
     )
 
 
@@ -159,7 +159,7 @@ answer = replace(first, pods=free).decide("1.23").best[0]
         number(
             4,
             {2: "2 is right for maxSkew 1.", 6: "The cluster has two zones."},
-            otherwise="Each of the two zones can have maxSkew pods.",
+            otherwise="Two zones can have maxSkew pods each.",
         ),
         "answer = 4",
     ),

@@ -134,9 +134,7 @@ EXERCISES = [
         "two-cpus",
         "To free 2 CPUs, the scheduler must preempt both pods of a node. On which node is the maximum priority of the "
         "victims the lowest?",
-        choice(
-            _two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node do both pods have a low priority?"
-        ),
+        choice(_two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node is every pod unimportant?"),
         'answer = "n3"',
         "batch-2 and batch-3 both have priority 10; on n2 the scheduler would have to preempt a pod of priority 100.",
     ),
@@ -145,15 +143,15 @@ EXERCISES = [
         "Victims must have a lower priority than the new pod.",
         number(
             11,
-            {10: "An equal priority is not lower.", 1: "The lowest priority of a pod is 10."},
-            otherwise="The lowest priority of a pod is 10.",
+            {10: "An equal priority is not lower.", 1: "The lowest-priority pods have priority 10."},
+            otherwise="The lowest-priority pods have priority 10.",
         ),
         "answer = 11",
     ),
     Exercise(
         "own-victim",
         "Would the pod fit after its victim has left?",
-        number(0, {1: "Without that pod the affinity cannot be satisfied."}, otherwise="Only one pod can be removed."),
+        number(0, {1: "Without that pod the affinity cannot be satisfied."}, otherwise="There is only one candidate."),
         "answer = 0",
         "The removal does not help, so the scheduler removes no pod. The new pod stays pending.",
     ),

@@ -116,7 +116,7 @@ def _free(answer: Any, cluster: Any) -> str:
     return first_problem(
         (
             not {"b", "c"} <= set(there) and "a" in there,
-            "The manager admits the oldest pod first. Which pods must end before d can run?",
+            "The manager admits the oldest pod first: which must end before d can run?",
         ),
         (not node, "d still waits: 2 CPUs are allowed, and two older pods use them."),
         (str(answer) != node, "The answer is the name of d's node."),
@@ -145,7 +145,7 @@ EXERCISES = [
             0,
             {
                 1: "The next small pod gets each CPU that becomes free.",
-                4: "The manager admits the small pods first, and one of them always waits.",
+                4: "The small pods are let through first, and one of them always waits.",
             },
             otherwise="Five small pods need CPUs at any time, and the manager has four.",
         ),

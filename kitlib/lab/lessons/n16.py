@@ -88,7 +88,7 @@ EXERCISES = [
         choice(
             lambda: _first_with("MatchLabelKeysInPodTopologySpread"),
             {"1.25": "The gate was alpha in 1.25: off by default."},
-            otherwise="Check the gate in each release.",
+            otherwise="Ask each release for its gate.",
         ),
         """
 GATE = "MatchLabelKeysInPodTopologySpread"

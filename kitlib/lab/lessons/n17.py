@@ -54,7 +54,7 @@ EXERCISES = [
         "worker-1 has 4 CPUs.",
         number(
             1000,
-            {1500: "This is what the pod requests now.", 4000: "db-0 requests 3 of these CPUs."},
+            {1500: "This is what the pod requests now.", 4000: "db-0 has 3 of these CPUs."},
             otherwise="db-0 leaves 4 − 3 CPUs.",
         ),
         "answer = 1000",

@@ -88,11 +88,11 @@ def _mend(answer: Any, cluster: Any) -> str:
     other = not text or declared_workload(text).phases != wanted
     slow = isinstance(answer, list) and answer and median(answer[-5:]) > 0.09
     return first_problem(
-        (other, "Do not change the work: ten threads, 100 ms, every second."),
-        (quota is None, "The exercise requires a limit. How large must it be?"),
+        (other, "The work stays the same: ten threads, 100 ms, every second."),
+        (quota is None, "The exercise requires a limit: how large must it be?"),
         (
             quota is not None and quota < 150_000,
-            "Ten processors take slices of 5 ms, so 100 ms of work need more quota.",
+            "Ten processors take slices of 5 ms, so 100 ms of work want more quota.",
         ),
         (len(last) < 5, "Let some seconds pass: cluster.advance(10)."),
         (len(last) == 5 and median(last) > 0.09, "The last requests still waited. Let time pass after the change."),
@@ -136,7 +136,7 @@ EXERCISES = [
         "How much CPU time can this number of threads use in one period at most?",
         number(
             3,
-            {64: "64 threads use 300 ms in 5 ms.", 30: "The answer is a number of threads, not milliseconds."},
+            {64: "64 threads use 300 ms in 5 ms.", 30: "Threads are asked for, not milliseconds."},
             otherwise="Each thread uses at most 100 ms in a period, and the quota is 300 ms.",
         ),
         "answer = 3",

@@ -76,7 +76,7 @@ def _mend(cluster: Any, _: Any) -> str:
         (not scratch.spec.containers[0].resources.limits.get("memory"), "The exercise requires a memory limit."),
         (
             bool(scratch.status.container_statuses[0].restart_count),
-            "The kernel killed the container, because it charges 50 and 120 MiB together.",
+            "The container was killed, because 50 and 120 MiB are counted together.",
         ),
         (parts["tmpfs"] < 120, "The pod does not have 120 MiB of files yet. Declare shm=120Mi, and let time pass."),
         (parts["anonymous"] < 50, "The pod keeps 50 MiB beside its files. Declare memory=50Mi."),
@@ -91,7 +91,7 @@ EXERCISES = [
             760,
             {
                 512: "This is the heap alone.",
-                720: "The forty stacks also use memory.",
+                720: "Forty stacks are memory, too.",
                 721: "Add forty stacks, not one.",
             },
             otherwise="Add all five parts: heap, class data, code, 40 stacks, buffers.",
@@ -108,7 +108,7 @@ EXERCISES = [
                 150: "Anonymous memory alone is not enough: active file pages and tmpfs also count.",
                 200: "Only inactive file pages are subtracted.",
             },
-            otherwise="The working set is memory.current minus inactive_file.",
+            otherwise="The working set is memory.current less inactive_file.",
         ),
         "answer = 400 - 120",
         "Active file pages count as working set, although the kernel could reclaim them.",
@@ -119,7 +119,7 @@ EXERCISES = [
         number(
             200,
             {
-                120: "The kernel can also reclaim active file pages.",
+                120: "Active file pages can go too, if necessary.",
                 250: "file includes shmem, which has no copy on any disk.",
             },
             otherwise="The kernel can reclaim all file pages except those of a tmpfs.",

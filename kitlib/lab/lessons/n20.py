@@ -122,7 +122,7 @@ def _stays(cluster: Any, _: Any) -> str:
             "The node has no swap, so the result proves nothing. Use the nodes of the notebook.",
         ),
         (machine.settings.memory_swap_behavior != "LimitedSwap", "Leave the node as it is, with LimitedSwap."),
-        ((parts["memory"] or 0) < 100, "The pod must keep 100 MiB: set uses='memory=100Mi', and let time pass."),
+        ((parts["memory"] or 0) < 100, "It keeps 100 MiB: set uses='memory=100Mi', and let time pass."),
         (
             found.status.qos_class == "BestEffort",
             "The pod has to request memory. Otherwise it is the first to be evicted.",
@@ -143,7 +143,7 @@ EXERCISES = [
             {
                 3072: "This is its request. The swap depends on the share of the node's memory.",
                 16384: "This is all the swap of the node.",
-                2048: "The limit has no effect. Use the request.",
+                2048: "The limit does not matter. Use the request.",
                 1: "Give the answer in MiB.",
             },
             otherwise="Compute request / node memory × node swap.",
@@ -153,14 +153,14 @@ EXERCISES = [
     ),
     Exercise(
         "percent",
-        "total is in microseconds. How many microseconds were added between the two reads, and how many passed?",
+        "total is in microseconds. How many microseconds were added between the two looks, and how many passed?",
         number(
             15,
             {
-                0.15: "This is the share. Multiply it by 100.",
+                0.15: "In percent the share is a hundred times as much.",
                 1500000: "These are microseconds. Divide them by ten seconds.",
                 1.5: "10 s are 10 000 000 µs.",
-                35: "Use only the increase between the two reads.",
+                35: "Use only the increase between the two looks.",
             },
             otherwise="Divide (3500000 − 2000000) µs by 10 s.",
         ),
@@ -174,8 +174,8 @@ EXERCISES = [
             lambda: memory_high(256 * MI, 1024 * MI, 0.5, 0, 4096) / MI,
             {
                 512: "Half of the limit is not right: the range begins at the request.",
-                384: "Add half of the difference between limit and request, not half of the request.",
-                768: "This is the whole difference: limit − request.",
+                384: "Add half of the difference to the limit, counted from the request, not half of the request.",
+                768: "This is the way itself: limit − request.",
             },
             otherwise="Compute request + factor × (limit − request).",
         ),

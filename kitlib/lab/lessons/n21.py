@@ -137,7 +137,7 @@ def _budget(answer: Any, _: Any) -> str:
     """Judge a budget by trying it on a cluster: exactly one eviction may be allowed."""
     made = from_dict(dict(answer), PodDisruptionBudget)
     if not LabelSelectorMatcher(made.spec.selector).matches({"app": "web"}):
-        return "Its selector selects none of web's pods (app: web): such a budget protects no pod."
+        return "Its selector selects none of web's pods (app: web): such a budget protects nobody."
     with Cluster.simulated(1, kubelets=False) as cluster:
         cluster.apply([deployment("web", 3, pod("web")), made])
         cluster.advance(5)
@@ -166,9 +166,9 @@ def _constraint(answer: Any, _: Any) -> str:
     pods = [_replica(name, rule) for name in "abc"]
     selector = pods[0].spec.topology_spread_constraints[0].label_selector
     if not LabelSelectorMatcher(selector).matches({"app": "web"}):
-        return "The constraint must count web's pods (app: web). Otherwise it does not spread these pods."
+        return "The constraint must count web's pods (app: web). One that selects none of them spreads nothing."
     if not any(one.possible for one in removals(nodes, pods)):
-        return "No node may be removed, because the zone of a drained node counts as empty. Which nodes should count?"
+        return "No node may be removed: while a node is drained, its zone counts as empty. Which nodes should count?"
     return ""
 
 
@@ -182,10 +182,10 @@ def _replica(node: str, rule: dict[str, Any]) -> Pod:
 def _request(answer: Any, _: Any) -> str:
     asked = Quantity.parse(str(answer)).milli_value()
     if asked <= 0:
-        return "Without a request, utilization cannot be computed."
+        return "Without a request there is nothing to divide by."
     ratio = 200 / asked / 0.8
     return first_problem(
-        (asked == 160, "160m is 80% of 200m. Instead, 200m must be 80% of the request."),
+        (asked == 160, "160m is 80% of 200m. It is the other way round: 200m must be 80% of the request."),
         (asked < 2, "The quantity is too small: m stands for thousandths of a CPU."),
         (
             not DEFAULT_TOLERANCE.holds(ratio),

@@ -152,7 +152,7 @@ def _policy(answer: Any, _: Any) -> str:
             both = {"requests": of.resources.requests, "limits": of.resources.limits}
             more = {kind: {name: _more(amounts[name])} for kind, amounts in both.items() if name in amounts}
             if not more:
-                return f"The container has neither request nor limit of {name}, so it cannot be resized."
+                return f"The container has neither request nor limit of {name}: there is nothing to resize."
             cluster.resize(made.name, {of.name: more})
             cluster.advance((made.spec.termination_grace_period_seconds or 0) + 15)  # process 1 may ignore SIGTERM
             restarts.append(cluster.pod(made.name).status.container_statuses[0].restart_count)
@@ -173,9 +173,9 @@ def _largest(answer: Any, _: Any) -> str:
     milli = Quantity.parse(str(answer)).milli_value()
     return first_problem(
         (milli == 1500, "This is the free CPU without other: the resize would be Deferred."),
-        (milli == 500, "This is the free CPU in addition to the CPU of web."),
+        (milli == 500, "This is the free CPU in addition to the CPU that web has already."),
         (milli > 1000, f"{milli}m and the 1 CPU of other do not fit: Deferred."),
-        (milli < 1000, "The request may be larger: web can get all CPU that other does not request."),
+        (milli < 1000, "The request may be more: web can get all CPU that other does not request."),
     )
 
 
@@ -209,8 +209,8 @@ EXERCISES = [
         "The default hard threshold of the disk is a share of its size: nodefs.available<10%.",
         number(
             9,
-            {10: "The kubelet subtracts the hard eviction threshold.", 8.5: "15% is the threshold of imagefs."},
-            otherwise="Allocatable is 10Gi minus 10%.",
+            {10: "The hard eviction threshold is taken off the capacity.", 8.5: "15% is the threshold of imagefs."},
+            otherwise="Allocatable is 10Gi less 10%.",
         ),
         "answer = 9",
         "Allocatable is capacity minus reservations minus the hard threshold, as with memory.",

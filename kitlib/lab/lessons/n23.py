@@ -112,7 +112,7 @@ def _claim(answer: Any, _: Any) -> str:
         except KitError as error:
             return f"The API server refused it: {str(error).splitlines()[0]}"
         if made.kind != "ResourceClaim":
-            return "The exercise requires a ResourceClaim: resource_claim(...)."
+            return "A ResourceClaim is asked for: resource_claim(...)."
         cluster.apply(pod("user", resourceClaims=claims(made.name)))
         cluster.advance(5)
         got = allocated(cluster)[made.name]
@@ -131,7 +131,7 @@ def _list(answer: Any, _: Any) -> str:
         except KitError as error:
             return f"The API server refused it: {str(error).splitlines()[0]}"
         if made.kind != "ResourceClaimTemplate":
-            return "The exercise requires a template: claim_template(...)."
+            return "A template is asked for: claim_template(...)."
         got = []
         for name in ("one", "two"):
             cluster.apply(pod(name, resourceClaims=claims(template=made.name)))
@@ -139,7 +139,7 @@ def _list(answer: Any, _: Any) -> str:
             got.append(next(of for claim, of in allocated(cluster).items() if claim.startswith(f"{name}-")))
     return first_problem(
         (not got[0], "The first pod gets nothing."),
-        (got[0].count("/") != 2, f"The first pod gets {got[0]}: the pair must be the first alternative."),
+        (got[0].count("/") != 2, f"The first pod gets {got[0]}: the pair must be named first."),
         (not got[1], "The second pod gets nothing, although the large GPU is free."),
         (got[1] != "n2/gpu-0", f"The second pod gets {got[1]}."),
     )
@@ -187,8 +187,8 @@ EXERCISES = [
         "CPU is not a device.",
         choice(
             _plugin,
-            {"DynamicResources": "This plugin handles only claims, and CPU is not in a claim."},
-            otherwise="Give one of the two names.",
+            {"DynamicResources": "This plugin decides about claims only, and CPU is not claimed."},
+            otherwise="One of the two names is expected.",
         ),
         'answer = "NodeResourcesFit"',
         "For each node the event has one reason, from the first plugin that rejects it.",

@@ -99,7 +99,7 @@ EXERCISES = [
         "victims.share('victim', 'spread') contains the shares for each spread, from 0 to 1.",
         number(
             lambda: 100 * _found("first-victim", spread=30).share("victim", "spread")[30]["web"],
-            {0.48: "This is the share. Multiply it by 100 to get percent."},
+            {0.48: "This is the share. In percent it is a hundred times as much."},
             otherwise="Look up spread 30, then web.",
             tolerance=0.01,
         ),
@@ -117,8 +117,8 @@ EXERCISES = [
                 .items()
                 if mean < 4
             ),
-            {5: "A smaller maxSkew is enough.", 2: "This is the row of two zones, or the panel of Honor."},
-            otherwise="Read the row of three zones in the panel of Ignore.",
+            {5: "Less is enough.", 2: "This is the row of two zones, or the panel of Honor."},
+            otherwise="Walk along the row of three zones in the panel of Ignore.",
         ),
         'answer = min(s for s in (1, 2, 3, 5) if waiting["Ignore", s, 3] < 4)',
     ),
@@ -131,7 +131,7 @@ EXERCISES = [
                 for weight, mean in _found("packing", strategy="MostAllocated").mean("nodes_free", "weight").items()
                 if mean >= 3
             ),
-            {1: "With weight 1, PodTopologySpread has more effect.", 3: "A smaller weight is enough."},
+            {1: "With weight 1 the spreading constraints win.", 3: "Less is enough."},
             otherwise="free[strategy, weight] contains the means.",
         ),
         'answer = min(w for w in (1, 2, 3, 10) if free["MostAllocated", w] >= 3)',
