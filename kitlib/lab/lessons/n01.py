@@ -21,17 +21,17 @@ QUESTIONS = [
     ),
     Question(
         "levels",
-        "How many cgroups are on the path from the root of the tree (not counted) to the process (its own counted)?",
+        "How many cgroups are on the path from the root to the process? Count the process's own, but not the root.",
         choices=["1", "2", "3", "4"],
         answer_of=lambda path: str(path.strip("/").count("/") + 1),
-        why="They belong to all pods, the QoS class, the pod and the container.",
+        why="The cgroups belong to all pods, the QoS class, the pod and the container.",
     ),
     Question(
         "by-hand",
         "You write 800Mi into the memory limit of the pod's cgroup. How much may the container use now?",
         choices=["800Mi", "400Mi", "the kernel refuses the write"],
         answer_of=lambda limits: f"{min(limits) // MIB}Mi",
-        why="The kernel enforces the limits of all levels. The smallest decides: the container's file still has 400Mi.",
+        why="The kernel enforces the limits of all levels. The smallest applies: the container's file still has 400Mi.",
     ),
     Question(
         "request",
@@ -45,7 +45,7 @@ QUESTIONS = [
         "main has a limit of 400m, helper has no limit. Which quota does the pod's cgroup get?",
         choices=["40000 µs", "none"],
         answer_of=lambda quota: "none" if quota is None else f"{quota} µs",
-        why="One container without a limit may use everything, so the pod must not be limited either.",
+        why="A container without a limit may use all CPUs, so the kubelet must not limit the pod either.",
     ),
     Question(
         "disk",

@@ -22,13 +22,13 @@ QUESTIONS = [
     ),
     Question(
         "cpu-only",
-        "cpu-only has equal request and limit for CPU, and neither for memory. Which class is it?",
+        "cpu-only has an equal request and limit for CPU, and neither for memory. Which class is it?",
         choices=CLASSES,
         why="Guaranteed requires a CPU limit and a memory limit in every container.",
     ),
     Question(
         "sidecar",
-        "sidecar: the requests of main equal its limits, logger has neither. Which class is it?",
+        "In the pod sidecar, main has requests equal to its limits, and logger has neither. Which class is it?",
         choices=CLASSES,
         why="Every container must have limits: one container without limits makes the pod Burstable.",
     ),
@@ -40,7 +40,8 @@ QUESTIONS = [
     ),
     Question(
         "init",
-        "init: the requests of main equal its limits, the init container requests a little CPU. Which class is it?",
+        "In the pod init, main has requests equal to its limits, and the init container requests a little CPU. "
+        "Which class is it?",
         choices=CLASSES,
         why="Init containers are included, although they have ended when the pod runs.",
     ),
@@ -53,7 +54,7 @@ QUESTIONS = [
     ),
     Question(
         "place",
-        "equal is Guaranteed. Where is its pod cgroup?",
+        "The pod equal is Guaranteed. Where is its pod cgroup?",
         choices=["directly below kubepods", "below kubepods/guaranteed", "below kubepods/burstable"],
         answer_of=lambda parent: (
             "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
@@ -128,7 +129,7 @@ except KitError as refused:
     ),
     Exercise(
         "zero",
-        "Does a request of zero count as a request?",
+        "Does ComputePodQOS consider a request of zero?",
         choice(
             "BestEffort",
             {"Burstable": "ComputePodQOS considers only quantities above zero."},

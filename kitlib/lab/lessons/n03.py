@@ -22,7 +22,7 @@ QUESTIONS = [
     ),
     Question(
         "alone",
-        "A alone is busy, B and C sleep. What part does A get?",
+        "Only A is busy; B and C sleep. What part of the CPU does A get?",
         unit="%",
         tolerance=0.05,
         why="Shares are weights, not limits: the kernel divides CPU time only among busy cgroups.",
@@ -33,7 +33,7 @@ QUESTIONS = [
         "What does the BestEffort pod get, while the other three are busy?",
         choices=["nothing at all", _LITTLE, _EQUAL],
         answer_of=lambda cpus: "nothing at all" if cpus == 0 else _LITTLE if cpus < 0.1 else _EQUAL,
-        why="It got {observed:.3f} CPUs. The minimum of v2 (weight 1) gives it a larger part than the 2 shares of v1.",
+        why="The pod got {observed:.3f} CPUs. The minimum of v2 (weight 1) is a larger part than the 2 shares of v1.",
         measured=True,
     ),
     Question(
@@ -41,14 +41,14 @@ QUESTIONS = [
         "The three daemons are nearly idle: together they want 1.5 of the 48 CPUs. How many CPUs can the pods use?",
         unit="CPUs",
         tolerance=0.02,
-        why="The pods can use all CPUs that the daemons leave idle. 91% is the minimum, if all four are busy.",
+        why="The pods can use all CPUs that the daemons leave idle. 91% is the minimum if all four are busy.",
     ),
     Question(
         "idle",
         "How much of a CPU does the pod use on a node that is otherwise idle?",
         unit="milli-CPU",
         tolerance=0.1,
-        why="It runs for 20 ms of every 100 ms. Then the kernel stops it until the next period begins.",
+        why="The thread runs for 20 ms of every 100 ms. Then the kernel stops it until the next period begins.",
         measured=True,
     ),
     Question(
@@ -58,7 +58,7 @@ QUESTIONS = [
         answer_of=lambda more: (
             "the same CPU time" if abs(more) < 0.02 else f"{'more' if more > 0 else 'less'} CPU time"
         ),
-        why="Four threads use the 20 ms within 5 ms and then wait for 95 ms: the pauses are longer, the sum is equal.",
+        why="Four threads use the 20 ms within 5 ms and then wait for 95 ms: the sum is equal, the pauses are longer.",
         measured=True,
     ),
     Question(
@@ -66,7 +66,7 @@ QUESTIONS = [
         "For a container, the metrics API (kubectl top) returns",
         choices=["its requests and limits", "what it uses", "what it uses, in percent of its limit"],
         answer_of=lambda one: "what it uses" if set(one["usage"]) == {"cpu", "memory"} else "its requests and limits",
-        why="An article says that it shows requests and limits, but it shows only usage.",
+        why="An article says that kubectl top shows requests and limits, but it shows only usage.",
     ),
 ]
 
@@ -79,7 +79,10 @@ def _free_wheel(answer: Any, cluster: Any) -> str:
         (flags.cpu_cfs_quota, 'This kubelet writes quotas: "kubelet": ["--cpu-cfs-quota=false"] in the node.'),
         (not cluster.pod("free-wheel").spec.containers[0].resources.limits, "free-wheel needs a CPU limit of 200m."),
         (quota_of(pod_cgroup(cluster, "free-wheel")) is not None, "The pod has a quota."),
-        (float(answer) < 0.5, "It is not stopped, so it exceeds its limit: advance some seconds and measure."),
+        (
+            float(answer) < 0.5,
+            "The kernel does not stop it, so it exceeds its limit: advance some seconds, then measure.",
+        ),
     )
 
 
@@ -97,7 +100,7 @@ def _setting(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "enough",
-        "How many CPUs do four busy threads want, and how many are there?",
+        "How many CPUs do four busy threads want, and how many does the node have?",
         number(
             2,
             {
@@ -112,7 +115,7 @@ EXERCISES = [
     ),
     Exercise(
         "neighbour",
-        "The cgroup burstable has the shares of its pods' requests, and is beside the Guaranteed pod's.",
+        "The cgroup burstable has the shares of its pods' requests. The Guaranteed pod's cgroup is its sibling.",
         number(
             1,
             {0.22: "The kernel divides by cgroups, not by threads.", 2: "The other pod is busy, too."},
@@ -137,7 +140,7 @@ answer = cpu_used(cluster)["free-wheel"]
     ),
     Exercise(
         "more-than-limit",
-        "Exercise 3 used it.",
+        "Exercise 3 used this setting.",
         _setting,
         'answer = "cpuCFSQuota: false"',
         "With cpuCFSQuota: false the kernel enforces no CPU limit. Since 1.33 this is also true for exclusive CPUs.",

@@ -26,7 +26,7 @@ QUESTIONS = [
         "Who kills the process?",
         choices=["the kubelet", "the container runtime", "the kernel", "nobody: malloc fails"],
         answer_of=lambda logged: "the kernel" if logged else "nobody: malloc fails",
-        why="The charge to the cgroup failed, the kernel could reclaim nothing, and its OOM killer selected a "
+        why="The charge to the cgroup failed, the kernel could not reclaim memory, and its OOM killer selected a "
         "process of the cgroup.",
     ),
     Question(
@@ -50,21 +50,21 @@ QUESTIONS = [
     ),
     Question(
         "lower-v1",
-        "On cgroup v1, a limit below the memory in use is written. What happens?",
+        "On cgroup v1, the administrator writes a limit below the memory in use. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
         why="v1 returns EBUSY, and the process keeps running.",
     ),
     Question(
         "lower-v2",
-        "On cgroup v2, the same limit is written. What happens?",
+        "On cgroup v2, the administrator writes the same limit. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
         why="v2 accepts the limit, reclaims what it can, and then kills the process.",
     ),
     Question(
         "order",
-        "Which file must be written first?",
+        "Which file must the administrator write first?",
         choices=["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "the order does not matter"],
         answer_of=lambda said: (
             "the order does not matter"
@@ -81,7 +81,7 @@ QUESTIONS = [
         unit="bytes",
         answer_of=int,
         why="The kernel reads K, M and G as powers of 1024. In a manifest 100M is 100 000 000 bytes, and 100Mi is "
-        "this number.",
+        "the number in the file.",
     ),
     Question(
         "minus",
@@ -94,7 +94,7 @@ QUESTIONS = [
     ),
     Question(
         "kmem",
-        "On a new kernel with cgroup v1, 10M is written to memory.kmem.limit_in_bytes. What does the file show then?",
+        "On a new kernel with cgroup v1, you write 10M to memory.kmem.limit_in_bytes. What does the file show then?",
         choices=["10485760", "no limit: the write is ignored", "no limit: the write is refused"],
         answer_of=lambda said: (
             "no limit: the write is refused"
@@ -110,7 +110,7 @@ QUESTIONS = [
         "How many MiB does free show as total in that container, without lxcfs?",
         unit="MiB",
         tolerance=0.02,
-        why="It shows the machine's memory, because /proc/meminfo ignores cgroups.",
+        why="free shows the machine's memory, because /proc/meminfo ignores cgroups.",
     ),
 ]
 
@@ -147,8 +147,11 @@ def _cured(answer: Any, cluster: Any) -> str:
     limit = made.spec.containers[0].resources.limits["memory"].value() // MIB
     return first_problem(
         (limit != 300, f"Its limit is {limit}Mi; cluster.resize changes it."),
-        (not made.status.container_statuses[0].state.get("running"), "It still waits for its restart: wait longer."),
-        (answer is not True, "It runs: answer True."),
+        (
+            not made.status.container_statuses[0].state.get("running"),
+            "The container still waits for a restart: wait longer.",
+        ),
+        (answer is not True, "The container runs: answer True."),
     )
 
 
@@ -169,7 +172,7 @@ cluster.apply(two)
 lesson.wait(lambda: any(s.state.get("terminated") for s in cluster.pod("two").status.container_statuses), 60)
 answer = "b"
 """,
-        "Each container has its own cgroup, so the kernel kills only in the one that reached its limit.",
+        "Each container has its own cgroup, so the kernel kills only in the container that reached its limit.",
     ),
     Exercise(
         "never",

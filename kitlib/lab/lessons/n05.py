@@ -21,7 +21,7 @@ def _adjustment(request: str, capacity: int) -> int:
 
 
 def _overtakes() -> float:
-    """Return the MiB above which a BestEffort pod has more points than thrifty: 1000‰ + x = 999‰ + 220 MiB."""
+    """Return the MiB above which a BestEffort pod has a higher score than thrifty: 1000‰ + x = 999‰ + 220 MiB."""
     return 220 - (1000 - _adjustment("1Mi", MACHINE)) * LIMIT / 1000 / MIB
 
 
@@ -45,7 +45,7 @@ QUESTIONS = [
     ),
     Question(
         "adj",
-        "What is the oom_score_adj of honest, which requests 500 MiB, on this machine of 1280?",
+        "What is the oom_score_adj of honest, which requests 500 MiB, on this machine of 1280 MiB?",
         unit="oom_score_adj",
         tolerance=0.01,
         why="The formula uses the machine's memory, not the part for pods. The result of the division is truncated.",
@@ -55,20 +55,20 @@ QUESTIONS = [
         "bounds",
         "A Burstable container requests all of the machine's memory, 1Gi. What is its oom_score_adj?",
         unit="oom_score_adj",
-        why="The formula gives 0; the lower bound 3 keeps it above every Guaranteed container.",
+        why="The formula gives 0; the lower bound 3 keeps the value above that of every Guaranteed container.",
     ),
     Question(
         "scope",
-        "Who is killed?",
+        "Which pod is killed?",
         choices=["careless", "the BestEffort pod"],
         answer_of=lambda dead: "careless" if dead == ["careless"] else "the BestEffort pod",
         why="Only processes below the cgroup that reached its limit are candidates.",
     ),
     Question(
         "critical",
-        "Which oom_score_adj does the kubelet want for this BestEffort pod?",
+        "Which oom_score_adj does the kubelet compute for this BestEffort pod?",
         unit="oom_score_adj",
-        why="Here the kubelet treats a pod of system-node-critical like a Guaranteed pod, whatever its class.",
+        why="Here the kubelet treats a pod of system-node-critical like a Guaranteed pod, in any class.",
     ),
 ]
 
@@ -81,7 +81,7 @@ def _safe(answer: Any, _: Any) -> str:
         (request > 700 * MIB, "The node has no room for this request beside those of the other pods."),
         (
             thrifty >= free,
-            f"Its badness is {thrifty / MIB:.0f} MiB of points; free has {free / MIB:.0f}. Request more.",
+            f"Its badness is {thrifty / MIB:.0f} MiB; the badness of free is {free / MIB:.0f}. Request more.",
         ),
     )
 
@@ -101,10 +101,10 @@ EXERCISES = [
     ),
     Exercise(
         "honest",
-        "Each MiB of request subtracts about 0.8 MiB of points here. The difference to free is 209 MiB.",
+        "Each MiB of request lowers the badness by about 0.8 MiB here. The difference to free is 209 MiB.",
         _safe,
         'answer = "300Mi"',
-        "An honest request protects a pod: memory use up to the request adds no points above 1000.",
+        "An honest request protects a pod: memory use up to the request does not raise the score above 1000.",
     ),
     Exercise(
         "two",

@@ -46,7 +46,7 @@ QUESTIONS = [
     ),
     Question(
         "missing",
-        "--enforce-node-allocatable=pods,system-reserved --system-reserved=memory=1Gi, and no other flag. The kubelet",
+        "With only --enforce-node-allocatable=pods,system-reserved --system-reserved=memory=1Gi, the kubelet",
         choices=["makes the cgroup /system-reserved and limits it", "limits system.slice", NO_START],
         answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
         why="The kubelet needs the name of the cgroup in a flag. It does not create the cgroup, which must exist.",
@@ -68,7 +68,7 @@ QUESTIONS = [
     ),
     Question(
         "own",
-        "How much memory, in MiB, may all pods of this node use together before the kernel kills?",
+        "How much memory, in MiB, may all pods of this node use together before the kernel kills a process?",
         unit="MiB",
         why="The two reservations are subtracted. Pods may request {offered}, which is 100Mi less.",
         formula="1024 − 128 − 128",
@@ -129,7 +129,7 @@ EXERCISES = [
     ),
     Exercise(
         "daemons",
-        "The pod hog exceeded the limit of its parent cgroup. Its log shows the result.",
+        "The pod hog exceeded the limit of its parent cgroup. The kernel's log shows the result.",
         choice(
             "they are killed",
             {

@@ -39,7 +39,7 @@ QUESTIONS = [
     ),
     Question(
         "half",
-        "Which limit does it have with P = 50?",
+        "Which limit does besteffort have with P = 50?",
         unit="M",
         tolerance=0.001,
         why="The limit is 1000 − 50 − 100, because half of each request is reserved.",
@@ -57,7 +57,7 @@ QUESTIONS = [
     ),
     Question(
         "rewritten",
-        "The weight of burstable is set to 5 by hand. How many values differ after a minute and a half?",
+        "Another program sets the weight of burstable to 5. How many values differ after a minute and a half?",
         unit="values",
         why="The kubelet writes the QoS-level cgroups every minute, even if nothing has changed.",
     ),
@@ -106,7 +106,7 @@ EXERCISES = [
     ),
     Exercise(
         "exactly",
-        "The pod two requests 700m. How much is missing to 1500m?",
+        "The pod two requests 700m. How much more do you need for 1500m?",
         _exactly,
         """
 cluster.apply(pod("more", cpu="800m"))

@@ -22,10 +22,10 @@ def _near(cpus: dict[str, str]) -> str:
 QUESTIONS = [
     Question(
         "who",
-        "Which of them get exclusive CPUs?",
+        "Which of the three pods get exclusive CPUs?",
         choices=["all three", "earlier and pod-2", "only pod-2", "none"],
         answer_of=lambda names: {3: "all three", 2: "earlier and pod-2", 1: "only pod-2"}.get(len(names), "none"),
-        why="They require a Guaranteed pod and a whole number of CPUs in the container. 500m is not whole.",
+        why="Exclusive CPUs require a Guaranteed pod and a whole number of CPUs in the container. 500m is not whole.",
     ),
     Question(
         "pool",
@@ -62,17 +62,17 @@ QUESTIONS = [
     ),
     Question(
         "squeezed",
-        "What does each of the three get now?",
+        "How many CPUs does each of the three pods get now?",
         unit="CPUs",
         tolerance=0.05,
         why="Three CPUs are left for three pods. The sleeping owner does not help them: its exclusive CPUs stay idle.",
     ),
     Question(
         "crowd",
-        "Where may crowd run once owner is there?",
+        "Where may crowd run after owner has started?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, text),
-        why="Before, it could use {alone}. The kubelet rewrote its cpuset while it ran.",
+        why="Before, crowd could use {alone}. The kubelet rewrote its cpuset while it ran.",
     ),
     Question(
         "owner",
@@ -86,7 +86,8 @@ QUESTIONS = [
         "Under which policies are the first pod's CPUs on the GPU's side?",
         choices=["none too", "all except none", "single-numa-node only"],
         answer_of=_near,
-        why="With none the kubelet merges no hints, so the CPU manager takes the first free CPUs, far from the GPU.",
+        why="With the policy none the kubelet merges no hints. So the CPU manager takes the first free CPUs, which are "
+        "far from the GPU.",
     ),
     Question(
         "wide",
@@ -129,8 +130,8 @@ answer = other.node().proc("p")["Cpus_allowed_list"]
         "The next containers reuse the CPUs of an init container.",
         number(
             4,
-            {6: "The container takes two of the init container's four.", 2: "The other two stay with the pod."},
-            otherwise="The answer is the larger of the two.",
+            {6: "The container takes two of the init container's four CPUs.", 2: "The other two stay with the pod."},
+            otherwise="The answer is the larger of the two numbers.",
         ),
         "answer = 4",
         "The container gets 2 of the 4; the pod keeps all of them until it ends.",
@@ -148,7 +149,7 @@ for name, cpu in (("earlier", "12"), ("pod-1", "500m"), ("pod-2", "16")):
     other.advance(10)
 answer = other.node().proc("pod-1")["Cpus_allowed_list"]
 """,
-        "Whole cores were taken anyway, so the reservation of the second thread of core 0 changes nothing here.",
+        "The kubelet took whole cores anyway, so the reservation of the second thread of core 0 changes nothing here.",
     ),
     Exercise(
         "whole-cores",

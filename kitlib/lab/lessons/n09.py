@@ -71,7 +71,7 @@ EXERCISES = [
             tolerance=0.03,
         ),
         "answer = shares_to_weight_by_runtime(1024) / shares_to_weight_by_runtime(102)",
-        "The curve is flatter than the requests, so the ratio is less than ten.",
+        "The curve grows more slowly than the requests, so the ratio is less than ten.",
     ),
     Exercise(
         "path",
@@ -95,7 +95,7 @@ EXERCISES = [
         choice(
             "/custom/kubepods",
             {"/custom": "Pods are never in the root itself."},
-            otherwise="Below /custom the kubelet creates it.",
+            otherwise="The kubelet creates this cgroup below /custom.",
         ),
         'answer = "/custom/kubepods"',
     ),

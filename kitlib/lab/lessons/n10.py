@@ -61,7 +61,7 @@ QUESTIONS = [
 def _nested(answer: Any, cluster: Any) -> str:
     left = [path for path in cluster.node().cgroupfs.children("/kubepods/besteffort") if "pod" in path]
     return first_problem(
-        (bool(left), f"{left[0] if left else ''} is still there: let two seconds pass."),
+        (bool(left), f"{left[0] if left else ''} still exists: let two seconds pass."),
         (answer is not True, "Answer True once both are gone."),
     )
 
@@ -77,7 +77,7 @@ EXERCISES = [
                 0: "rmdir refuses a directory that has children.",
                 3: "Do not count the pod's own cgroup.",
             },
-            otherwise="How many cgroups are below the pod's?",
+            otherwise="How many cgroups are below the pod's own cgroup?",
         ),
         """
 below = [group.kind for group in node.desired().of_pod(uid) if group.kind != "pod"]

@@ -18,18 +18,18 @@ QUESTIONS = [
         "who",
         "Which pod is evicted first?",
         choices=PODS,
-        why="idle is 40 MiB above its request, report 140 MiB. cache uses less than it requests. The kubelet's "
+        why="idle exceeds its request by 40 MiB, report by 140 MiB. cache uses less than it requests. The kubelet's "
         "ranking was: {order}.",
     ),
     Question(
         "when",
-        "When cache has filled up, less than 260 MiB are left, but more than 60. After how many seconds is a pod "
-        "evicted?",
+        "When cache has allocated its memory, between 60 and 260 MiB are available. After how many seconds is a "
+        "pod evicted?",
         unit="seconds",
         tolerance=0.4,
         why="The grace period of 20 s begins when the kubelet, which checks every 10 s, first sees the pressure. "
-        "It reported pressure in second {seen:.0f} and acted in second {acted:.0f}; cache was full in second "
-        "{filled}.",
+        "It reported pressure in second {seen:.0f} and acted in second {acted:.0f}; cache had allocated its "
+        "memory in second {filled}.",
     ),
     Question(
         "phase",
@@ -42,7 +42,7 @@ QUESTIONS = [
         "priority",
         "Which pod is evicted first now?",
         choices=PODS,
-        why="Both are above their request. The pod of lower priority is evicted, although it is less far above.",
+        why="Both pods exceed their requests. The kubelet selects the lower priority, not the larger excess.",
     ),
     Question(
         "newcomers",
@@ -60,19 +60,19 @@ def _survives(answer: Any, _: Any) -> str:
     return first_problem(
         (
             request > ROOM * MIB,
-            f"Then report is not on the node at all: beside cache, which requests 420Mi, {ROOM}Mi are left.",
+            f"report then does not fit on the node: beside cache, which requests 420Mi, {ROOM}Mi are left.",
         ),
-        (above >= 40 * MIB, f"report is then still {above // MIB} MiB above its request, and idle only 40."),
+        (above >= 40 * MIB, f"report is then still {above // MIB} MiB above its request, idle only 40 MiB."),
     )
 
 
 EXERCISES = [
     Exercise(
         "survives",
-        "idle requests nothing and is 40 MiB above its request. How far above its own may report be?",
+        "idle requests nothing and is 40 MiB above its request. By how much may report exceed its own?",
         _survives,
         'answer = "125Mi"',
-        "The pod that is further above its request is evicted first.",
+        "The kubelet first evicts the pod that exceeds its request by more.",
     ),
     Exercise(
         "tie",
@@ -94,7 +94,7 @@ EXERCISES = [
         number(
             0,
             {20: "The soft threshold's grace period no longer matters."},
-            otherwise="A hard threshold waits for nobody.",
+            otherwise="A hard threshold does not wait.",
         ),
         "answer = 0",
         "The hard threshold is met: the kubelet acts at its next check, and the pod gets 1 s.",
@@ -102,8 +102,8 @@ EXERCISES = [
     Exercise(
         "reclaim",
         "The minimum reclaim is added to the threshold.",
-        number(660, {400: "400 MiB come on top of the threshold."}, otherwise="Add 260 and 400 together."),
+        number(660, {400: "The kubelet adds the 400 MiB to the threshold."}, otherwise="Add 260 and 400 together."),
         "answer = 660",
-        "A node then does not go from one eviction to the next.",
+        "So one eviction does not immediately follow another.",
     ),
 ]

@@ -23,14 +23,14 @@ def _changed(same: tuple[bool, bool]) -> str:
 
 
 QUESTIONS = [
-    Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="They are {left}."),
+    Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="The nodes are {left}."),
     Question("winner", "On which node is web placed?", choices=NODES, why="{last}"),
     Question(
         "weight",
         "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. On which node is web placed now?",
         choices=NODES,
-        why="half uses CPU and memory equally; lopsided has much CPU and little memory. Points are multiplied by "
-        "the weight.",
+        why="half has equal use of CPU and memory; lopsided has much CPU and little memory. The scheduler "
+        "multiplies the points by the weight.",
     ),
     Question(
         "cycle-state",
@@ -41,21 +41,21 @@ QUESTIONS = [
     ),
     Question(
         "all-filters",
-        "How many reasons does the message contain for closed?",
+        "How many reasons does the message contain for the node closed?",
         unit="reasons",
-        why="After the first rejection of a node the scheduler does not call the other filters. Remove one "
-        "reason, and the next may appear.",
+        why="After the first rejection of a node the scheduler does not call the other filters. If you remove "
+        "one reason, the next may appear.",
     ),
     Question(
         "run-all",
-        "With runAllFilters, how many reasons would the message contain for closed?",
+        "With runAllFilters, how many reasons would the message contain for the node closed?",
         unit="reasons",
-        why="The node is cordoned and too small; its label matches. With the option every cycle was slower.",
+        why="The node is cordoned and too small; its label matches. The option made every cycle slower.",
     ),
     Question(
         "percentage",
-        "A cluster has 1000 equal nodes and the default setting. How many of them does the scheduler find before "
-        "it stops and scores?",
+        "A cluster has 1000 equal nodes and the default setting. How many feasible nodes does the scheduler "
+        "find before it stops the search and scores?",
         unit="nodes",
         tolerance=0.02,
         why="The percentage of the nodes is 50 − 1000 / 125 = 42.",
@@ -91,7 +91,7 @@ QUESTIONS = [
         answer_of=lambda hosts: (
             "yes: overhead is not a request" if hosts[1] else "no: overhead is added to its request"
         ),
-        why="Without overhead it fits. The sandbox needs the 250m as well, so it is added (stable since 1.24). "
+        why="Without overhead the pod fits. The scheduler adds the 250m of the sandbox (stable since 1.24). "
         "The scheduler uses the effective request, which includes init containers and sidecars.",
     ),
     Question(
@@ -111,7 +111,7 @@ def _pack(answer: Any, _: Any) -> str:
         (answer.pod.name != "web", "Decide about web."),
         (
             fit["half"] <= fit["lopsided"],
-            "half is used more, so packing must give it more points: is the strategy MostAllocated?",
+            "half is used more, so packing must give it a higher score: is the strategy MostAllocated?",
         ),
     )
 
@@ -120,14 +120,14 @@ def _own(answer: Any, _: Any) -> str:
     rejecting = [row["plugin"] for row in answer.filter_rows() if row["node"] == "lopsided" and row["reasons"]]
     return first_problem(
         ("NotOnBigNodes" not in rejecting, "lopsided has 8 CPUs: NotOnBigNodes must reject it."),
-        (answer.suggested_host != "half", f"web went to {answer.suggested_host or 'no node'}; half has 4 CPUs."),
+        (answer.suggested_host != "half", f"The decision is {answer.suggested_host or 'no node'}; half has 4 CPUs."),
     )
 
 
 EXERCISES = [
     Exercise(
         "tolerated",
-        "TaintToleration counts only the taints that are not tolerated.",
+        "TaintToleration counts only the taints that the pod does not tolerate.",
         number(
             100,
             {0: "A tolerated taint is not counted, so this node is as good as the others."},
@@ -149,10 +149,10 @@ answer = scenario.decide(profile=packing)
     ),
     Exercise(
         "port",
-        "Look for it in the steps above.",
+        "The steps above show the plugin.",
         choice(
             "NodePorts",
-            {"NodeResourcesFit": "A port is no resource."},
+            {"NodeResourcesFit": "A port is not a resource."},
             otherwise="Its name says what the plugin checks.",
         ),
         'answer = "NodePorts"',
