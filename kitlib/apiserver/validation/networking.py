@@ -1,5 +1,8 @@
 """Validation of Ingresses, IngressClasses, NetworkPolicies, IPAddresses and ServiceCIDRs.
 
+Errors have the order, the fields, the values and the texts of upstream, with its peculiarities. The `is_…` functions
+return the errors of a value as texts, none if it is valid; `each` makes an error of a field from each text.
+
 Source: pkg/apis/networking/validation.
 """
 
@@ -53,6 +56,7 @@ from kitlib.apiserver.validation.object_meta import (
 )
 from kitlib.apiserver.validation.rules import Rules
 
+# The order of each tuple is the order in the message: upstream sorts the path types, but not the others.
 PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 POLICY_TYPES = ("Ingress", "Egress")
@@ -63,12 +67,16 @@ _MAX_CONTROLLER = 250
 
 
 def validate_ingress(obj: Ingress) -> Errors:
-    """Source: ValidateIngressCreate."""
+    """Source: ValidateIngressCreate.
+
+    Only creation compares the annotation with the field, so stored Ingresses with a mismatch can be updated.
+    """
     found = _ingress(obj)
     annotation = obj.metadata.annotations.get(_CLASS_ANNOTATION)
     name = obj.spec.ingress_class_name
     if annotation is not None and name is not None and annotation != name:
         detail = "must match `ingressClassName` when both are specified"
+        # The path lacks "metadata." upstream as well.
         found.append(invalid(f"annotations.{_CLASS_ANNOTATION}", annotation, detail))
     return found
 
@@ -79,10 +87,11 @@ def validate_ingress_update(new: Ingress, old: Ingress) -> Errors:
 
 
 def _ingress(obj: Ingress) -> Errors:
-    """Source: ValidateIngressSpec."""
+    """Source: validateIngress, ValidateIngressSpec."""
     spec = obj.spec
     found = validate_object_meta(obj.metadata, namespaced=True)
     if not spec.rules and spec.default_backend is None:
+        # The value is spec.rules, a nil slice, which Go prints as null.
         found.append(invalid("spec", None, "either `defaultBackend` or `rules` must be specified"))
     if spec.default_backend is not None:
         found += _backend(spec.default_backend, "spec.defaultBackend")
@@ -114,7 +123,7 @@ def _host(host: str) -> tuple[str, ...]:
 
 def _path(path: HTTPIngressPath, field: str) -> Errors:
     """Source: validateHTTPIngressPath."""
-    if path.path_type is None:
+    if path.path_type is None:  # the backend is then not checked
         return [required(f"{field}.pathType", "pathType must be specified")]
     found: Errors = []
     place = f"{field}.path"
@@ -199,6 +208,7 @@ def validate_ingress_class_update(new: IngressClass, old: IngressClass) -> Error
     """Source: ValidateIngressClassUpdate."""
     found = validate_object_meta_update(new.metadata, old.metadata)
     found += validate_immutable_field(new.spec.controller, old.spec.controller, "spec.controller")
+    # This checks the metadata a second time, so some errors are listed twice, as upstream lists them.
     return found + validate_ingress_class(new)
 
 
@@ -212,7 +222,8 @@ def _network_policy_spec(obj: NetworkPolicy, existing: Collection[str]) -> Error
 
     Args:
         obj: the policy.
-        existing: the CIDR blocks of the stored policy.
+        existing: every CIDR block of the stored policy, also from `except`. They are accepted in any place, even in a
+            notation that new objects must not use, so that an old policy can still be updated.
     """
     spec = obj.spec
     found = validate_label_selector(spec.pod_selector, "spec.podSelector")
@@ -262,6 +273,7 @@ def _policy_port(port: NetworkPolicyPort, field: str) -> Errors:
         found += each(f"{field}.port", port.port, is_valid_port_num(port.port))
         if end is not None:
             if end < port.port:
+                # The field is endPort, but the value is that of `port`: so upstream reports it.
                 found.append(invalid(place, port.port, "must be greater than or equal to `port`"))
             found += each(place, end, is_valid_port_num(end))
     else:
@@ -299,6 +311,7 @@ def _ip_block(block: IPBlock, field: str, existing: Collection[str]) -> Errors:
         part = parse_cidr(text)
         if part is None:
             continue
+        # `parse_cidr` keeps host bits: `ip` is the address as written, `network` has them cleared.
         inside = part.version == whole.version and part.ip in whole.network
         if not inside or whole.network.prefixlen >= part.network.prefixlen:
             found.append(invalid(place, text, "must be a strict subset of `cidr`"))
@@ -332,10 +345,16 @@ def validate_ip_address_update(new: IPAddress, old: IPAddress) -> Errors:
 
 
 def validate_service_cidr(obj: ServiceCIDR) -> Errors:
-    """Check that there is one block, or one of each family. Source: ValidateServiceCIDR."""
+    """Check that there is one block, or one of each family.
+
+    Two blocks of which one is invalid get the message about families, which says "IP" though it means a CIDR block.
+    Upstream reports the parse error of the invalid block instead.
+
+    Source: ValidateServiceCIDR, validateServiceCIDRSpec.
+    """
     found = validate_object_meta(obj.metadata, namespaced=False)
     blocks, place = obj.spec.cidrs, "spec.cidrs"
-    shown = GoStruct({"CIDRs": blocks})
+    shown = GoStruct({"CIDRs": blocks})  # the whole spec, with Go's field name
     if not blocks:
         return [*found, required(place, "at least one CIDR required")]
     if len(blocks) > 2:
@@ -349,7 +368,12 @@ def validate_service_cidr(obj: ServiceCIDR) -> Errors:
 
 
 def validate_service_cidr_update(new: ServiceCIDR, old: ServiceCIDR) -> Errors:
-    """Source: ValidateServiceCIDRUpdate."""
+    """Check that the blocks are unchanged.
+
+    Upstream also allows a second block of the other family to be added; it is refused here.
+
+    Source: ValidateServiceCIDRUpdate.
+    """
     found = validate_object_meta_update(new.metadata, old.metadata)
     return found + validate_immutable_field(new.spec.cidrs, old.spec.cidrs, "spec.cidrs")
 

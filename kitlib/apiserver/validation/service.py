@@ -1,4 +1,7 @@
-"""Validation of Services: ports, addresses, families, traffic policies; and whether this cluster can allocate them.
+"""Validation of Services: ports, addresses, families, traffic policies; and whether their values can be allocated.
+
+The checks of allocation look at one Service and the cluster's ranges. Addresses and node ports of other Services are
+compared in `admission/service_allocation.py`, when the values are allocated. The cluster has one family, IPv4.
 
 Source: pkg/apis/core/validation ValidateService, ValidateServiceUpdate; registry/core/service/storage alloc.go.
 """
@@ -48,11 +51,14 @@ from kitlib.apiserver.validation.service_addresses import (
 )
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-PROTOCOLS = ("SCTP", "TCP", "UDP")
+PROTOCOLS = ("SCTP", "TCP", "UDP")  # sorted, as the message lists them; networking.py has another order
 TRAFFIC_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 MAX_AFFINITY_SECONDS = 86400
 SERVICE_CIDR = ipaddress.ip_network("10.96.0.0/16")
-"""The range of Service addresses, as kubeadm sets it. Source: kube-apiserver --service-cluster-ip-range."""
+"""The range of Service addresses, that of kind; kubeadm's default is 10.96.0.0/12.
+
+Source: kube-apiserver --service-cluster-ip-range. ServiceCIDR objects do not change it.
+"""
 NODE_PORTS = range(30000, 32768)
 """The range of node ports. Source: kube-apiserver --service-node-port-range."""
 _LOAD_BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
@@ -64,13 +70,17 @@ _TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 def validate_service(service: Service) -> Errors:
     """Check a new Service: allocation errors first, other errors only if there are none.
 
+    Upstream's BeginCreate hook allocates before the object is validated, and its error ends the request.
+
     Source: REST.beginCreate, ValidateServiceCreate.
     """
     return validate_service_allocation(service) or _service(service)
 
 
 def validate_service_allocation(service: Service, old: Service | None = None) -> Errors:
-    """Check that this cluster has the families, addresses and node ports; of an update only the new ones.
+    """Check that families, addresses and node ports are in the cluster's ranges; of an update only new values.
+
+    Addresses of an update are checked only if the Service was an ExternalName, since others cannot change theirs.
 
     Source: allocateCreate, allocateUpdate.
     """
@@ -95,7 +105,7 @@ def _families(service: Service, old: Service | None) -> Errors:
             ("cluster IP", cluster_ips(service), cluster_ips(old)),
             ("IP family", spec.ip_families, old.spec.ip_families),
         ):
-            if now and len(now) < len(before):
+            if now and len(now) < len(before):  # an empty list keeps the stored values, so it releases none
                 detail = f"must be 'SingleStack' to release the secondary {what}"
                 found.append(invalid("spec.ipFamilyPolicy", spec.ip_family_policy, detail))
     addresses = cluster_ips(service)
@@ -103,7 +113,9 @@ def _families(service: Service, old: Service | None) -> Errors:
         for what, given in (("cluster IPs", addresses), ("IP families", spec.ip_families)):
             if len(given) == 2:
                 detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                # Upstream has set the default by now, so the message shows it also for an unset policy.
                 found.append(invalid("spec.ipFamilyPolicy", "SingleStack", detail))
+    # Families are derived only from addresses beyond the given families. The value is the whole list, as upstream.
     for i, address in enumerate(addresses[len(spec.ip_families) :], len(spec.ip_families)):
         ip = parse_ip(address)
         if ip is not None and ip.version == 6:
@@ -131,7 +143,7 @@ def _prefers_the_same(service: Service, old: Service) -> bool:
 
 
 def _addresses(service: Service) -> Errors:
-    """Check that addresses are in the range without its two ends.
+    """Check that addresses are in the range without its network and broadcast address, which are never allocated.
 
     Source: allocIPs, ipallocator Allocator.allocateService.
     """
@@ -149,7 +161,11 @@ def _addresses(service: Service) -> Errors:
 
 
 def _requested_node_ports(service: Service, old: Service | None) -> Errors:
-    """Check that node ports are in the range and belong to one port number each, for any protocol.
+    """Check that node ports are in the range, and that no two ports of a new Service with different numbers share one.
+
+    Ports with the same number, such as 53/TCP and 53/UDP, may share a node port. On creation the first of them takes
+    the node port that any of them requests. An update only checks node ports that the stored Service does not have,
+    and each number once.
 
     Source: initNodePorts, updateNodePorts, PortAllocationOperation.Allocate.
     """
@@ -166,7 +182,7 @@ def _requested_node_ports(service: Service, old: Service | None) -> Errors:
             same = (other.node_port for other in spec.ports if other.port == port.port and other.node_port)
             number = by_number[port.port] = next(same, 0)
         elif old is None and number == by_number[port.port]:
-            continue
+            continue  # shared with an earlier port of the same number
         if not number or number in standing or (old is not None and number in taken):
             continue
         place = f"spec.ports[{i}].nodePort"
@@ -174,14 +190,19 @@ def _requested_node_ports(service: Service, old: Service | None) -> Errors:
             valid = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
             detail = f"provided port is not in the valid range. The range of valid ports is {valid}"
             return [invalid(place, number, detail)]
-        if number in taken:
+        if number in taken:  # only on creation: an update has skipped such a number above
             return [invalid(place, number, "provided port is already allocated")]
         taken.add(number)
     return []
 
 
 def _is_free_of_families(service: Service) -> bool:
-    """Return whether the Service, headless without selector and policy, gets both families."""
+    """Return whether the Service may list two families: headless, without selector, and without a policy.
+
+    Its default policy is RequireDualStack instead of SingleStack, also on a cluster with one family.
+
+    Source: initIPFamilyFields, the special case "headless + selectorless".
+    """
     return is_headless(service) and not service.spec.selector and service.spec.ip_family_policy is None
 
 
@@ -211,6 +232,7 @@ def _service(service: Service, old: Service | None = None) -> Errors:
     found += validate_service_cluster_ips_related_fields(service, old)
     existing = old.spec.external_ips if old is not None else ()
     for i, address in enumerate(spec.external_ips):
+        # Both return texts of errors, an empty tuple for a valid address.
         wrong = is_valid_ip(address, existing) or non_special_ip(address)
         found += each(f"spec.externalIPs[{i}]", address, wrong)
     found += validate_enum(spec.type, "spec.type", TYPES)
@@ -238,7 +260,16 @@ def _external_name(service: Service) -> Errors:
 
 
 def _port(port: ServicePort, named: bool, names: set[str], field: str) -> Errors:
-    """Source: validateServicePort."""
+    """Check one port.
+
+    Args:
+        port: the port.
+        named: whether a name is required, because the Service has several ports.
+        names: the names of the earlier ports; the port's name is added.
+        field: the path of the port.
+
+    Source: validateServicePort.
+    """
     found: Errors = []
     if named and not port.name:
         found.append(required(f"{field}.name"))
@@ -272,7 +303,7 @@ def _session_affinity(service: Service) -> Errors:
     seconds, place = config.client_ip.timeout_seconds, f"{place}.clientIP.timeoutSeconds"
     if seconds is None:
         return [*found, required(place, detail)]
-    if not 0 < seconds <= MAX_AFFINITY_SECONDS:
+    if not 0 < seconds <= MAX_AFFINITY_SECONDS:  # the maximum itself is valid, despite upstream's "less than"
         found.append(invalid(place, seconds, f"must be greater than 0 and less than {MAX_AFFINITY_SECONDS}"))
     return found
 
@@ -300,7 +331,7 @@ def _port_numbers(service: Service) -> Errors:
 
 
 def _go_port(port: ServicePort) -> GoStruct:
-    """Return a pair of protocol and port as the message prints it: a port with no other field set."""
+    """Return a pair of protocol and port as the message prints it: upstream makes a ServicePort with these fields."""
     nothing = {"TargetPort": 0, "NodePort": 0}
     return GoStruct({"Name": "", "Protocol": port.protocol, "AppProtocol": None, "Port": port.port, **nothing})
 
@@ -313,7 +344,7 @@ def _load_balancer(service: Service, old: Service | None) -> Errors:
     found: Errors = []
     annotation = service.metadata.annotations.get(_SOURCE_RANGES)
     if spec.load_balancer_source_ranges:
-        place = "spec.LoadBalancerSourceRanges"
+        place = "spec.LoadBalancerSourceRanges"  # upstream's path has the capital L
         if not balanced:
             found.append(forbidden(place, _LOAD_BALANCER_ONLY))
         for i, text in enumerate(spec.load_balancer_source_ranges):
@@ -322,6 +353,7 @@ def _load_balancer(service: Service, old: Service | None) -> Errors:
         place = f"metadata.annotations[{_SOURCE_RANGES}]"
         if not balanced:
             found.append(forbidden(place, _LOAD_BALANCER_ONLY))
+        # Unlike stored ranges, an unchanged annotation is skipped as a whole.
         is_new = annotation != before.metadata.annotations.get(_SOURCE_RANGES)
         for text in annotation.strip().split(",") if is_new and annotation.strip() else ():
             found += each(place, text.strip(), is_valid_cidr(text.strip()))
@@ -342,7 +374,8 @@ def _traffic(service: Service) -> Errors:
         found.append(invalid(place, policy, "may only be set for externally-accessible services"))
     number, place = spec.health_check_node_port, "spec.healthCheckNodePort"
     if needs_health_check(service):
-        found += each(place, number, is_valid_port_num(number)) if number else []  # 0: one is allocated
+        # 0 passes: admission/service_allocation.py allocates a port for it.
+        found += each(place, number, is_valid_port_num(number)) if number else []
     elif number:
         detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         found.append(invalid(place, number, detail))
@@ -367,7 +400,7 @@ def validate_service_update(new: Service, old: Service) -> Errors:
     name, place = new.spec.load_balancer_class, "spec.loadBalancerClass"
     if new.spec.type == old.spec.type == "LoadBalancer" and name != old.spec.load_balancer_class:
         found.append(invalid(place, name, ONCE_SET))
-    found += _load_balancer_class(new)
+    found += _load_balancer_class(new)  # `_service` checks it again, so errors are listed twice, as upstream
     if needs_health_check(new) and needs_health_check(old):
         number = new.spec.health_check_node_port
         if number != old.spec.health_check_node_port:

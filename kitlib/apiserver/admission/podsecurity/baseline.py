@@ -1,5 +1,9 @@
 """The checks of the level `baseline`, which prevent known privilege escalations.
 
+Each check receives a pod's metadata and spec, and returns one Violation or None. In the checks `own` is the value in
+the pod's securityContext and `of` holds the values of its containers. Messages are upstream's, letter by letter: lists
+that upstream collects in Go sets are sorted as strings, the other lists keep the order of the containers.
+
 Source: pod-security-admission policy check_*.go whose level is LevelBaseline.
 """
 
@@ -26,6 +30,7 @@ from kitlib.apiserver.admission.podsecurity.violations import (
 from kitlib.apiserver.validation.pod_annotations import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
 
 PROFILES = ("RuntimeDefault", "Localhost")
+"""The allowed types of AppArmor and of seccomp profiles."""
 CAPABILITIES = frozenset(
     [
         "AUDIT_WRITE",
@@ -71,6 +76,8 @@ def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
         if profile is not None and profile.type not in PROFILES:
             bad.append(one.name)
             values.add(profile.type)
+    # The key prefix alone decides: an annotation for a container that does not exist is forbidden as well.
+    # json.dumps prints like Go's %q, except for control characters, which Go writes as \x01.
     annotations = sorted(
         f"{key}={json.dumps(value, ensure_ascii=False)}"
         for key, value in meta.annotations.items()
@@ -121,12 +128,14 @@ def host_ports(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     bad = names(spec, lambda one: any(port.host_port for port in one.ports))
     if not bad:
         return None
+    # Sorted as strings, so 443 precedes 80: upstream collects the ports in a sets.String.
     ports = sorted({str(port.host_port) for one in containers(spec) for port in one.ports if port.host_port})
     return Violation("hostPort", f"{named(bad)} {uses(len(bad))} {plural('hostPort', len(ports))} {', '.join(ports)}")
 
 
 def host_probes_and_host_lifecycle(_: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: hostProbesAndHostLifecycleV1Dot34."""
+    # The only check of this level that sorts its containers: upstream collects their names in a set, too.
     bad = sorted(set(names(spec, lambda one: any(_hosts(one)))))
     if not bad:
         return None
@@ -167,7 +176,7 @@ def proc_mount(_: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 def proc_mount_35(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
-    """Check procMount; a pod in a user namespace may unmask its `/proc`. Source: procMountV1Dot35Baseline."""
+    """Check procMount; with `hostUsers: false` every value is allowed. Source: procMountV1Dot35Baseline."""
     return None if in_user_namespace(spec) else proc_mount(meta, spec)
 
 
@@ -179,6 +188,7 @@ def _selinux(types: frozenset[str]) -> Check:
             return options is not None and (options.type not in types or bool(options.user) or bool(options.role))
 
         own = spec.security_context.se_linux_options if spec.security_context is not None else None
+        # By id: a Container has no hash, and each call of `containers` yields the same objects.
         of = {id(one): one.security_context.se_linux_options for one in containers(spec) if one.security_context}
         bad = names(spec, lambda one: wrong(of.get(id(one))))
         if not wrong(own) and not bad:
@@ -189,13 +199,19 @@ def _selinux(types: frozenset[str]) -> Check:
         data += ["user may not be set"] if any(options.user for options in every) else []
         data += ["role may not be set"] if any(options.role for options in every) else []
         who = setters(wrong(own), bad)
+        # "set forbidden", not "must not set" as in the other messages: so upstream words this one.
         return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
 
     return check
 
 
 def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
-    """Check the seccomp annotations, which hold the profile before 1.19. Source: seccompProfileBaselineV1Dot0."""
+    """Check the seccomp annotations; policies of version 1.19 and later check the fields instead.
+
+    Only annotations of the pod and of existing containers count, unlike those for AppArmor.
+
+    Source: seccompProfileBaselineV1Dot0.
+    """
     keys = [SECCOMP_POD, *(f"{SECCOMP_PREFIX}{one.name}" for one in containers(spec))]
     bad = sorted(
         {
@@ -210,7 +226,10 @@ def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 def seccomp_types(spec: PodSpec) -> tuple[str | None, dict[str, str]]:
-    """Return the type of the pod's seccomp profile, or None, and those of its containers by name."""
+    """Return the type of the pod's seccomp profile, or None, and those of its containers by name.
+
+    Of two containers with one name only the last counts; validation rejects such a pod later.
+    """
     own = spec.security_context.seccomp_profile if spec.security_context is not None else None
     of = {
         one.name: one.security_context.seccomp_profile.type
@@ -258,7 +277,9 @@ def windows_host_process(_: ObjectMeta, spec: PodSpec) -> Violation | None:
 
 
 CHECKS: dict[str, tuple[tuple[int, Check], ...]] = {
-    # identifier -> (minor version since which a check applies, the check), in the order of upstream's messages
+    # Upstream's ID of a check -> (first minor version, check), ascending. Of the entries whose version is at most the
+    # policy's, only the last one runs: it replaces the earlier ones. A policy older than all entries skips the check.
+    # IDs are sorted, as upstream joins the violations. "_baseline" marks an ID that a check of `restricted` overrides.
     "appArmorProfile": ((0, app_armor_profile),),
     "capabilities_baseline": ((0, capabilities_baseline),),
     "hostNamespaces": ((0, host_namespaces),),
