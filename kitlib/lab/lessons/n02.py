@@ -102,7 +102,7 @@ def _more(answer: Any, cluster: Any) -> str:
     file = file_names(cluster.node()).cpu_weight
     return first_problem(
         (not {f"more-{i}" for i in range(5)} <= names, "Some of the pods more-0 to more-4 are missing."),
-        (cluster.pod("more-0").status.qos_class != "Burstable", "They need a request, and no limits."),
+        (cluster.pod("more-0").status.qos_class != "Burstable", "The pods need a request and no limits."),
         (int(answer) != int(cluster.node().read("/kubepods/burstable", file)), f"Read {file} of /kubepods/burstable."),
     )
 
@@ -113,7 +113,7 @@ EXERCISES = [
         "pod('sidecar', containers=[main, container('logger', cpu_limit=…, memory_limit=…)])",
         _cheapest,
         'answer = pod("sidecar", containers=[main, container("logger", cpu_limit="1m", memory_limit="4Mi")])',
-        "It costs 1m and 4Mi of requests on the node. The kernel kills the logger if it needs more than 4Mi.",
+        "The logger costs 1m and 4Mi of requests on the node. The kernel kills the logger if it needs more than 4Mi.",
     ),
     Exercise(
         "refusal",

@@ -62,7 +62,7 @@ def _nested(answer: Any, cluster: Any) -> str:
     left = [path for path in cluster.node().cgroupfs.children("/kubepods/besteffort") if "pod" in path]
     return first_problem(
         (bool(left), f"{left[0] if left else ''} still exists: let two seconds pass."),
-        (answer is not True, "Answer True once both are gone."),
+        (answer is not True, "Answer True after both are removed."),
     )
 
 
