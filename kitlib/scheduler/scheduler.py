@@ -89,8 +89,8 @@ class Scheduler:
         self.release = Release(release) if isinstance(release, str) else (release or Release.followed())
         one = profile if isinstance(profile, Profile) else None if profile else Profile.default()
         self.profiles = {one.name: one} if one else dict(profile)  # type: ignore[arg-type]
-        self._only = one
-        self._start = 0
+        self._only = one  # None = several profiles, of which pods choose one by schedulerName
+        self._start = 0  # nextStartNodeIndex: the place in the search order where the next search begins
         self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
         self.context = Context(self._snapshot, self.release)
@@ -127,7 +127,7 @@ class Scheduler:
             self._stale, changed = False, self._objects_changed
             self._objects_changed = False
             gone = self._snapshot.rebuild(self._nodes.values(), list(self._elsewhere.values()), objects_changed=changed)
-            self._elsewhere = {uid: info for uid, info in self._elsewhere.items() if info.row < 0}
+            self._elsewhere = {uid: info for uid, info in self._elsewhere.items() if info.row < 0}  # < 0: no node
             self._elsewhere.update((info.uid, info) for info in gone)
         return self._snapshot
 
@@ -148,7 +148,7 @@ class Scheduler:
         Args:
             namespaces: the namespaces, or namespace -> labels; None = as before.
             volumes: the storage objects; None = as before.
-            others: attribute of the context -> its new objects.
+            others: attribute of the context -> its new objects. Claims are changed in the DRAManager instead.
         """
         context = self.context
         if namespaces is not None:
@@ -177,7 +177,10 @@ class Scheduler:
             self.context.set_claims(DRAManager.of(objects) if isinstance(objects, list) else objects)
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
-        """Add or replace a pod that has a node; it also replaces the assumed pod with its UID."""
+        """Add or replace a pod that has a node, also an assumed one; ignore a terminal one, which `remove_pod` removes.
+
+        A given PodInfo is copied with its computed values, since the row of an info belongs to one scheduler.
+        """
         if (pod.pod if isinstance(pod, PodInfo) else pod).status.phase in TERMINAL_PHASES:
             return
         self._add(pod.like(pod.pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release))
@@ -186,7 +189,7 @@ class Scheduler:
         uid, node = info.uid, info.pod.spec.node_name
         known = self._pods.get(uid)
         if known is not None:
-            if known.replace(info.pod):
+            if known.replace(info.pod):  # replaced in place
                 # nothing that columns count has changed, but values that plugins derive from the row's pods may have
                 if uid not in self._elsewhere:
                     self._snapshot.touch(known)
@@ -208,10 +211,10 @@ class Scheduler:
         """Replace the nodes.
 
         Args:
-            nodes: the nodes now; an object that was among them before must not have changed.
+            nodes: the nodes now; a changed node is a new object, since the rows of known objects are not read again.
 
-            Raises:
-                KitError: two nodes have the same name.
+        Raises:
+            KitError: two nodes have the same name.
         """
         listed = list(nodes)
         twice = len(listed) - len({node.name for node in listed})
@@ -292,7 +295,7 @@ class Scheduler:
     # One cycle.
 
     def explain(self, pod: Pod) -> Decision:
-        """Run one cycle for a pod without changing anything."""
+        """Run one cycle for a pod without changing nodes and pods; with a seed, a choice uses up a random number."""
         profile, snapshot = self.profile_of(pod), self.snapshot
         if self.makes_room_for(pod):
             from kitlib.scheduler import deferred_resize  # loaded with the first such pod: its gate is off by default
@@ -305,6 +308,7 @@ class Scheduler:
         outcome = find_nodes_that_pass_filters(profile, info, self.context, nominated)
         answers = Given(outcome)
         decision = Decision(pod, snapshot.names, self.release, answers=answers)
+        # A feasible nominated node is the only candidate: there is no search, and `_start` stays.
         if not evaluate_nominated_node(outcome, snapshot, pod.status.nominated_node_name):
             wanted = num_feasible_nodes_to_find(profile.percentage, len(outcome.rows))
             decision.evaluated_nodes = keep_to_sample(outcome, snapshot, wanted, self._start)
@@ -312,7 +316,7 @@ class Scheduler:
             from kitlib.scheduler.extender import find_nodes_that_pass_extenders
 
             find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
-        rows = outcome.feasible
+        rows = outcome.feasible  # without the rows that the sample and the extenders have removed
         if len(rows):
             try:
                 answers.scores = prioritize_nodes(profile, info, self.context, rows)
@@ -329,7 +333,7 @@ class Scheduler:
         return decision
 
     def makes_room_for(self, pod: Pod) -> bool:
-        """Return whether the pod runs, its resize is deferred, and the release makes room for it. Source: KEP-5836."""
+        """Return whether a pod needs room on its own node: its resize is deferred, the gate on. Source: KEP-5836."""
         return bool(pod.spec.node_name) and is_resize_deferred(pod) and self.release.enabled(RESIZE_PREEMPTION)
 
     def pre_enqueue(self, pod: Pod) -> Status:
@@ -348,7 +352,7 @@ class Scheduler:
         best = scores.best
         if self._random is not None:
             return self._snapshot.names[int(best[self._random.randrange(len(best))])]
-        return self._snapshot.names[int(best[self._snapshot.name_order()[best].argmin()])]
+        return self._snapshot.names[int(best[self._snapshot.name_order()[best].argmin()])]  # ranks by name
 
     def schedule(self, pod: Pod) -> Decision:
         """Run one cycle; a pod that fits is then on its node, as a copy: the caller's pod is not changed.
@@ -358,7 +362,7 @@ class Scheduler:
         """
         profile, snapshot = self.profile_of(pod), self.snapshot
         if self.makes_room_for(pod):
-            return self.explain(pod)
+            return self.explain(pod)  # the pod has its node already: it is not assumed again
         like = self._like(pod, profile)
         decision = like[0] if like is not None else self.explain(pod)
         if snapshot.nodes:
@@ -373,12 +377,12 @@ class Scheduler:
         return decision
 
     def _like(self, pod: Pod, profile: Profile) -> tuple[Decision, SignatureAnswers] | None:
-        """Return the decision of a whole cycle, derived from answers for equal pods; None = the cycle must be run."""
+        """Return a cycle's decision, derived from answers for pods with an equal signature; None = run the cycle."""
         if self._batch is None or self.extenders or len(self.nominator) or pod.status.nominated_node_name:
             return None
         snapshot = self._snapshot
         size = len(snapshot.nodes)
-        # a sample of the nodes depends on the search order, which the answers do not follow
+        # a sample of the nodes depends on the search order, which the answers do not follow; None = no sample
         if profile.percentage is not None and num_feasible_nodes_to_find(profile.percentage, size) < size:
             return None
         like = self._batch.like(pod, profile)
@@ -441,6 +445,6 @@ class Scheduler:
         return self.bindings.reject(pod, reason)
 
 
-def _columns_of(node: Node) -> tuple[Any, ...]:
+def _columns_of(node: Node) -> tuple[Any, ...]:  # the fields that the snapshot's columns are made of
     status = node.status
     return node.spec, node.metadata.labels, node.metadata.annotations, status.allocatable, status.images

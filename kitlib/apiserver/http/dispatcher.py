@@ -1,5 +1,8 @@
 """The mapping of requests to responses, without a socket: discovery, objects, tables, watches, subresources, reviews.
 
+One request is handled at a time: the server holds its lock meanwhile. `rest.warnings` and the requesting user belong to
+the current request. Watches and logs are returned as objects and read later, after the dispatcher has returned.
+
 Source: apiserver pkg/endpoints/installer.go; pkg/server/routes.
 """
 
@@ -56,7 +59,13 @@ class Response(NamedTuple):
 
 
 class Accept(NamedTuple):
-    """The form of objects that a client accepts: `Table`, `PartialObjectMetadata`, or "" for the objects themselves."""
+    """The form of the objects in a response.
+
+    Attributes:
+        shape: `Table`, `PartialObjectMetadata`, or "" for the objects themselves.
+        version: the requested version of the shape; responses are of meta.k8s.io/v1 in any case.
+        protobuf: whether to encode in protobuf instead of JSON.
+    """
 
     shape: str = ""
     version: str = "v1"
@@ -64,15 +73,18 @@ class Accept(NamedTuple):
 
 
 def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accept:
-    """Return the first form of an Accept header that is served here; JSON if it names none.
+    """Return the first form of an Accept header that is served here.
+
+    A header without JSON, protobuf or `*/*` gets JSON, for browsers and simple clients; upstream responds with 406.
 
     Args:
         header: media types in the order of the client's preference.
-        custom: whether the objects are of a custom kind, which has no protobuf; a Table has none either.
+        custom: whether the objects are of a custom kind; their protobuf encoding is limited to bare metadata.
         shaped: whether the response can be a Table or bare metadata; a review cannot.
 
     Raises:
-        StatusError: 406 if the client accepts only forms that are not served.
+        StatusError: 406 if no form is served and one of them was refused: a shape of a review, a Table in protobuf, or
+            an object of a custom kind in protobuf.
 
     Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType.
     """
@@ -85,12 +97,14 @@ def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accep
         if (shape and not shaped) or (protobuf and (shape == "Table" or (custom and shape != _PARTIAL))):
             refused = True
             continue
+        # An unknown shape, or one without its group, gets the objects themselves.
         if (protobuf or parts[0] == JSON) and shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
             return Accept(shape, options.get("v", "v1"), protobuf)
         if protobuf or parts[0] in (JSON, "*/*"):
             return Accept(protobuf=protobuf)
-        refused = refused or protobuf
+        refused = refused or protobuf  # no effect: a media type of protobuf has returned or continued above
     if refused:
+        # Upstream's list of types; YAML is not served here.
         types = f"{JSON}, application/yaml, {PROTOBUF}"
         raise StatusError(406, f"only the following media types are accepted: {types}", "NotAcceptable")
     return Accept()
@@ -99,10 +113,12 @@ def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accep
 class Dispatcher:
     """The dispatcher of the requests to one cluster.
 
+    Making one enables the cluster's webhooks, which are called over HTTPS; without a dispatcher they are not called.
+
     Args:
         cluster: the served cluster.
         address: the host and port at which clients reach it, for discovery.
-        users: the users by token; those of service accounts are added.
+        users: the known tokens and their users; its key signs and verifies the tokens of service accounts.
 
     Attributes:
         audit: the audit log.
@@ -121,9 +137,10 @@ class Dispatcher:
     def handle(self, request: Request) -> Response | WatchStream | LogRequest:
         """Return the response to a request; errors are responses too.
 
-        Nothing is raised: an unexpected exception becomes a 500 and is logged.
+        An exception while the request is handled becomes a 500 and is logged. The metrics and the audit log are outside
+        of this boundary.
         """
-        began = time.perf_counter()
+        began = time.perf_counter()  # real seconds, also if the cluster's time is virtual
         answer = self._answer(request)
         if isinstance(answer, Response):  # streams are counted when they end
             taken = time.perf_counter() - began
@@ -139,13 +156,14 @@ class Dispatcher:
         """Check that a user may open a stream into a container, and add the request to the audit log.
 
         Raises:
-            StatusError: 403.
+            StatusError: 403 if the user may not; 404 if the path is not that of a resource.
         """
         target = parse_path(path)
         if target is None:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         about = of_target("create" if method == "POST" else "get", target)
-        allowed = self.authorizer.allows(user, about)
+        allowed = self.authorizer.allows(user, about)  # also knows system:masters
+        # 101 Switching Protocols: recorded before the upgrade, which can still fail.
         self.audit.record(self.cluster.now(), user.sender, "", about, 101 if allowed else 403)
         if not allowed:
             raise StatusError(403, forbidden(user, about), "Forbidden")
@@ -160,14 +178,14 @@ class Dispatcher:
             return answer._replace(warnings=warned) if isinstance(answer, Response) and warned else answer
         except StatusError as error:
             return _failure(error, request)
-        except KitError as error:
+        except KitError as error:  # an argument that the kit rejects: the client's error
             return _failure(StatusError(400, str(error)), request)
         except Exception as error:  # the boundary: one request fails, the server goes on
             _log.exception("%s %s", request.method, request.path)
             return _failure(StatusError(500, f"Internal error occurred: {type(error).__name__}"), request)
 
     def _handle(self, request: Request) -> Response | WatchStream | LogRequest:
-        if not request.user.is_master:
+        if not request.user.is_master:  # a shortcut: the authorizer allows a master everything, too
             about = attributes(request)
             if not self.authorizer.allows(request.user, about):
                 details = {"name": about.name, "group": about.group, "kind": about.resource}
@@ -188,6 +206,7 @@ class Dispatcher:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         if served.group == "metrics.k8s.io":
             return self._metrics(served, target, request)
+        # Only a list or a watch may span all namespaces. Upstream refuses a write to such a list with 405.
         if served.namespaced and not target.namespace and (target.name or request.method not in ("GET", "HEAD")):
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         if target.subresource:
@@ -205,7 +224,7 @@ class Dispatcher:
 
     def _plain(self, request: Request) -> Response | None:
         path, resources = request.path.rstrip("/") or "/", self.rest.resources
-        well = health(request)
+        well = health(request)  # None = not a path of health checks
         if well is not None:
             return Response(200, well.encode(), "text/plain; charset=utf-8")
         if path == "/metrics":
@@ -220,6 +239,7 @@ class Dispatcher:
             return _json(200, plain)
         if path == "/openapi/v2":
             if openapi_v2.PROTOBUF in request.headers.get("accept", ""):
+                # kubectl before 1.27 asks for this; without definitions it leaves the validation to the server.
                 # The requested type contains "@", which is not allowed in a Content-Type.
                 return Response(200, openapi_v2.without_definitions(), "application/octet-stream")
             return _json(200, openapi_v2.document(resources))
@@ -271,17 +291,18 @@ class Dispatcher:
             if request.flag("watch"):
                 return self._watch(served, namespace, name, request)
             if name:
-                check_version(request.resource_version, self.rest.version)
+                check_version(request.resource_version, self.rest.version)  # 504 for a version of the future
                 return self._shaped(served, [self.rest.get(served, namespace, name)], {}, request, single=True)
             with collector_paused():  # thousands of new dictionaries, none of which is garbage
                 items, meta = self.rest.list(served, namespace, request)
                 return self._shaped(served, items, meta, request)
-        if method == "POST":
+        if method == "POST":  # a name in the path is ignored; upstream responds with 405
             return self._written(201, served, self.rest.create(served, namespace, request), request)
         if method == "PUT":
             return self._written(200, served, self.rest.update(served, namespace, name, "", request), request)
         if method == "PATCH":
-            code = 200 if self.rest.exists(served, namespace, name) else 201  # server-side apply creates it
+            # Decided before the write: afterwards the object exists even if server-side apply has created it.
+            code = 200 if self.rest.exists(served, namespace, name) else 201
             return self._written(code, served, self.rest.patch(served, namespace, name, "", request), request)
         if name:
             return _negotiated(200, self.rest.delete(served, namespace, name, request), request)
@@ -316,6 +337,7 @@ class Dispatcher:
 
     def _watch(self, served: APIResource, namespace: str, name: str, request: Request) -> WatchStream:
         wanted = accepted(request.headers.get("accept", ""), custom=served.schema is not None)
+        # `first` is True for the first event: only its Table has the column definitions.
         if wanted.shape == "Table":
             shape = as_table(served, self.cluster.now, request.get("includeObject", "Metadata"))
         elif wanted.shape == _PARTIAL:
@@ -328,10 +350,10 @@ class Dispatcher:
         below = served.subresource(target.subresource)
         if below is None or not target.name:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
-        if below.name == "proxy":
+        if below.name == "proxy":  # only nodes have this subresource
             if request.method not in ("GET", "HEAD"):
                 raise StatusError(405, "the server does not allow this method on the requested resource")
-            self.rest.get(served, "", target.name)
+            self.rest.get(served, "", target.name)  # 404 for an unknown node
             return Response(200, *node_proxy.answer(self.cluster, target.name, target.rest))
         code, body = self.subresources.handle(served, below, target, request)
         if isinstance(body, LogRequest):
@@ -352,7 +374,10 @@ class Dispatcher:
 
 
 def _name(answer: object) -> str:
-    """Return the generated name of a new object; "" for other responses."""
+    """Return the name of a created object for the audit log, since the path of a POST has none.
+
+    A Table and a response in protobuf give "", so a generated name is missing in the log then.
+    """
     if isinstance(answer, Response) and answer.code == 201:
         try:
             return str(msgspec.json.decode(answer.body)["metadata"]["name"])
@@ -374,7 +399,9 @@ def _partial(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failure(error: StatusError, request: Request) -> Response:
-    """Return an error response; a client that accepts only protobuf receives JSON.
+    """Return an error response in the encoding that the client accepts.
+
+    JSON if the negotiation itself fails, so that a 406 can be sent. Never raises.
 
     Source: responsewriters.ErrorNegotiated.
     """

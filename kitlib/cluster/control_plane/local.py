@@ -2,6 +2,9 @@
 
 `settle` runs everything that can happen at the current time, `advance` lets time pass. The kinds of clusters define
 their nodes and their clock.
+
+Methods hold the cluster's lock if they are `exclusive`. `advance` is not: it releases the lock between two ticks, so
+that other threads are served meanwhile.
 """
 
 from __future__ import annotations
@@ -60,21 +63,26 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.api.store.steady_now = clock.steady_now
         self._tick, self._options = tick, options
         self._nodes: dict[str, N] = {}
+        # Nodes whose kubelet has not reported its start yet; the next settle does it.
         self._unannounced: list[N] = []
         self._by_node: dict[str, BoundPods] = {}
         self._unbound: set[tuple[str, str]] = set()
+        # _settled: the store's version after the last settle. If it is unchanged, there may be nothing to do.
         self._settling, self._settled = False, -1
         self._next_expiry = EXPIRE_EVERY
         self._work_limit = WorkLimit()
+        # Logs an exception of the work on a node, with a traceback the first time, and records an event on the Node.
         self._guard: Guard[str] = Guard("node", self._node_failed)
         self.controllers = ControllerManager(self.api, descriptors_of(manager=options.controllers))
         self.controllers.metrics = self._usages
+        # The kit's quota manager by scheduling gates: it adds its gate at admission, and removes it while settling.
         self._gates = options.make_gate_manager()
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
         self.api.node_checks.append(self._check_node)
         self._autoscaler = options.make_autoscaler()
         self._scheduler: ClusterScheduler | None = None
+        # None = the default configuration, False = no scheduler, else the given configuration.
         self._configuration = None if options.scheduler is True else options.scheduler
         if self._configuration is not False and (self._configuration is not None or options.plugins):
             self.load()  # reports an invalid configuration now
@@ -128,13 +136,17 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     def _add_node(self, one: NodePlan) -> None:
         self._check_name_is_free(one)
         node = self._make_node(one)
+        # Before the object is created: its ADDED event would otherwise make a second machine.
         self._nodes[one.name] = node
         self._unannounced.append(node)
         with requested_by(kubelet(one.name)):
             self.api.create(node.register(self.now()))
 
     def _prospective_node(self, one: NodePlan) -> Node:
-        """Return the Node object that a node of the plan would register."""
+        """Return the Node object that a node of the plan would register.
+
+        A whole machine is made for it and dropped; nothing is stored.
+        """
         return self._make_node(one).register(self.now())
 
     @abstractmethod
@@ -142,7 +154,12 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         """Make a node from its plan."""
 
     def _on_store_change(self, event: WatchEvent) -> None:
-        """Update the pods of each node and the set of nodes after a change of the store."""
+        """Update the pods of each node and the machines after a change of the store.
+
+        A machine is removed with its Node object. A new object that asks for a kubelet gets a machine, which reports
+        its start in the next settle, not in the current one. The pods of a removed node stay in `_by_node`, for a new
+        node of the same name.
+        """
         obj = event.object
         if isinstance(obj, Pod):
             key = (obj.namespace, obj.name)
@@ -167,7 +184,10 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 self.api.leases.keep(obj, self._renewals(self._nodes[obj.name]))
 
     def _renewals(self, node: N) -> Renewed | None:
-        """Return a function with the last renewal of a node's Lease; None on virtual time, where none is late."""
+        """Return a function that returns the last renewal of a node's Lease; None = the Lease is always renewed.
+
+        None fits virtual time. Clusters in real time override this method.
+        """
         return None
 
     def _usages(self) -> dict[tuple[str, str], Mapping[str, tuple[float, int]]]:
@@ -254,11 +274,15 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             gate = self._scheduler.pre_enqueue(pod)
             if not gate.ok:
                 return gate.message
+        # Also the answer if a PreEnqueue plugin other than those above holds the pod.
         return f"no profile is called {pod.spec.scheduler_name!r}"
 
     @exclusive
     def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
-        """Return the decision that the scheduler would make for a pod now, as if it had no node; nothing is changed."""
+        """Return the decision that the scheduler would make for a pod now; nothing is changed.
+
+        A pod that has a node is treated as if it had none, and without its own usage.
+        """
         scheduler = self.scheduler
         if scheduler is None:
             raise KitError("this cluster has no scheduler (scheduler=False)")
@@ -291,6 +315,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 self._post_status(node)
                 node.registered(self.api)
         self._unannounced.clear()
+        # The limit is per second of the cluster's time. It is never 0, so `before` is always set below.
         for _ in range(self._work_limit.rounds(self.clock.seconds)):
             before = self.api.store.version
             self.controllers.run()
@@ -309,12 +334,17 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                         self._guard.caught(name, error)
             if self.api.store.version == before:
                 return
-            if self.controllers.is_restless:
+            if self.controllers.is_restless:  # the controllers have used up their own limit of rounds
                 break
         self._work_limit.used_up(self.clock.seconds, self.api.store.changes(before))
 
     def _post_status(self, node: N) -> None:
-        """Post the kubelet's status of a machine made for an existing Node object. Source: updateNodeStatus."""
+        """Post the kubelet's status of a machine made for an existing Node object.
+
+        Such an object has no Ready condition. A node that registered itself has one, so nothing is posted.
+
+        Source: updateNodeStatus.
+        """
         stored: Node | None = self.api.store.find(Node, node.name)
         if stored is not None and not any(one.type == "Ready" for one in stored.status.conditions):
             stored.status = node.register(self.now()).status
@@ -357,7 +387,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                     node.advance(seconds)
             except Exception as error:
                 self._guard.caught(name, error)
-        if self._autoscaler is not None and self._scheduler is not None:  # no scheduler is loaded before the first pod
+        # The autoscaler alone does not load the scheduler: without an unbound pod it has nothing to do.
+        if self._autoscaler is not None and self._scheduler is not None:
             seconds_now = self.clock.seconds
             self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add_node)
         self._expire()
@@ -383,5 +414,5 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._forget_nodes()
 
     def _forget_nodes(self) -> None:
-        """Remove the nodes; also works after a node failed to start, before any was added."""
+        """Remove the nodes. `close` also calls this if `__init__` has failed before it set `_nodes`."""
         vars(self).get("_nodes", {}).clear()

@@ -58,9 +58,9 @@ READ_ONLY = frozenset(
     }
 )
 ALWAYS = frozenset({"cpu.stat", "cpu.pressure", "io.pressure", "memory.pressure"})
-"""Files that every cgroup has on v2, whatever controllers its parent enables."""
+"""Files that a cgroup has without their controller. Only v2 has them; reading does not check the version."""
 RESET = frozenset({"memory.failcnt", "memory.max_usage_in_bytes", "cpuacct.usage"})
-"""Read-only counters that a write resets."""
+"""Counters of READ_ONLY that any write resets; they cannot be set to a value."""
 Statistics = Callable[[str, str], str | None]
 """Returns the content of a read-only file of a cgroup, by path and file, from the model of the kernel."""
 
@@ -100,7 +100,7 @@ class SimulatedCgroupFS:
         self._touched: set[str] = set()
         self._effective: dict[str, frozenset[int]] = {}
         self.partial: dict[str, Sequence[str]] = {}
-        """Hierarchies of v1 in which a cgroup does not exist, by path: systemd does not use all of them."""
+        """Path -> hierarchies of v1 in which the cgroup does not exist; set by `SimulatedSystem` for systemd's."""
         self.on_attach: Callable[[int, str], None] | None = None
         """Called with the id of a moved process and its new cgroup."""
         self.on_remove: Callable[[str], None] | None = None
@@ -157,7 +157,7 @@ class SimulatedCgroupFS:
         self._tell(path, "")
 
     def makedirs(self, path: str) -> None:
-        """Create a cgroup and its missing ancestors; on v2 all controllers are enabled along the path.
+        """Create a cgroup and its missing ancestors as a runtime does: controllers enabled (v2), cpusets copied (v1).
 
         Source: opencontainers/cgroups fs2.CreateCgroupPath.
         """
@@ -174,7 +174,7 @@ class SimulatedCgroupFS:
             above = below
 
     def mkdirs(self, path: str) -> None:
-        """Create a cgroup and its missing ancestors, as `mkdir -p` does."""
+        """Create a cgroup and its missing ancestors as `mkdir -p` does: no controller enabled, cpusets empty."""
         above = "/"
         for part in [part for part in path.split("/") if part]:
             above = _join(above, part)
@@ -183,6 +183,7 @@ class SimulatedCgroupFS:
 
     def _inherit_cpuset(self, above: str, below: str) -> None:
         """Copy (v1) the parent's processors into a new, empty cpuset as runtimes do. Source: fs.cpusetCopyIfNeeded."""
+        # Written past the rules and the observers: the parent's set always fits, and an empty cpuset has no processes.
         for file in ("cpuset.cpus", "cpuset.mems"):
             if not self._directories[below].files[file]:
                 self._directories[below].files[file] = self._directories[above].files[file]
@@ -239,7 +240,7 @@ class SimulatedCgroupFS:
             return "\n".join(map(str, sorted(directory.procs)))
         if file == "cgroup.controllers" and self.version == 2:
             return " ".join(self.controllers(path))
-        if file == "cpuset.cpus.effective":
+        if file == "cpuset.cpus.effective":  # also without the cpuset controller
             return format_cpus(self.effective_cpus(path))
         if file == "cpu.weight.nice" and self.has(path, file) and path != "/":
             return rules.nice_of_weight(directory.files["cpu.weight"])
@@ -259,7 +260,7 @@ class SimulatedCgroupFS:
         if file.startswith("cgroup."):
             return True
         if self.version == 1 or path == "/":
-            return controller_of(file) in self.available or file.startswith("cpuacct.")
+            return controller_of(file) in self.available or file.startswith("cpuacct.")  # comounted with cpu
         return controller_of(file) in self._at(_parent(path)).files["cgroup.subtree_control"].split()
 
     def write(self, path: str, file: str, value: str) -> None:
@@ -275,7 +276,7 @@ class SimulatedCgroupFS:
         if file == "cgroup.kill" and self.version == 2 and path != "/":
             self._kill(path, value)
             return
-        if file in READ_ONLY:
+        if file in READ_ONLY:  # EINVAL also for one that this cgroup lacks
             if file not in RESET or self.on_reset is None:
                 raise CgroupError(errno.EINVAL, path, file, value, "the file is read-only")
             self.on_reset(path, file)
@@ -294,9 +295,9 @@ class SimulatedCgroupFS:
             self.on_change(path, file)
 
     def _touch(self, path: str, file: str) -> None:
-        """Record a change of a setting of the CPU scheduler, and the cgroups that depend on it."""
+        """Record the cgroups whose CPUs or weights a write changes, for `drain`; report memory limits to `on_limit`."""
         if file == "cgroup.subtree_control" and not self._at(path).children:
-            return
+            return  # only children depend on it
         if file in ("cpuset.cpus", "cgroup.subtree_control"):
             self._effective.clear()
             inside = path.rstrip("/") + "/"
@@ -307,7 +308,7 @@ class SimulatedCgroupFS:
             self.on_limit(path, file)
 
     def drain(self) -> list[str]:
-        """Return the cgroups whose weight, quota or cpuset may have changed since the last call."""
+        """Return, in no fixed order, the cgroups whose weight, quota or cpuset may have changed since the last call."""
         found = [path for path in self._touched if path in self._directories]
         self._touched.clear()
         return found
@@ -331,7 +332,7 @@ class SimulatedCgroupFS:
             self.on_attach(pid, path)
 
     def detach(self, pid: int) -> None:
-        """Remove a process that has ended."""
+        """Remove a process from its cgroup, because it has ended or moves to another one."""
         place = self._directories.get(self._place.pop(pid, ""))
         if place is not None:
             place.procs.discard(pid)
@@ -346,7 +347,7 @@ class SimulatedCgroupFS:
         return weight
 
     def begin_anew(self, path: str, controller: str) -> None:
-        """Reset a disabled controller's settings of a cgroup."""
+        """Reset the settings of a disabled controller in a cgroup to those of a new one."""
         fresh = initial_files(self.version, self.machine, root=False)
         files = self._directories[path].files
         files.update({name: value for name, value in fresh.items() if controller_of(name) == controller})
@@ -371,7 +372,7 @@ class SimulatedCgroupFS:
         if self.version == 1:
             return own
         above = self.effective_cpus(_parent(path))
-        return (own & above) or above
+        return (own & above) or above  # v2: without a common CPU the parent's
 
     def apply(self, tree: CgroupTree) -> None:
         """Create every cgroup of a desired tree and write the files of the kubelet and the runtime, parents first.
@@ -382,6 +383,7 @@ class SimulatedCgroupFS:
         for path, cgroup in tree.items():
             self.makedirs(path)
             files = [file for file in cgroup.values() if file.written]
+            # The order of the memory files keeps each intermediate state valid: memory <= memory and swap.
             for file in memory_order(files, partial(self.read, path)):
                 self.write(path, file.name, file.value)
 
@@ -394,15 +396,15 @@ class SimulatedCgroupFS:
         return controller_of(file) not in self.available
 
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Do nothing: only the kubelet manages the cgroups of a simulated machine."""
+        """Do nothing: no systemd has to be told the settings, unlike on a real node with the systemd driver."""
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """Return the observed cgroup tree.
 
         Args:
             driver: the cgroup driver, which determines the names.
-            like: a tree to compare with: only its files are shown, and no top-level cgroups outside of it (services of
-                systemd); None = all settings.
+            like: a tree to compare with; None = all settings. A cgroup in it shows its files only, another one below
+                the same top-level cgroups all settings; other top-level cgroups (services of systemd) are left out.
         """
         values: dict[str, dict[str, str]] = {}
         tops = {path.split("/")[1] for path in like} if like is not None else set()
@@ -427,7 +429,7 @@ class SimulatedCgroupFS:
             raise CgroupError(errno.EINVAL, path, file, value, refused.why) from None
         if pid < 0:
             raise CgroupError(errno.EINVAL, path, file, value, "no process id is negative")
-        if self.alive is not None and pid not in self._place and not self.alive(pid):
+        if self.alive is not None and pid not in self._place and not self.alive(pid):  # in a cgroup = alive
             raise CgroupError(errno.ESRCH, path, file, value)
         return pid
 

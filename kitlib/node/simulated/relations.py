@@ -4,6 +4,9 @@ Rules of a value alone are in `rules.py`. The rules here compare: a quota with t
 memory with memory and swap and with the usage, processors with the parent's and the children's; they decide which
 controllers can be enabled for children, and which cgroups may hold processes.
 
+A cgroup "hands down" the controllers in its cgroup.subtree_control: its children have their files. `kept` dispatches by
+the name of the file, and the order of its tests matters: special names of v1 precede the prefix `memory.`.
+
 Sources: kernel/sched/core.c (__cfs_schedulable), mm/memcontrol*.c (mem_cgroup_resize_max), kernel/cgroup/cpuset*.c
 (validate_change), kernel/cgroup/cgroup.c (cgroup_subtree_control_write, cgroup_vet_subtree_control_enable,
 cgroup_migrate_vet_dst).
@@ -20,17 +23,24 @@ from kitlib.node.simulated.initial_files import memory_nodes
 from kitlib.node.simulated.rules import Refused
 
 THREADED = frozenset({"cpu", "cpuset", "pids"})
-"""Threaded controllers, which may be enabled for children of a cgroup that holds processes."""
+"""Threaded controllers, which may be enabled for children of a cgroup that holds processes.
+
+The kernel's fourth one, perf_event, is not simulated.
+"""
 MEMORY_NODES = 1024
 """Maximum number of memory nodes of a kernel. Source: CONFIG_NODES_SHIFT of usual x86 kernels."""
 
 
 def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
-    """Return the content of a file after a write.
+    """Check a write and return the text that the file then contains.
+
+    Some writes also change other files: cpu.idle and cpu.weight.nice set cpu.weight, cgroup.subtree_control resets the
+    children's settings. All checks of a write precede its effects.
 
     Raises:
         Refused: the write fails.
     """
+    # The root has no hugetlb settings on v2. On v1 they can be written here; hugetlb_cgroup_write refuses that.
     if path == "/" and not file.startswith(("cgroup.", "hugetlb.")):
         raise Refused(errno.EINVAL, "the root cgroup cannot be limited")
     if file == "cpu.shares":
@@ -45,7 +55,7 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         period = rules.period(value)
         _within_parent(fs, path, fs.setting(path, "cpu.cfs_quota_us"), period)
         return period
-    if file == "cpu.max":
+    if file == "cpu.max":  # unlike on v1 not compared with other cgroups: the least limit on the path holds
         return rules.cpu_max(value, fs.setting(path, file))
     if file in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
         return _memory_v1(fs, path, file, rules.memory_v1(value))
@@ -55,7 +65,7 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         return rules.kernel_memory(value)
     if file == "cpu.weight.nice":
         return rules.nice_of_weight(fs.set_weight(path, rules.weight_of_nice(value)))
-    if file == "cpu.max.burst":
+    if file == "cpu.max.burst":  # compared with the quota only here: cpu.max does not check an existing burst
         return rules.burst(value, fs.setting(path, "cpu.max").split()[0])
     if file == "memory.swappiness":
         return rules.swappiness(value)
@@ -70,10 +80,12 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
     if file == "cpuset.cpu_exclusive":
         return _exclusive(fs, path, rules.flag(value))
     if file == "cpu.idle" and rules.flag(value) != fs.setting(path, file):
-        fs.set_weight(path, "0" if rules.flag(value) == "1" else "100")  # sched_group_set_idle; 3 is shown as 0
+        # An idle group has 3 shares (WEIGHT_IDLEPRIO), which cpu.weight shows as 0. The end of idle gives the default
+        # weight, not the one before. Source: sched_group_set_idle.
+        fs.set_weight(path, "0" if rules.flag(value) == "1" else "100")
     if file in ("memory.oom.group", "cpu.idle", "cpuset.sched_load_balance"):
         return rules.flag(value)
-    if file.startswith("memory."):
+    if file.startswith("memory."):  # the limits of v2: max, high, low, min, swap.max
         return rules.memory_v2(value)
     if file == "pids.max":
         return rules.pids(value)
@@ -89,8 +101,12 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
 
 
 def _within_parent(fs: CgroupFiles, path: str, quota: str, period: str) -> str:
-    """Check (v1) that a quota is at most that of the next ancestor with one, and at least those of descendants."""
-    if quota == "-1":
+    """Check (v1) a quota against the cgroups around it.
+
+    The ratio quota/period is at most that of the nearest ancestor with a quota, and at least those of the descendants.
+    A descendant with a quota bounds the cgroups below it, so the search ends there.
+    """
+    if quota == "-1":  # no check: the descendants already fit the ancestors
         return quota
     ratio = int(quota) / int(period)
     above = _parent(path)
@@ -121,11 +137,13 @@ def _ratio(fs: CgroupFiles, path: str) -> float | None:
 def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
     """Check that the limit of memory and swap is at least the limit of memory, and that the usage allows the limit."""
     if file == "memory.limit_in_bytes":
+        # both: the limit of memory and swap together
         memory, both = limit, fs.setting(path, "memory.memsw.limit_in_bytes")
     else:
         memory, both = fs.setting(path, "memory.limit_in_bytes"), limit
     if int(memory) > int(both):
         raise Refused(errno.EINVAL, "memory.limit_in_bytes must not exceed memory.memsw.limit_in_bytes")
+    # These names are not files: the kernel's model answers them with bytes that reclaim cannot free.
     used = fs.statistics(
         path, "memory.unreclaimable" if file == "memory.limit_in_bytes" else "memory.memsw.unreclaimable"
     )
@@ -135,7 +153,10 @@ def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
 
 
 def _cpus(fs: CgroupFiles, path: str, value: str) -> str:
-    """Check a cpuset: not empty with processes; on v1 only CPUs of the parent, and all of the children's."""
+    """Check a cpuset: with processes it must not become empty; on v1 it fits between the parent's and the children's.
+
+    On v1 `effective_cpus` is the cgroup's own set. Exclusive siblings are not checked here.
+    """
     shown, cpus = rules.cpu_list(value, fs.machine.cores)
     if fs.version == 1:
         above = fs.effective_cpus(_parent(path))
@@ -146,7 +167,12 @@ def _cpus(fs: CgroupFiles, path: str, value: str) -> str:
 
 
 def _exclusive(fs: CgroupFiles, path: str, flag: str) -> str:
-    """Check exclusive cpusets on v1: below an exclusive cgroup, with CPUs of no sibling. Source: validate_change."""
+    """Check a write of 1 to cpuset.cpu_exclusive: the parent is exclusive, and no sibling has one of the CPUs.
+
+    Only this write is checked. The kernel also checks later writes of siblings' cpuset.cpus.
+
+    Source: validate_change.
+    """
     if flag == "1":
         above, own = _parent(path), fs.effective_cpus(path)
         if fs.setting(above, "cpuset.cpu_exclusive") != "1":
@@ -175,7 +201,16 @@ def _nodes(fs: CgroupFiles, path: str) -> frozenset[int]:
 
 
 def _fits(wanted: frozenset[int], above: frozenset[int], below: dict[str, frozenset[int]], what: str) -> None:
-    """Source: validate_change."""
+    """Check a set of CPUs or memory nodes (v1): it contains the sets of the children, and the parent's contains it.
+
+    Args:
+        wanted: the new set.
+        above: the parent's set.
+        below: child -> its set. A child with other CPUs than the new set is reported first.
+        what: the noun for the message.
+
+    Source: validate_change.
+    """
     for name, held in below.items():
         if not held <= wanted:
             raise Refused(errno.EBUSY, f"{name} uses others")
@@ -184,6 +219,7 @@ def _fits(wanted: frozenset[int], above: frozenset[int], below: dict[str, frozen
 
 
 def _handed(fs: CgroupFiles, path: str) -> set[str]:
+    """Return the controllers in cgroup.subtree_control."""
     return set(fs.setting(path, "cgroup.subtree_control").split())
 
 
@@ -198,7 +234,7 @@ def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
     handed, have = _handed(fs, path), fs.controllers(path)
     enable = {name for name, sign in wanted.items() if sign == "+"} - handed
     disable = {name for name, sign in wanted.items() if sign == "-"} & handed
-    for name in fs.available:
+    for name in fs.available:  # the kernel's order, so the same error is reported if several apply
         if name in enable and name not in have:
             raise Refused(errno.ENOENT, f"the parent does not hand {name} down")
         if name in disable:
@@ -216,7 +252,10 @@ def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
 
 
 def _may_enable(fs: CgroupFiles, path: str, enable: set[str]) -> None:
-    """Check that controllers can be enabled for children; with processes only threaded ones can."""
+    """Check that controllers can be enabled for children; with processes only threaded ones can.
+
+    Source: cgroup_vet_subtree_control_enable.
+    """
     if enable - THREADED:
         if _threads_inside(fs, path):
             raise Refused(errno.EOPNOTSUPP, "it divides its own threads' resources")
@@ -227,12 +266,18 @@ def _may_enable(fs: CgroupFiles, path: str, enable: set[str]) -> None:
 
 
 def _threads_inside(fs: CgroupFiles, path: str) -> bool:
-    """Return whether a cgroup has processes and enables threaded controllers. Source: cgroup_is_thread_root."""
+    """Return whether a cgroup is a thread root: it has processes and enables threaded controllers for its children.
+
+    Source: cgroup_is_thread_root.
+    """
     return path != "/" and bool(fs.procs(path)) and bool(_handed(fs, path) & THREADED)
 
 
 def _could_divide_threads(fs: CgroupFiles, path: str) -> bool:
-    """Source: cgroup_can_be_thread_root."""
+    """Return whether a cgroup could be a thread root: no domain controller is enabled, no child has processes.
+
+    Source: cgroup_can_be_thread_root.
+    """
     if path == "/":
         return True
     return not _handed(fs, path) - THREADED and not any(_populated(fs, below) for below in fs.children(path))
@@ -246,8 +291,9 @@ def may_hold_processes(fs: CgroupFiles, path: str) -> None:
     """Check that a process may be moved into a cgroup.
 
     Raises:
-        Refused: ENOSPC on v1 without processors or memory nodes; EBUSY on v2 if controllers are enabled for its
-            children, EOPNOTSUPP below a cgroup with threaded controllers and processes of its own.
+        Refused: ENOSPC on v1 without processors or memory nodes. EBUSY on v2 if controllers are enabled for its
+            children, except if all are threaded and no child has processes. EOPNOTSUPP below a thread root, whose
+            descendants are invalid domains.
     """
     if fs.version == 1:
         if path != "/" and not (fs.effective_cpus(path) and fs.setting(path, "cpuset.mems")):

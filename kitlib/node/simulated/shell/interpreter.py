@@ -50,7 +50,7 @@ MAX_STEPS = 20_000
 _DEEPEST = 30
 """Maximum depth of function calls; a fork bomb exceeds it."""
 BOMB = 32768
-"""Processes that a fork bomb tries to start: the kernel's default pid_max."""
+"""Processes that a fork bomb tries to start: the kernel's default pid_max. For the handlers of Bombed."""
 
 
 class Shell:
@@ -70,8 +70,8 @@ class Shell:
         jobs: the machines of its background jobs; the first one's process id is 2.
         looping: whether its script has a loop, in which a trap runs between two commands.
         waiting: whether its script has a `wait`, which a signal interrupts.
-        replaced: whether the next program takes the shell's place instead of becoming its child.
-        process: names of the programs that have replaced it, each started by the one before; empty = none.
+        replaced: whether the next program replaces the shell: the last command of `-c`, or the argument of `exec`.
+        process: names of the programs that have replaced it, e.g. an inner shell and then its program; empty = none.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Shell:
 
         Args:
             text: the script.
-            last: whether it ends the shell, which without traps becomes the last command instead of starting a child.
+            last: whether the shell ends with it. Then the last command replaces the shell, unless a trap is set.
 
         Raises:
             ShellExit: the script runs `exit`.
@@ -139,16 +139,16 @@ class Shell:
 
     def _special(self, name: str) -> str | None:
         if name.isdigit():
-            number = int(name[:4])
+            number = int(name[:4])  # enough for all arguments; the whole text could be a huge number
             return self._name if not number else (["", *self.arguments][number:] or [""])[0]
         return {
             "?": str(self.code),
             "$": "1",
-            "!": str(1 + len(self.jobs)),
+            "!": str(1 + len(self.jobs)),  # the last job's process id; 1 without a job
             "#": str(len(self.arguments)),
             "@": " ".join(self.arguments),
             "*": " ".join(self.arguments),
-            "RANDOM": "16384",
+            "RANDOM": "16384",  # the middle of the range: runs are deterministic
             "SECONDS": str(int(self.machine.now)),
         }.get(name)
 
@@ -165,10 +165,11 @@ class Shell:
         self.code = inner.code
         if found.more == FOREVER:  # the shell reads endless output until its memory is full
             self.machine.hold(FOREVER)
+        # Newlines are removed at the end only, which is unknown if there are more bytes than the kept text.
         return found if found.more else Data(found.text.rstrip("\n"))
 
     def _child(self) -> Shell:
-        """Return a subshell."""
+        """Return a subshell: a copy of the variables, the same dict of functions, and no `set -e`."""
         inner = Shell(self.machine, self._programs, self._unknown, {}, self._name, self.arguments, self)
         inner.variables.update(self.variables)
         inner.code, inner._depth = self.code, self._depth + 1
@@ -217,7 +218,7 @@ class Shell:
 
             self._child()._command(command, Streams(collect, streams.err), stdin)
             stdin = collected[0]
-        self._command(pipeline.commands[-1], streams, stdin)
+        self._command(pipeline.commands[-1], streams, stdin)  # in this shell, as in ksh; dash and bash fork
         if pipeline.inverted:
             self.code = int(not self.code)
 
@@ -228,7 +229,7 @@ class Shell:
         if isinstance(command, Simple):
             self._simple(command, streams, stdin)
             return
-        streams, stdin = self._redirected(command.redirections, streams, stdin)
+        streams, stdin = self._redirected(command.redirections, streams, stdin)  # commands inside get no stdin
         if isinstance(command, Loop):
             self._loop(command, streams)
         elif isinstance(command, If):
@@ -278,6 +279,7 @@ class Shell:
     def _loop(self, loop: Loop, streams: Streams) -> None:
         self.looping = True
         if loop.name:
+            # Like `for x`, `for x in` without words runs for each argument.
             words = self._expansion.fields(loop.words)[0] if loop.words else list(self.arguments)
             for word in words:
                 self.variables[loop.name] = Data(word)
@@ -296,7 +298,7 @@ class Shell:
             changed = self._state() != before
             if self._steps > MAX_STEPS:
                 self.machine.spend(FOREVER, cpus=1.0)
-            self.machine.repeat(mark, changed)
+            self.machine.repeat(mark, changed)  # raises Forever if nothing but time has changed
 
     def _round(self, body: Script, streams: Streams) -> bool:
         """Run a loop's body once, and return whether the loop continues."""
@@ -334,7 +336,7 @@ class Shell:
             write = self._writer(target, append=one.operator == ">>")
             if one.descriptor == 2:
                 streams.err = write
-            else:
+            else:  # also for descriptors 3 and higher
                 streams.out = write
             if one.operator == "&>":
                 streams.err = write
@@ -343,7 +345,7 @@ class Shell:
     def _writer(self, path: str, *, append: bool) -> Callable[[Data], None]:
         machine = self.machine
         if path in ("/dev/stdout", "/proc/1/fd/1", "/proc/self/fd/1"):
-            return machine.log
+            return machine.log  # the container's log, also inside a pipeline
         if path in ("/dev/stderr", "/proc/1/fd/2"):
             return lambda data: machine.log(data, error=True)
         if path != "/dev/null":
@@ -352,7 +354,7 @@ class Shell:
 
     def _simple(self, command: Simple, streams: Streams, stdin: Data) -> None:
         try:
-            words, more = self._expansion.fields(command.words)
+            words, more = self._expansion.fields(command.words)  # more: bytes beyond the kept text
             if not words and command.assignments:
                 self.code = 0
             for name, word in command.assignments:
@@ -370,10 +372,11 @@ class Shell:
 
     def _assign(self, name: str, value: Data) -> None:
         self.variables[name] = value
-        if value.size > KEPT_TEXT / 2:
+        if value.size > KEPT_TEXT / 2:  # smaller values do not matter for the memory
             self.machine.hold(sum(one.size for one in self.variables.values()))
 
     def invoke(self, words: Sequence[str], streams: Streams, stdin: Data, more: float = 0.0) -> Result:
+        """Run a function, a builtin or a program; echo and printf are programs."""
         function = self.functions.get(words[0])
         if function is not None:
             return self._call(function, words[1:], streams)
@@ -421,7 +424,7 @@ class Shell:
         self, name: str, words: Sequence[str], machine: Machine, environment: Mapping[str, str], stdin: Data
     ) -> Result:
         if self._depth > _DEEPEST:
-            raise NotFollowed("nested too deeply")
+            raise NotFollowed("nested too deeply")  # a limit of the kit, not a sign of a bomb
         text, rest, reads, quitting = stdin.text, list(words), True, False
         while rest and rest[0].startswith("-"):
             option = rest.pop(0)
@@ -434,7 +437,7 @@ class Shell:
                 text = machine.read(rest[0]).text
             except ProgramError:
                 if machine.exists(rest[0].rpartition("/")[0] or "/") and rest[0].startswith("/tmp/"):
-                    raise
+                    raise  # all files in /tmp are known
                 raise NotFollowed(f"the script {rest[0][:60]} is in an image or volume that is not read") from None
         inner = Shell(machine, self._programs, self._unknown, environment, *([rest[0], rest[1:]] if rest else [name]))
         inner._depth, inner.quitting = self._depth + 1, quitting

@@ -4,6 +4,9 @@ PreEnqueue waits for claims that do not exist. Filter accepts nodes that reach t
 which the allocator finds devices for the other claims. Reserve records these devices, PreBind writes them into the
 claims. PostFilter deallocates a claim that no other pod uses and whose devices are out of reach.
 
+`book` is the DRAManager: the claims, classes and slices, and in `pending` the allocations between Reserve and PreBind,
+whose devices count as taken. A pod with extended resources has one more claim, in memory until PreBind creates it.
+
 Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007; extended resources: `extended.py`.
 """
 
@@ -58,7 +61,7 @@ class DynamicResources(DynamicResourcesDescription):
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         book = context.claims
-        if not info.pod.spec.resource_claims and not book.classes:
+        if not info.pod.spec.resource_claims and not book.classes:  # no class can serve an extended resource
             return _NOTHING
         from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
         from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
@@ -72,10 +75,11 @@ class DynamicResources(DynamicResourcesDescription):
             claims = [claim for _, claim in claims_of(info.pod, book.find)]
         except ClaimError as error:
             return _rejected(str(error))
-        if not claims and not extended:
+        if not claims and not extended:  # no entry of resourceClaims has led to a claim
             return _NOTHING
         state = ClaimState(book, claims, wanted=extended)
         if extended:
+            # the claim that a failed cycle has left in the API, else one in memory
             state.extended = standing_claim(info.pod, book.claims.values()) or new_claim(info.pod)
         waiting = [claim for claim in claims if claim.status.allocation is None]
         for claim in waiting:
@@ -83,6 +87,7 @@ class DynamicResources(DynamicResourcesDescription):
             if claim.metadata.uid in book.pending:
                 return _rejected(f"resource claim {claim.key} is in the process of being allocated")
             for name, asked in asked_for(claim):
+                # "request/subrequest"
                 if "/" in name and not context.release.enabled("DRAPrioritizedList"):
                     request = name.partition("/")[0]
                     return _rejected(
@@ -93,6 +98,7 @@ class DynamicResources(DynamicResourcesDescription):
                     return _rejected(f"request {name}: device class {asked.device_class_name} does not exist")
         if waiting or extended:
             taken = allocated(book)
+            # makes an allocator for given claims: those without devices, on some nodes with the extended claim
             state.make = lambda some: Allocator(some, inventory(book), book.classes, taken, context.release)
             state.allocator = state.make(waiting) if waiting else None
         return PreFilterResult(state)
@@ -112,10 +118,16 @@ class DynamicResources(DynamicResourcesDescription):
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         state = _state(info)
         scored = state is not None and (state.allocator is not None or bool(state.selected))
+        # The kit's own gate for the change: upstream scores since 1.35, without a gate of its own.
         return state if scored and context.release.enabled("KitPrioritizedListScores") else SKIP
 
     def score(self, state: ClaimState, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        """Return more points for nodes with alternatives that a claim names earlier. Source: computeScore."""
+        """Return more points for nodes with alternatives that a claim names earlier.
+
+        A request that gets its first alternative adds MAX_SUBREQUESTS points, each later alternative one point less.
+
+        Source: computeScore.
+        """
         from kitlib.scheduler.plugins.dynamicresources.state import allocator_on
 
         points = np.zeros(len(rows), np.int64)
@@ -123,6 +135,7 @@ class DynamicResources(DynamicResourcesDescription):
             name = context.snapshot.names[row]
             allocator = allocator_on(state, name)
             wanted = [claim.spec.devices.requests for claim in allocator.claims] if allocator is not None else []
+            # not strict: a node may have no entry in `found`
             for requests, result in zip(wanted, state.found.get(name, ()), strict=False):
                 served = {one.request for one in result.devices.results}
                 for request in requests:
@@ -134,19 +147,25 @@ class DynamicResources(DynamicResourcesDescription):
         return default_normalize(scores)
 
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
-        """Choose a claim to deallocate: one that no other pod uses and whose devices some nodes do not reach."""
+        """Choose a claim to deallocate: one that no other pod uses and whose devices some nodes do not reach.
+
+        Nothing is changed; `commit_post_filter` frees the claim. Upstream takes a random one, this is the first.
+        """
         from kitlib.scheduler.plugins.dynamicresources.extended import IN_MEMORY
         from kitlib.scheduler.plugins.dynamicresources.state import ClaimState
 
         status = cycle.filters.status
-        if not status.ok and status.plugin != self.name:  # PreFilter stopped before it wrote the state
+        # Another plugin's PreFilter ended the cycle, so upstream's state is missing. Source: framework.ErrNotFound
+        if not status.ok and status.plugin != self.name:
             return PostFilterResult(Code.Error, "not found", nominating_mode=NOOP)
         state = cycle.filters.states.get(self.name)
         if not isinstance(state, ClaimState):
             return PostFilterResult(Code.Unschedulable, NOTHING_TO_FREE, nominating_mode=NOOP)
-        if state.extended is not None and state.extended.name != IN_MEMORY:  # left over from an earlier cycle
+        # left over from an earlier cycle: this claim is deleted, despite the text
+        if state.extended is not None and state.extended.name != IN_MEMORY:
             return PostFilterResult(Code.Unschedulable, FREED, nominating_mode=NOOP, effect=state.extended)
         for claim in state.elsewhere:
+            # also true without any user
             if all(user.uid == info.pod.metadata.uid for user in claim.status.reserved_for):
                 return PostFilterResult(Code.Unschedulable, FREED, nominating_mode=NOOP, effect=claim)
         return PostFilterResult(Code.Unschedulable, STILL_NOT, nominating_mode=NOOP)
@@ -179,7 +198,11 @@ class DynamicResources(DynamicResourcesDescription):
         return SUCCESS
 
     def unreserve(self, info: PodInfo, node: Node) -> None:
-        """Release pending devices, and remove reservations that are written; a written allocation stays."""
+        """Release pending devices, and remove reservations that are written.
+
+        A written allocation stays, so the next cycle finds the same devices. Only the claim for extended resources is
+        deleted as a whole.
+        """
         state = _state(info)
         if state is None:
             return
@@ -200,14 +223,21 @@ class DynamicResources(DynamicResourcesDescription):
                 state.book.save(made)
 
     def pre_bind(self, info: PodInfo, node: Node) -> Status:
-        """Write the allocation and the reservation into the claims. Source: bindClaim."""
+        """Write the allocation and the reservation into the claims, and check the conditions of their devices.
+
+        If a claim fails, those before it keep their allocation; Unreserve removes the reservations.
+
+        Source: bindClaim.
+        """
         state = _state(info)
         if state is None:
             return SUCCESS
         claims = list(state.claims)
+        # On a node that is not selected, a device plugin offers the extended resources.
         if node.name in state.selected and state.extended is not None:
             variant, pending = state.selected[node.name], state.book.pending.pop(state.extended.metadata.uid, None)
             status = PodExtendedResourceClaimStatus(request_mappings=variant.mappings)
+            # creates the claim; if there is an API, its name and the mappings are written into the pod's status, too
             created = state.book.make(variant.claim, status)
             # the claim in the API has a UID of its own, under which `_bind` looks for the pending allocation
             if pending is not None:
@@ -228,13 +258,14 @@ class DynamicResources(DynamicResourcesDescription):
         pending = book.pending.pop(claim.metadata.uid, None)
         if standing is None or standing.metadata.deletion_timestamp is not None:
             return f"claim {claim.key} got deleted in the meantime"
-        if is_reserved_for(standing, pod):
+        if is_reserved_for(standing, pod):  # and therefore allocated
             return ""
         if pending is not None and standing.status.allocation is not None:
             return f"claim {claim.key} got allocated elsewhere in the meantime"
         made = reserved(standing, pod)
         if pending is not None:
             made.status.allocation = pending.status.allocation
+        # The validation of the API, which `save` does not run in a scheduler without one.
         if len(made.status.reserved_for) > MAX_USERS:
             what = "add allocation and reservation" if pending is not None else "add reservation"
             count = len(made.status.reserved_for)
