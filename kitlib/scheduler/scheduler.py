@@ -196,7 +196,7 @@ class Scheduler:
                 return
             self.remove_pod(info.pod)
         self._pods[uid] = info
-        if node in self._snapshot.index:
+        if node in self._snapshot.index:  # may be outdated: `rebuild` moves the pods of changed nodes
             self._snapshot.add(info)
         else:
             self._elsewhere[uid] = info
@@ -322,7 +322,7 @@ class Scheduler:
                 answers.scores = prioritize_nodes(profile, info, self.context, rows)
             except ScoreError as error:
                 outcome.status = error.status
-                return decision
+                return decision  # an error ends the cycle without PostFilter
             if self.extenders:
                 from kitlib.scheduler.extender import add_extender_scores
 

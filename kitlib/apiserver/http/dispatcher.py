@@ -126,7 +126,7 @@ class Dispatcher:
     """
 
     def __init__(self, cluster: Any, address: str = "127.0.0.1", users: Users | None = None) -> None:
-        self.cluster, self.address = cluster, address
+        self.cluster, self.address = cluster, address  # of type Any: an import of the clusters would be a cycle
         self.users = Users() if users is None else users
         self.rest = Rest(cluster)
         cluster.api.webhooks = WebhookClient()
@@ -161,6 +161,8 @@ class Dispatcher:
         target = parse_path(path)
         if target is None:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        # A WebSocket begins with a GET, so its verb is `get`; SPDY begins with a POST. Since 1.35 upstream requires
+        # `create` of a WebSocket, too (AuthorizePodWebsocketUpgradeCreatePermission); that is not checked here.
         about = of_target("create" if method == "POST" else "get", target)
         allowed = self.authorizer.allows(user, about)  # also knows system:masters
         # 101 Switching Protocols: recorded before the upgrade, which can still fail.

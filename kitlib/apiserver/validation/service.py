@@ -221,7 +221,7 @@ def _service(service: Service, old: Service | None = None) -> Errors:
         found.append(required("spec.ports"))
     if spec.type in ("LoadBalancer", "NodePort") and headless:
         detail = f"may not be set to 'None' for {spec.type} services"
-        found.append(invalid("spec.clusterIPs[0]", "None", detail))
+        found.append(invalid("spec.clusterIPs[0]", "None", detail))  # upstream's path, also if only clusterIP is set
     if spec.type == "ExternalName":
         found += _external_name(service)
     names: set[str] = set()

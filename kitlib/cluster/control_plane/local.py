@@ -59,6 +59,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     def __init__(self, options: ClusterOptions, clock: Clock, tick: float) -> None:
         self.clock = clock
+        # Names and UIDs are always drawn from a seed; the scheduler gets None without one: no random choices.
         super().__init__(APIServer(clock.now, options.seed or 0, options.release), options.release)
         self.api.store.steady_now = clock.steady_now
         self._tick, self._options = tick, options
@@ -77,6 +78,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.controllers.metrics = self._usages
         # The kit's quota manager by scheduling gates: it adds its gate at admission, and removes it while settling.
         self._gates = options.make_gate_manager()
+        # `mutators` change new pods as webhooks do, `node_checks` reject Node objects before they are stored.
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
         self.api.node_checks.append(self._check_node)
@@ -87,7 +89,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         if self._configuration is not False and (self._configuration is not None or options.plugins):
             self.load()  # reports an invalid configuration now
         self.api.store.subscribe(self._on_store_change)
-        with self.api.store.transaction():
+        with self.api.store.transaction():  # all nodes or none
             for one in options.nodes:
                 self._add_node(one)
         self.settle()
@@ -369,6 +371,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     @exclusive
     def let_time_pass(self, seconds: float) -> None:
         """Advance by one step of a server that keeps time; equal steps in succession are one entry of the journal."""
+        # A replay must not record its own steps again. `advance` records itself with `record_action`.
         if seconds and self.journal.is_open and not self._replaying:
             self.journal.step(seconds)
         self.run_for(seconds)

@@ -97,7 +97,7 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         return _memory_nodes(fs, path, value)
     if file == "cgroup.subtree_control":
         return _subtree(fs, path, value)
-    raise Refused(errno.EINVAL, "this file takes no value")
+    raise Refused(errno.EINVAL, "this file takes no value")  # a file without a rule
 
 
 def _within_parent(fs: CgroupFiles, path: str, quota: str, period: str) -> str:
@@ -228,6 +228,7 @@ def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
     wanted: dict[str, str] = {}
     for word in value.split():
         sign, name = word[:1], word[1:]
+        # `split` yields no empty word, so `sign` is one character.
         if sign not in "+-" or name not in fs.available:
             raise Refused(errno.EINVAL, f"{word!r} is no controller with + or -")
         wanted[name] = sign

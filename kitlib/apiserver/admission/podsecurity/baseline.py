@@ -69,7 +69,7 @@ def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Source: appArmorProfileV1Dot0."""
     own = spec.security_context.app_armor_profile if spec.security_context is not None else None
     pod = own is not None and own.type not in PROFILES
-    values = {own.type} if own is not None and pod else set()
+    values = {own.type} if own is not None and pod else set()  # `pod` implies `own`; the type checker needs both
     bad: list[str] = []
     for one in containers(spec):
         profile = one.security_context.app_armor_profile if one.security_context is not None else None
@@ -285,6 +285,7 @@ CHECKS: dict[str, tuple[tuple[int, Check], ...]] = {
     "hostNamespaces": ((0, host_namespaces),),
     "hostPathVolumes": ((0, host_path_volumes),),
     "hostPorts": ((0, host_ports),),
+    # Policies older than 1.34 do not have this check.
     "hostProbesAndHostLifecycle": ((34, host_probes_and_host_lifecycle),),
     "privileged": ((0, privileged),),
     "procMount": ((0, proc_mount), (35, proc_mount_35)),

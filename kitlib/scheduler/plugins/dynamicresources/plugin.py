@@ -302,6 +302,7 @@ def unmet_conditions(claim: ResourceClaim | None) -> str:
 
 
 def _state(info: PodInfo) -> ClaimState | None:
+    # The state of this cycle; None if PreFilter was skipped or the pod has no claims.
     found = info.states.get(NAME) if info.states is not None else None
     if found is None or found is SKIP:
         return None
