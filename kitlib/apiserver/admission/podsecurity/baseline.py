@@ -228,7 +228,7 @@ def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
 def seccomp_types(spec: PodSpec) -> tuple[str | None, dict[str, str]]:
     """Return the type of the pod's seccomp profile, or None, and those of its containers by name.
 
-    Of two containers with one name only the last counts; validation rejects such a pod later.
+    Names are unique: validation, which runs before, rejects a pod with two containers of one name.
     """
     own = spec.security_context.seccomp_profile if spec.security_context is not None else None
     of = {
