@@ -44,6 +44,13 @@ NAMELESS = """() => [...document.querySelectorAll('.kitlib-widget :is(input, sel
         || (e.id && document.querySelector(`label[for="${e.id}"]`)?.textContent.trim())
         || e.closest('[title]')?.title))
     .map(e => e.outerHTML.slice(0, 120))"""
+STILL = """() => {
+  const looks = window.looksAtLayout, now = [...document.querySelectorAll('.kitlib-widget *')]
+      .map(one => one.getBoundingClientRect()).map(box => [box.top, box.right, box.width].map(Math.round)).join();
+  looks.same = now === looks.last ? looks.same + 1 : 0;
+  looks.last = now;
+  return looks.same >= 3;
+}"""
 CUT = """() => {
   const found = [], scrolls = (node) => /(auto|scroll)/.test(getComputedStyle(node).overflowX);
   for (const widget of document.querySelectorAll('.kitlib-widget[role=group]')) {
@@ -109,6 +116,12 @@ def axe(page, *places):
     ]
 
 
+def settle(page):
+    """Wait until no part of a widget has moved between four looks: widgets draw anew after a change of width."""
+    page.evaluate("() => { window.looksAtLayout = {last: '', same: 0}; }")
+    page.wait_for_function(STILL, polling=200, timeout=60_000)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dark):
     page = all_widgets(dark)
@@ -121,17 +134,17 @@ def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dar
         arg=len(MADE),
         timeout=60_000,  # the kernel makes each link when its widget is opened, one after the other
     )
-    page.wait_for_timeout(500)
+    settle(page)
     problems = [f"no name: {one}" for one in page.evaluate(NAMELESS)]
     boxes = page.locator(".kitlib-widget[role=group]")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1000})
-        page.wait_for_timeout(700)
+        settle(page)
         tallest = max(one.bounding_box()["height"] for one in boxes.all())
         page.set_viewport_size(
             {"width": width, "height": int(tallest) + 250}
         )  # else a picture has its part in view alone
-        page.wait_for_timeout(700)
+        settle(page)
         for place, name in enumerate(MADE):
             boxes.nth(place).screenshot(path=str(artifacts / f"{name}-{'dark' if dark else 'light'}-{width}.png"))
         problems += [f"cut at {width}: {one}" for one in page.evaluate(CUT)]
@@ -139,7 +152,7 @@ def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dar
         problems += [f"a grid that scrolls sideways at {width}: {one}" for one in page.evaluate(WIDE_GRIDS)]
     page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
     page.evaluate("() => { document.body.style.zoom = 2; }")
-    page.wait_for_timeout(700)
+    settle(page)
     problems += [f"cut at 200%: {one}" for one in page.evaluate(CUT)]
     page.evaluate("() => { document.body.style.zoom = 1; }")
     problems += axe(page)
