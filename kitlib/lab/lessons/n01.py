@@ -14,35 +14,35 @@ MIB = 2**20
 QUESTIONS = [
     Question(
         "quota",
-        "Which quota is written for the limit of 500m?",
+        "Which quota does the runtime write for the CPU limit of 500m?",
         unit="µs in every 100 ms",
-        why="Half a CPU is half of every period.",
+        why="A limit of half a CPU is a quota of half a period.",
         formula="quota = milli-CPU × period / 1000 = 500 × 100000 µs / 1000 = 50000 µs",
     ),
     Question(
         "levels",
-        "How many cgroups are on the path from the root to the process? Count the process's own, but not the root.",
+        "How many cgroups are on the path from the root to the process? Do not count the root cgroup.",
         choices=["1", "2", "3", "4"],
         answer_of=lambda path: str(path.strip("/").count("/") + 1),
-        why="The cgroups belong to all pods, the QoS class, the pod and the container.",
+        why="The path has one cgroup each for all pods, the QoS class, the pod and the container.",
     ),
     Question(
         "by-hand",
         "You write 800Mi into the memory limit of the pod's cgroup. How much may the container use now?",
         choices=["800Mi", "400Mi", "the kernel refuses the write"],
         answer_of=lambda limits: f"{min(limits) // MIB}Mi",
-        why="The kernel enforces the limits of all levels. The smallest applies: the container's file still has 400Mi.",
+        why="The kernel enforces the limits of all levels. The smallest limit applies: the container still has 400Mi.",
     ),
     Question(
         "request",
-        "What does the pod as a whole request?",
+        "What is the CPU request of the pod as a whole?",
         unit="milli-CPU",
-        why="The larger of two figures applies: the largest init container, or the sum of the other containers.",
+        why="The larger value applies: the largest request of an init container, or the sum over the other containers.",
         formula="max(700, 300 + 200)",
     ),
     Question(
         "unlimited",
-        "main has a limit of 400m, helper has no limit. Which quota does the pod's cgroup get?",
+        "The container main has a limit of 400m, helper has no limit. Which quota does the pod's cgroup get?",
         choices=["40000 µs", "none"],
         answer_of=lambda quota: "none" if quota is None else f"{quota} µs",
         why="A container without a limit may use all CPUs, so the kubelet must not limit the pod either.",
@@ -86,7 +86,7 @@ def _resized(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "smallest",
-        "1m of 100 ms would be 100 µs. The table of conversions above shows the value that the kubelet writes instead.",
+        "1m of 100 ms is 100 µs. The table of conversions above shows the value that the kubelet writes instead.",
         number(
             lambda: milli_cpu_to_quota(1),
             {
@@ -100,7 +100,7 @@ EXERCISES = [
     ),
     Exercise(
         "trio",
-        "Copy the cell of pair, give helper cpu_limit='100m', and read quota_of(pod_cgroup(cluster, 'trio')).",
+        "Copy the cell of the pod pair, give helper cpu_limit='100m', and read quota_of(pod_cgroup(cluster, 'trio')).",
         _trio,
         """
 both = [container("main", cpu="300m", cpu_limit="400m"), container("helper", cpu="100m", cpu_limit="100m")]
@@ -108,7 +108,7 @@ cluster.apply(pod("trio", init=[prepare], containers=both))
 cluster.advance(3)
 answer = quota_of(pod_cgroup(cluster, "trio"))
 """,
-        "All containers have a limit, so the pod has one: the larger of 700m and 400m + 100m.",
+        "All containers have a limit, so the pod has a limit: the larger of 700m and 400m + 100m.",
     ),
     Exercise(
         "resize",

@@ -16,41 +16,41 @@ CLASSES = ("Guaranteed", "Burstable", "BestEffort")
 QUESTIONS = [
     Question(
         "limits-only",
-        "limits-only has limits for CPU and memory, and no requests. Which class is it?",
+        "The pod limits-only has limits for CPU and memory, and no requests. Which class does it have?",
         choices=CLASSES,
         why="If a container has only a limit, the API server copies it into the request.",
     ),
     Question(
         "cpu-only",
-        "cpu-only has an equal request and limit for CPU, and neither for memory. Which class is it?",
+        "The pod cpu-only has an equal request and limit for CPU, and neither for memory. Which class does it have?",
         choices=CLASSES,
         why="Guaranteed requires a CPU limit and a memory limit in every container.",
     ),
     Question(
         "sidecar",
-        "In the pod sidecar, main has requests equal to its limits, and logger has neither. Which class is it?",
+        "In the pod sidecar, main has requests equal to its limits, and logger has neither. Which class does it have?",
         choices=CLASSES,
         why="Every container must have limits: one container without limits makes the pod Burstable.",
     ),
     Question(
         "disk",
-        "disk has a request and a limit for ephemeral storage only. Which class is it?",
+        "The pod disk has a request and a limit for ephemeral storage only. Which class does it have?",
         choices=CLASSES,
-        why="The class depends only on CPU and memory, and this pod specifies neither.",
+        why="The QoS class depends only on CPU and memory, and the pod disk specifies neither.",
     ),
     Question(
         "init",
         "In the pod init, main has requests equal to its limits, and the init container requests a little CPU. "
-        "Which class is it?",
+        "Which class does it have?",
         choices=CLASSES,
-        why="Init containers are included, although they have ended when the pod runs.",
+        why="The class also depends on init containers, although they have ended when the pod runs.",
     ),
     Question(
         "upside-down",
-        "A pod requests 1 CPU and has a limit of 500m. What happens to it?",
+        "A pod requests 1 CPU and has a limit of 500m. What happens to the pod?",
         choices=["it is Burstable", "the limit is raised to the request", "it is never created"],
         answer_of=lambda names: "it is Burstable" if "upside-down" in names else "it is never created",
-        why="Validation rejects a request above its limit, so such a pod has no class.",
+        why="The API server rejects a request above its limit, so this pod does not exist.",
     ),
     Question(
         "place",
@@ -59,7 +59,7 @@ QUESTIONS = [
         answer_of=lambda parent: (
             "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
         ),
-        why="A QoS-level cgroup has shares for pods that may use more than they request. Guaranteed pods may not: "
+        why="A QoS-level cgroup has shares for pods that may use more than they request. Guaranteed pods cannot: "
         "their own limits are enough.",
     ),
 ]
@@ -125,7 +125,7 @@ try:
 except KitError as refused:
     answer = str(refused)
 """,
-        "A resize may not change the class.",
+        "A resize must not change the QoS class.",
     ),
     Exercise(
         "zero",
@@ -149,6 +149,6 @@ cluster.apply([pod(f"more-{i}", cpu="100m") for i in range(5)])
 cluster.advance(2)
 answer = node.read("/kubepods/burstable", file_names(node).cpu_weight)
 """,
-        "The request of the class grows by 500m before the kubelet creates the pods' own cgroups.",
+        "The sum of the Burstable requests grows by 500m before the kubelet creates the pods' own cgroups.",
     ),
 ]

@@ -13,16 +13,16 @@ _EQUAL = "a quarter: everyone gets the same"
 QUESTIONS = [
     Question(
         "abc",
-        "A and B have 1024 shares, C has 2048; all are always busy. What part of the CPU does A get now?",
+        "Cgroups A and B have 1024 shares, C has 2048; all are always busy. What part of the CPU does A get now?",
         unit="%",
         tolerance=0.15,
-        why="A gets its shares divided by the shares of all busy cgroups. Before C started, B had half.",
+        why="A gets its shares divided by the shares of all busy cgroups. Before C starts, A gets half.",
         formula="1024 / (1024 + 1024 + 2048)",
         measured=True,
     ),
     Question(
         "alone",
-        "Only A is busy; B and C sleep. What part of the CPU does A get?",
+        "Only cgroup A is busy; B and C sleep. What part of the CPU does A get?",
         unit="%",
         tolerance=0.05,
         why="Shares are weights, not limits: the kernel divides CPU time only among busy cgroups.",
@@ -30,18 +30,18 @@ QUESTIONS = [
     ),
     Question(
         "besteffort",
-        "What does the BestEffort pod get, while the other three are busy?",
+        "How much CPU does the BestEffort pod get while the other three pods are busy?",
         choices=["nothing at all", _LITTLE, _EQUAL],
         answer_of=lambda cpus: "nothing at all" if cpus == 0 else _LITTLE if cpus < 0.1 else _EQUAL,
-        why="The pod got {observed:.3f} CPUs. The minimum of v2 (weight 1) is a larger part than the 2 shares of v1.",
+        why="The pod got {observed:.3f} CPUs. The minimum weight of v2 gives a larger part than 2 shares on v1.",
         measured=True,
     ),
     Question(
         "quiet",
-        "The three daemons are nearly idle: together they want 1.5 of the 48 CPUs. How many CPUs can the pods use?",
+        "The three daemons are nearly idle: together they use 1.5 of the 48 CPUs. How many CPUs can the pods use?",
         unit="CPUs",
         tolerance=0.02,
-        why="The pods can use all CPUs that the daemons leave idle. 91% is the minimum if all four are busy.",
+        why="The pods can use all CPUs that the daemons leave idle. 91% is the minimum if all four cgroups are busy.",
     ),
     Question(
         "idle",
@@ -53,12 +53,12 @@ QUESTIONS = [
     ),
     Question(
         "threads",
-        "The limit is the same, but the program has four busy threads. Compared with one thread, it gets",
+        "The CPU limit is the same, but the program has four busy threads. Compared with one thread, it gets",
         choices=["more CPU time", "the same CPU time", "less CPU time"],
         answer_of=lambda more: (
             "the same CPU time" if abs(more) < 0.02 else f"{'more' if more > 0 else 'less'} CPU time"
         ),
-        why="Four threads use the 20 ms within 5 ms and then wait for 95 ms: the sum is equal, the pauses are longer.",
+        why="Four threads use the quota of 20 ms within 5 ms and then wait for 95 ms. The sum of CPU time is equal.",
         measured=True,
     ),
     Question(
@@ -66,7 +66,7 @@ QUESTIONS = [
         "For a container, the metrics API (kubectl top) returns",
         choices=["its requests and limits", "what it uses", "what it uses, in percent of its limit"],
         answer_of=lambda one: "what it uses" if set(one["usage"]) == {"cpu", "memory"} else "its requests and limits",
-        why="An article says that kubectl top shows requests and limits, but it shows only usage.",
+        why="An article says that kubectl top shows requests and limits, but the command shows only usage.",
     ),
 ]
 
@@ -100,7 +100,7 @@ def _setting(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "enough",
-        "How many CPUs do four busy threads want, and how many does the node have?",
+        "How many CPUs can four busy threads use, and how many does the node have?",
         number(
             2,
             {
@@ -136,7 +136,7 @@ cluster.apply(pod("free-wheel", cpu_limit="200m", busy=1))
 cluster.advance(4)
 answer = cpu_used(cluster)["free-wheel"]
 """,
-        "Only the shares remain. They come from the limit, which is copied into the request.",
+        "Only the shares have an effect. They come from the limit, which the API server copies into the request.",
     ),
     Exercise(
         "more-than-limit",

@@ -26,7 +26,7 @@ QUESTIONS = [
         "Who kills the process?",
         choices=["the kubelet", "the container runtime", "the kernel", "nobody: malloc fails"],
         answer_of=lambda logged: "the kernel" if logged else "nobody: malloc fails",
-        why="The charge to the cgroup failed, the kernel could not reclaim memory, and its OOM killer selected a "
+        why="The cgroup's limit is reached, the kernel cannot reclaim memory, and its OOM killer selects a "
         "process of the cgroup.",
     ),
     Question(
@@ -34,11 +34,11 @@ QUESTIONS = [
         "With which exit code does the container end?",
         choices=["0", "1", "137", "139"],
         answer_of=str,
-        why="The code is 128 + 9, because signal 9 (SIGKILL) ended the process. The reason in the status is {reason}.",
+        why="The exit code is 128 + 9, because signal 9 (SIGKILL) ended the process. The status reason is {reason}.",
     ),
     Question(
         "phase",
-        "What is the pod's phase right after the kill?",
+        "What is the pod's phase immediately after the kill?",
         choices=["Running", "Failed", "Pending", "OOMKilled"],
         why="OOMKilled is a reason of a container, not a phase. With restartPolicy Always the pod stays Running.",
     ),
@@ -46,21 +46,21 @@ QUESTIONS = [
         "wait",
         "How long does the kubelet wait before the restart that follows the second kill?",
         unit="seconds",
-        why="The delay is 10, 20, 40, … up to 300 seconds. Ten quiet minutes reset it.",
+        why="The back-off is 10, 20, 40, … up to 300 seconds. Ten minutes without a restart reset it.",
     ),
     Question(
         "lower-v1",
         "On cgroup v1, the administrator writes a limit below the memory in use. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
-        why="v1 returns EBUSY, and the process keeps running.",
+        why="With cgroup v1 the kernel returns EBUSY, and the process keeps running.",
     ),
     Question(
         "lower-v2",
         "On cgroup v2, the administrator writes the same limit. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
-        why="v2 accepts the limit, reclaims what it can, and then kills the process.",
+        why="With cgroup v2 the kernel accepts the limit, reclaims memory, and then kills the process.",
     ),
     Question(
         "order",
@@ -73,7 +73,7 @@ QUESTIONS = [
             if said[0] == "accepted"
             else "memory.limit_in_bytes"
         ),
-        why="The limit of memory and swap may never be below the limit of memory alone: the kernel returns EINVAL.",
+        why="The limit of memory and swap must not be below the limit of memory alone: the kernel returns EINVAL.",
     ),
     Question(
         "units",
@@ -90,7 +90,7 @@ QUESTIONS = [
         answer_of=lambda said: {(True, False): "on v1 only", (False, True): "on v2 only"}.get(
             tuple(one == "accepted" for one in said), "on both"
         ),
-        why="v1 reads -1 as “no limit”; v2 uses the word max instead.",
+        why="With cgroup v1 the kernel reads -1 as “no limit”; with v2 it uses the word max instead.",
     ),
     Question(
         "kmem",
@@ -103,14 +103,14 @@ QUESTIONS = [
             if said[1] == "10485760"
             else "no limit: the write is ignored"
         ),
-        why="Since Linux 6.6 the file has no effect for any size: memory.limit_in_bytes includes kernel memory.",
+        why="Since Linux 6.6 a write to this file has no effect: memory.limit_in_bytes includes kernel memory.",
     ),
     Question(
         "free",
-        "How many MiB does free show as total in that container, without lxcfs?",
+        "How many MiB does the command free show as total in the container, without lxcfs?",
         unit="MiB",
         tolerance=0.02,
-        why="free shows the machine's memory, because /proc/meminfo ignores cgroups.",
+        why="The command free shows the machine's memory, because /proc/meminfo ignores cgroups.",
     ),
 ]
 
@@ -149,7 +149,7 @@ def _cured(answer: Any, cluster: Any) -> str:
         (limit != 300, f"Its limit is {limit}Mi; cluster.resize changes it."),
         (
             not made.status.container_statuses[0].state.get("running"),
-            "The container still waits for a restart: wait longer.",
+            "The container still waits for its restart: wait longer.",
         ),
         (answer is not True, "The container runs: answer True."),
     )
@@ -183,7 +183,7 @@ cluster.apply(pod("once", memory_limit="100Mi", uses="4s memory=60Mi; memory=200
 lesson.wait(lambda: cluster.pod("once").status.phase == "Failed", 60)
 answer = cluster.pod("once").status.container_statuses[0].state["terminated"]["reason"]
 """,
-        "The phase is Failed now; the reason is the same.",
+        "The pod's phase is Failed now; the reason OOMKilled is the same.",
     ),
     Exercise(
         "tmpfs",
@@ -197,7 +197,7 @@ answer = cluster.pod("once").status.container_statuses[0].state["terminated"]["r
             otherwise="Its own memory and the 80 MiB of files are charged to one cgroup with a limit of 100 MiB.",
         ),
         "answer = 20",
-        "A tmpfs is memory. Without this charge a pod could fill the node with files.",
+        "Files in a tmpfs use memory. Without this charge a pod could fill the node's memory with files.",
     ),
     Exercise(
         "cure",

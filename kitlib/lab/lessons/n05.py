@@ -38,9 +38,9 @@ def _of_two(answer: Any, _: Any) -> str:
 QUESTIONS = [
     Question(
         "first",
-        "Who is killed?",
+        "When honest needs 580 MiB, which pod does the kernel kill?",
         choices=["free", "thrifty", "honest", "safe", "nobody"],
-        why="The score decides, not the class: 999 thousandths plus 220 MiB is more than 1000 thousandths plus 10 MiB.",
+        why="The score decides, not the QoS class: 999 thousandths plus 220 MiB exceed 1000 thousandths plus 10 MiB.",
         formula="badness = pages in use + oom_score_adj × pages in question / 1000",
     ),
     Question(
@@ -48,7 +48,7 @@ QUESTIONS = [
         "What is the oom_score_adj of honest, which requests 500 MiB, on this machine of 1280 MiB?",
         unit="oom_score_adj",
         tolerance=0.01,
-        why="The formula uses the machine's memory, not the part for pods. The result of the division is truncated.",
+        why="The formula uses the machine's memory, not allocatable. The result of the division is truncated.",
         formula="1000 − 1000 × 500 / 1280",
     ),
     Question(
@@ -59,7 +59,7 @@ QUESTIONS = [
     ),
     Question(
         "scope",
-        "Which pod is killed?",
+        "Which pod does the kernel kill?",
         choices=["careless", "the BestEffort pod"],
         answer_of=lambda dead: "careless" if dead == ["careless"] else "the BestEffort pod",
         why="Only processes below the cgroup that reached its limit are candidates.",
@@ -68,7 +68,7 @@ QUESTIONS = [
         "critical",
         "Which oom_score_adj does the kubelet compute for this BestEffort pod?",
         unit="oom_score_adj",
-        why="Here the kubelet treats a pod of system-node-critical like a Guaranteed pod, in any class.",
+        why="For oom_score_adj the kubelet treats a pod of system-node-critical like a Guaranteed pod, in any class.",
     ),
 ]
 
@@ -97,14 +97,14 @@ EXERCISES = [
             ),
         ),
         "answer = 219",
-        "The threshold is about 219 MiB, because the class is worth one thousandth of the node's memory.",
+        "The threshold is about 219 MiB, because the QoS class changes the score by a thousandth of the memory.",
     ),
     Exercise(
         "honest",
         "Each MiB of request lowers the badness by about 0.8 MiB here. The difference to free is 209 MiB.",
         _safe,
         'answer = "300Mi"',
-        "An honest request protects a pod: memory use up to the request does not raise the score above 1000.",
+        "A request protects a pod: memory use up to the request does not raise the score above 1000.",
     ),
     Exercise(
         "two",

@@ -21,26 +21,26 @@ NO_START = "does not start"
 QUESTIONS = [
     Question(
         "memory",
-        "What is the difference between capacity and allocatable memory reserved for?",
+        "Which settings cause the difference between capacity and allocatable memory?",
         choices=[RESERVED, BOTH, EVICTION, "kernel and page tables"],
         answer_of=lambda gib: {12: BOTH, 4: RESERVED, 8: EVICTION}.get(gib, "kernel and page tables"),
-        why="{observed:g} GiB are not available for pods. The figures are from the listing.",
+        why="{observed:g} GiB of the machine's memory are not available for pods.",
         formula="allocatable = capacity − kube-reserved − system-reserved − hard eviction threshold",
     ),
     Question(
         "kubepods",
-        "Which memory limit does the cgroup of all pods have?",
+        "Which memory limit does kubepods, the cgroup of all pods, have?",
         choices=["capacity", "capacity − reserved", "capacity − reserved − eviction threshold"],
         answer_of=lambda gib: {
             0: "capacity",
             4: "capacity − reserved",
             12: "capacity − reserved − eviction threshold",
         }[gib],
-        why="The eviction threshold is not subtracted here: the kubelet acts on it, not the kernel.",
+        why="The limit of kubepods includes the eviction threshold, because the kubelet enforces this threshold.",
     ),
     Question(
         "limits",
-        "62 CPUs are allocatable. The Deployment grows to 20 pods. How many of them fit on this node?",
+        "62 CPUs are allocatable. The Deployment is scaled to 20 pods. How many of them fit on this node?",
         unit="pods",
         why="62 / 3.8 = 16.3. The scheduler ignores the limits of 16 CPUs each.",
     ),
@@ -49,13 +49,13 @@ QUESTIONS = [
         "With only --enforce-node-allocatable=pods,system-reserved --system-reserved=memory=1Gi, the kubelet",
         choices=["makes the cgroup /system-reserved and limits it", "limits system.slice", NO_START],
         answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
-        why="The kubelet needs the name of the cgroup in a flag. It does not create the cgroup, which must exist.",
+        why="The kubelet needs the cgroup's name in a flag. The cgroup must exist: the kubelet does not create it.",
     ),
     Question(
         "worked-cpu",
         "Which cpu.shares does kubepods.slice have on this node of 8 CPUs?",
         unit="shares",
-        why="The reservations leave 7 CPUs for pods.",
+        why="The two reservations of 500m leave 7 CPUs for pods.",
         formula="(8000 − 500 − 500) × 1024 / 1000 = 7168",
     ),
     Question(
@@ -63,19 +63,19 @@ QUESTIONS = [
         "Which cpu.shares does kubepods-burstable.slice have?",
         unit="shares",
         tolerance=0.001,
-        why="The value is the sum of all Burstable requests: 500m of nginx and 1010m of the system pods.",
+        why="The shares correspond to all Burstable requests: 500m of nginx and 1010m of the system pods.",
         formula="1510 × 1024 / 1000 = 1546",
     ),
     Question(
         "own",
         "How much memory, in MiB, may all pods of this node use together before the kernel kills a process?",
         unit="MiB",
-        why="The two reservations are subtracted. Pods may request {offered}, which is 100Mi less.",
+        why="The kubelet subtracts both reservations. Pods can request {offered}: this is 100Mi less.",
         formula="1024 − 128 − 128",
     ),
     Question(
         "hog",
-        "A pod without request and limit uses 900 MiB. What happens to it?",
+        "A pod without request and limit uses 900 MiB. What happens to the pod?",
         choices=["it stays Pending", "it runs: it has no limit", "it starts, and is ended"],
         answer_of=lambda phase: {"Failed": "it starts, and is ended", "Pending": "it stays Pending"}.get(
             phase, "it runs: it has no limit"

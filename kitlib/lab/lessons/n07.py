@@ -11,23 +11,23 @@ from kitlib.lab.readings import file_names
 QUESTIONS = [
     Question(
         "after",
-        "How much CPU, in milli-CPU, does the value in the QoS cgroup burstable then represent?",
+        "All three pods run. How much CPU, in milli-CPU, does the value in the QoS cgroup burstable represent?",
         unit="milli-CPU",
         tolerance=0.03,
-        why="The sum includes only Burstable pods: 300m and 700m. The file contains {file} {value}.",
+        why="The kubelet adds up only the requests of Burstable pods: 300m and 700m. The file contains {file} {value}.",
     ),
     Question(
         "best",
-        "What does besteffort contain while no BestEffort pod exists?",
+        "Which shares does the cgroup besteffort have while no BestEffort pod exists?",
         choices=["nothing: the cgroup is made with the first pod", "the minimum", "what the others leave"],
         answer_of=lambda value: "the minimum" if value in (1, 2) else "what the others leave",
         why="The kubelet creates both cgroups when it starts. BestEffort always has 2 shares, or weight 1 on v2.",
     ),
     Question(
         "listing",
-        "Which cpu.shares does burstable have in the listing?",
+        "Which cpu.shares does the cgroup burstable have on the article's node?",
         unit="shares",
-        why="It has the sum of the Burstable requests, in shares. 204 and 102 are 200m and 100m, truncated.",
+        why="The shares correspond to the sum of the Burstable requests. 204 and 102 are 200m and 100m, truncated.",
         formula="11095 × 1024 / 1000 = 11361",
     ),
     Question(
@@ -35,7 +35,7 @@ QUESTIONS = [
         "Which limit, in millions of bytes, does besteffort have after both pods have started?",
         unit="M",
         tolerance=0.001,
-        why="The limit is 1000 − 100 − 200. The kernel counts in pages, so it may be slightly smaller.",
+        why="The limit is 1000 − 100 − 200. The kernel counts in pages, so the limit can be slightly smaller.",
     ),
     Question(
         "half",
@@ -46,18 +46,18 @@ QUESTIONS = [
     ),
     Question(
         "in-use",
-        "What does the kubelet do about the limit of besteffort?",
+        "What does the kubelet do when it cannot write the limit of besteffort?",
         choices=["it leaves the class unlimited", "it writes what is in use", "it evicts the pod"],
         answer_of=lambda row: (
             "it writes what is in use"
             if abs(row["in use (M)"] - row["limit of besteffort (M)"]) < 1
             else "it leaves the class unlimited"
         ),
-        why="So the class cannot grow, and a minute later the kubelet tries the right value again.",
+        why="With this limit the class cannot use more memory. A minute later the kubelet tries the right limit again.",
     ),
     Question(
         "rewritten",
-        "Another program sets the weight of burstable to 5. How many values differ after a minute and a half?",
+        "Another program sets the weight of burstable to 5. How many values differ from the desired tree after 90 s?",
         unit="values",
         why="The kubelet writes the QoS-level cgroups every minute, even if nothing has changed.",
     ),

@@ -32,12 +32,12 @@ QUESTIONS = [
         "On how many of the 64 CPUs may pod-1 run in the end?",
         unit="CPUs",
         answer_of=lambda text: len(parse_cpus(text)),
-        why="The reserved CPU 0 stays in the shared pool: only exclusive allocation excludes it.",
+        why="Containers without exclusive CPUs may use the reserved CPU 0, because it stays in the shared pool.",
         formula="64 − 12 − 16",
     ),
     Question(
         "gap",
-        "pod-2 gets CPUs that pod-1 could use before. Once pod-2 runs, how long may pod-1 still use them?",
+        "pod-2 gets CPUs that pod-1 could use before. After pod-2 has started, how long can pod-1 still use them?",
         choices=[NO_GAP, TO_THE_TICK, "until pod-1 is restarted", "always: exclusive is only a preference"],
         answer_of=lambda gaps: (
             NO_GAP if not any(gaps) else TO_THE_TICK if max(gaps) <= 10 else "until pod-1 is restarted"
@@ -55,39 +55,39 @@ QUESTIONS = [
     ),
     Question(
         "qualify",
-        "How many of the five get exclusive CPUs?",
+        "How many of the five pods get exclusive CPUs?",
         unit="pods",
         answer_of=len,
-        why="Only whole and as-milli are Guaranteed pods with a whole number of CPUs, in either notation.",
+        why="Only whole and as-milli are Guaranteed pods with a whole number of CPUs. 2 and 2000m are the same number.",
     ),
     Question(
         "squeezed",
         "How many CPUs does each of the three pods get now?",
         unit="CPUs",
         tolerance=0.05,
-        why="Three CPUs are left for three pods. The sleeping owner does not help them: its exclusive CPUs stay idle.",
+        why="Three CPUs are left for three pods. Although the new pod sleeps, no other pod can use its exclusive CPUs.",
     ),
     Question(
         "crowd",
-        "Where may crowd run after owner has started?",
+        "On which CPUs can crowd run after owner has started?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, text),
-        why="Before, crowd could use {alone}. The kubelet rewrote its cpuset while it ran.",
+        why="Before the start of owner, crowd could use {alone}. The kubelet changed the running container's cpuset.",
     ),
     Question(
         "owner",
-        "Where may owner run?",
+        "On which CPUs can owner run?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, "it does not start"),
         why="CPU 0 is reserved, so CPU 1 is the first available CPU. A machine with one CPU has no CPU available.",
     ),
     Question(
         "gpu",
-        "Under which policies are the first pod's CPUs on the GPU's side?",
+        "With which policies does the first pod get CPUs on the GPU's NUMA node?",
         choices=["none too", "all except none", "single-numa-node only"],
         answer_of=_near,
-        why="With the policy none the kubelet merges no hints. So the CPU manager takes the first free CPUs, which are "
-        "far from the GPU.",
+        why="With the policy none the kubelet merges no hints, so the CPU manager takes the first free CPUs, which are "
+        "on the other NUMA node.",
     ),
     Question(
         "wide",
@@ -134,7 +134,7 @@ answer = other.node().proc("p")["Cpus_allowed_list"]
             otherwise="The answer is the larger of the two numbers.",
         ),
         "answer = 4",
-        "The container gets 2 of the 4; the pod keeps all of them until it ends.",
+        "The container gets 2 of the 4 CPUs. The pod occupies all 4 until it ends.",
     ),
     Exercise(
         "reserved",

@@ -17,7 +17,7 @@ QUESTIONS = [
         "not be called kubepods-besteffort-podde4983ac-ff0c-….slice, as an article prints it?",
         choices=["it can", "the name is too long", LEVELS, "systemd forbids digits"],
         answer_of=lambda slashes: "it can" if slashes <= 3 else LEVELS,
-        why="Each dash starts a level, so the directory would be {observed} levels deep. The kubelet writes "
+        why="Each dash starts a new level, so the directory would be {observed} levels deep. The kubelet writes "
         "underscores.",
     ),
     Question(
@@ -31,10 +31,10 @@ QUESTIONS = [
     ),
     Question(
         "eleven",
-        "How many of these eleven hierarchies does the simulated kernel mount? The pod's file has a line for each.",
+        "How many of the eleven hierarchies of cgroup v1 does the simulated kernel mount?",
         unit="hierarchies",
         answer_of=lambda lines: sum(line.split(":")[1] in WRITTEN for line in lines),
-        why="It mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. In devices the runtime writes the allowed "
+        why="It mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. To devices the runtime writes the allowed "
         "devices, not an amount; in the others it only creates a directory. On v2 the file has one line: "
         "0::…",
     ),
@@ -42,7 +42,7 @@ QUESTIONS = [
         "outside",
         "With drivers that do not match, how many MiB may the two containers use together?",
         unit="MiB",
-        why="Each container has its own limit of 256Mi, and neither is below the pod's cgroup.",
+        why="Each container has its own limit of 256Mi, and no container's cgroup is below the pod's cgroup.",
     ),
 ]
 
@@ -56,7 +56,7 @@ EXERCISES = [
             otherwise="Look at the line of 1000 milli-CPU.",
         ),
         "answer = shares_to_weight_by_runtime(1024)",
-        "It is the kernel's default weight: the curve is designed to go through this point.",
+        "100 is the kernel's default weight: the curve is designed to contain this point.",
     ),
     Exercise(
         "times",

@@ -23,14 +23,14 @@ QUESTIONS = [
         "A machine with cgroup v1 has eleven hierarchies. How many of them must be mounted for the kubelet to start?",
         unit="hierarchies",
         answer_of=len,
-        why="cpu and cpuacct share one hierarchy; cpuset and memory have their own. The others may be missing.",
+        why="cpu and cpuacct share one hierarchy; cpuset and memory have their own. Other hierarchies may be missing.",
     ),
     Question(
         "order",
-        "A Burstable pod arrives. In which order are cgroups written?",
+        "A Burstable pod arrives. In which order are its cgroups written?",
         choices=["class, pod, container", "pod, class, container", "container, pod, class", "pod, container, class"],
         answer_of=", ".join,
-        why="The order is from the top down: a limit must exist before a process can exceed it.",
+        why="The upper levels are first, because a limit must exist before a process can exceed it.",
     ),
     Question(
         "class",
@@ -49,11 +49,11 @@ QUESTIONS = [
     ),
     Question(
         "orphan",
-        "An administrator creates a cgroup with the name of a pod that does not exist. When does the kubelet "
+        "An administrator creates a cgroup whose name contains the UID of no existing pod. When does the kubelet "
         "remove it?",
         choices=TIMES,
         answer_of=_in_words,
-        why="Housekeeping calls cleanupOrphanedPodCgroups every two seconds.",
+        why="The kubelet's housekeeping calls cleanupOrphanedPodCgroups every two seconds.",
     ),
 ]
 

@@ -16,19 +16,18 @@ ROOM = 768 - 60 - 420
 QUESTIONS = [
     Question(
         "who",
-        "Which pod is evicted first?",
+        "Which pod does the kubelet evict first?",
         choices=PODS,
-        why="idle exceeds its request by 40 MiB, report by 140 MiB. cache uses less than it requests. The kubelet's "
+        why="idle exceeds its request by 40 MiB, report by 140 MiB. cache uses less than its request. The kubelet's "
         "ranking was: {order}.",
     ),
     Question(
         "when",
-        "When cache has allocated its memory, between 60 and 260 MiB are available. After how many seconds is a "
-        "pod evicted?",
+        "After cache has allocated its memory, 60 to 260 MiB are available. After how many seconds is a pod evicted?",
         unit="seconds",
         tolerance=0.4,
         why="The grace period of 20 s begins when the kubelet, which checks every 10 s, first sees the pressure. "
-        "It reported pressure in second {seen:.0f} and acted in second {acted:.0f}; cache had allocated its "
+        "It reported pressure in second {seen:.0f} and evicted in second {acted:.0f}; cache had allocated its "
         "memory in second {filled}.",
     ),
     Question(
@@ -36,17 +35,17 @@ QUESTIONS = [
         "What happens to the evicted pod?",
         choices=["it is deleted", STAYS, "it goes back to Pending and to another node"],
         answer_of=lambda found: STAYS if found == ("Failed", "Evicted") else "it is deleted",
-        why="An evicted pod is never moved. If it had an owner, the owner would create a new pod.",
+        why="The kubelet does not move evicted pods. If the pod had an owner, the owner would create a new pod.",
     ),
     Question(
         "priority",
-        "Which pod is evicted first now?",
+        "With the priority class, which pod does the kubelet evict first?",
         choices=PODS,
-        why="Both pods exceed their requests. The kubelet selects the lower priority, not the larger excess.",
+        why="idle and report exceed their requests. The kubelet selects the lower priority, not the larger excess.",
     ),
     Question(
         "newcomers",
-        "The node reports memory pressure. Which of the two new pods are placed on it at once?",
+        "The node reports memory pressure. Which of the two new pods does the scheduler place on the node at once?",
         choices=["both", "only the Burstable one", "neither"],
         answer_of=lambda nodes: "neither" if not any(nodes) else "both" if all(nodes) else "only the Burstable one",
         why="The node has the taint node.kubernetes.io/memory-pressure, and neither pod tolerates it.",
@@ -104,6 +103,6 @@ EXERCISES = [
         "The minimum reclaim is added to the threshold.",
         number(660, {400: "The kubelet adds the 400 MiB to the threshold."}, otherwise="Add 260 and 400 together."),
         "answer = 660",
-        "So one eviction does not immediately follow another.",
+        "With a minimum reclaim the kubelet does not evict again after a small change of the memory usage.",
     ),
 ]

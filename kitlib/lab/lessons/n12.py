@@ -23,20 +23,20 @@ def _changed(same: tuple[bool, bool]) -> str:
 
 
 QUESTIONS = [
-    Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="The nodes are {left}."),
+    Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="{left} pass every filter."),
     Question("winner", "On which node is web placed?", choices=NODES, why="{last}"),
     Question(
         "weight",
         "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. On which node is web placed now?",
         choices=NODES,
-        why="half has equal use of CPU and memory; lopsided has much CPU and little memory. The scheduler "
-        "multiplies the points by the weight.",
+        why="half has equal use of CPU and memory; lopsided has much free CPU and little free memory. The scheduler "
+        "multiplies the score by the weight.",
     ),
     Question(
         "cycle-state",
-        "The cluster has six nodes. How often is the plugin's Filter called in one cycle?",
+        "The cluster has six nodes. How often does the scheduler call the plugin's Filter in one cycle?",
         unit="times",
-        why="Filter is called only for nodes that no earlier filter has rejected. PreFilter is called once, for "
+        why="The scheduler calls Filter only for nodes that no earlier filter has rejected, and PreFilter once, for "
         "the pod.",
     ),
     Question(
@@ -50,7 +50,7 @@ QUESTIONS = [
         "run-all",
         "With runAllFilters, how many reasons would the message contain for the node closed?",
         unit="reasons",
-        why="The node is cordoned and too small; its label matches. The option made every cycle slower.",
+        why="The node closed is cordoned and too small, and its label matches. runAllFilters made every cycle slower.",
     ),
     Question(
         "percentage",
@@ -58,7 +58,7 @@ QUESTIONS = [
         "find before it stops the search and scores?",
         unit="nodes",
         tolerance=0.02,
-        why="The percentage of the nodes is 50 − 1000 / 125 = 42.",
+        why="The scheduler stops after 50 − 1000 / 125 = 42 percent of the nodes.",
         formula="max(nodes × max(50 − nodes / 125, 5) / 100, 100)",
     ),
     Question(
@@ -72,34 +72,34 @@ QUESTIONS = [
     ),
     Question(
         "extender",
-        "How many node names are sent to the extender?",
+        "How many node names does the scheduler send to the extender?",
         unit="nodes",
         answer_of=len,
         why="The extender gets only the nodes that the plugins accept. It cannot add a node.",
     ),
     Question(
         "limits",
-        "Which of the two pods fit?",
+        "Which of the two pods, may-use-8 and asks-3, fit on the node?",
         choices=list(_FITS.values()),
         answer_of=lambda fits: _FITS[fits],
-        why="The scheduler ignores limits and usage: 2 CPUs are requested, so 2 are left.",
+        why="The scheduler ignores limits and usage: 2 of 4 CPUs are requested, so 2 CPUs are left.",
     ),
     Question(
         "overhead",
-        "A pod requests 1 CPU and its runtime class has an overhead of 250m. Is it placed?",
+        "A pod requests 1 CPU and its runtime class has an overhead of 250m. Does the scheduler place the pod?",
         choices=["yes: overhead is not a request", "no: overhead is added to its request"],
         answer_of=lambda hosts: (
             "yes: overhead is not a request" if hosts[1] else "no: overhead is added to its request"
         ),
-        why="Without overhead the pod fits. The scheduler adds the 250m of the sandbox (stable since 1.24). "
+        why="Without overhead the pod fits. The scheduler adds the overhead of 250m (stable since 1.24). "
         "The scheduler uses the effective request, which includes init containers and sidecars.",
     ),
     Question(
         "busy",
-        "While c uses the CPU, the scheduler decides about web again. What is different now?",
+        "While c uses the CPU, the scheduler decides about web again. What differs from the first decision?",
         choices=["nothing", "the scores only", "the scores and the node"],
         answer_of=_changed,
-        why="full uses almost nothing but has no room; lopsided is busy but has room. The scheduler counts only "
+        why="The node full is nearly idle but has no room; lopsided is busy but has room. The scheduler counts only "
         "requests.",
     ),
 ]
@@ -145,7 +145,7 @@ both = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 packing = Profile.default(NodeResourcesFit={"scoringStrategy": {"type": "MostAllocated", "resources": both}})
 answer = scenario.decide(profile=packing)
 """,
-        "Packing leaves whole nodes empty, and an autoscaler can remove them.",
+        "Packing leaves nodes empty, and an autoscaler can remove these nodes.",
     ),
     Exercise(
         "port",

@@ -30,26 +30,26 @@ def _default_policy(fate: tuple[list[str], dict[str, Any]]) -> str:
 QUESTIONS = [
     Question(
         "old",
-        "Where does Kubernetes 1.23 place test?",
+        "On which node does Kubernetes 1.23 place the pod test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="1.23 counts the pods on worker3: zone1 has 2 pods, zone2 has 3. In zone2 the skew would be 3 + 1 − 2 = "
+        why="Release 1.23 counts the pods on worker3: zone1 has 2 pods, zone2 has 3. In zone2 the skew is 3 + 1 − 2 = "
         "2, and zone1 is full.",
     ),
     Question(
         "new",
-        "Where does Kubernetes 1.24 place test?",
+        "On which node does Kubernetes 1.24 place the pod test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="1.24 does not count nodes that the pod's node affinity excludes. zone2 has 1 pod, so test is placed "
+        why="Release 1.24 does not count nodes that the pod's node affinity excludes. zone2 has 1 pod, so test fits "
         "there.",
     ),
     Question(
         "side",
-        "1.23 places test in zone1. What does 1.24 do?",
+        "Release 1.23 places the pod test in zone1. What does 1.24 do?",
         choices=["the same", "it goes to zone2", "it stays pending"],
         answer_of=_side,
-        why="1.24 does not count worker4: zone1 has 2 pods, zone2 has 1. Only zone2 satisfies maxSkew, and the pod "
+        why="Release 1.24 does not count worker4: zone1 has 2 pods, zone2 has 1. Only zone2 is allowed, and test "
         "fits on neither of its nodes.",
     ),
     Question(
@@ -57,18 +57,18 @@ QUESTIONS = [
         "With the default policies of 1.26, what happens to a pod that spreads over the three zones with maxSkew 1?",
         choices=["it is placed", "it waits: the empty zone counts"],
         answer_of=_default_policy,
-        why="For taints the default is Ignore. The zone counts as having zero pods and blocks the other zones.",
+        why="The default nodeTaintsPolicy is Ignore: the tainted zone counts with 0 pods and blocks other zones.",
     ),
     Question(
         "third",
-        "Without minDomains, where is the third pod placed?",
+        "Without minDomains, in which zone does the third pod run?",
         choices=THIRD,
         answer_of=_third,
         why="A skew of 1 is allowed, so no pod has to wait, and the autoscaler adds no node in zone3.",
     ),
     Question(
         "min",
-        "With minDomains: 3, where is the third pod placed?",
+        "With minDomains: 3, in which zone does the third pod run?",
         choices=THIRD,
         answer_of=_third,
         why="With fewer zones than minDomains the smallest count is 0: a second pod in any zone would raise the "
@@ -76,27 +76,27 @@ QUESTIONS = [
     ),
     Question(
         "rounded",
-        "Do the points differ between 1.23 and 1.24?",
+        "Do the scores of the nodes differ between 1.23 and 1.24?",
         choices=["yes, by rounding", "no"],
         answer_of=lambda differ: "yes, by rounding" if differ else "no",
-        why="A count is multiplied by a logarithm of the number of domains. 1.23 truncates the product, 1.24 "
+        why="The scheduler multiplies counts by a logarithm of the number of domains. 1.23 truncates the product, 1.24 "
         "rounds it.",
     ),
     Question(
         "defaults",
-        "A Service selects the pods. Which nodes are best for the fourth pod?",
+        "A Service selects the pods. Which nodes have the highest score for the fourth pod?",
         choices=["all four alike", "those of zone b", "a-1, beside the others"],
         answer_of=lambda best: {("b-1", "b-2"): "those of zone b", ("a-1",): "a-1, beside the others"}.get(
             tuple(best[1]), "all four alike"
         ),
-        why="The default constraints give points for a zone and a host with fewer pods of the same Service. "
+        why="The default constraints prefer zones and hosts with fewer pods of the same Service. "
         "Without a Service or an owner no selector defines which pods belong together.",
     ),
     Question(
         "cordoned",
-        "How many of the 15 pods wait after this?",
+        "How many of the 15 pods stay pending?",
         unit="pods",
-        why="The three pods of the cordoned zone still count. Each other zone may have one pod more: 4 + 4 + 3.",
+        why="The three pods of the cordoned zone count. Each other zone may have one pod more: 4 + 4 + 3 pods run.",
     ),
 ]
 

@@ -39,7 +39,7 @@ def _default_class(answer: Any, _: Any) -> str:
 QUESTIONS = [
     Question(
         "node",
-        "Which node does the scheduler choose?",
+        "On which node does the scheduler preempt a pod for urgent?",
         choices=["n1", "n2", "n3"],
         why="n2 and n3 both have a victim of priority 10. Only the last rule, the latest start, distinguishes them.",
         formula="fewest budget violations; lowest maximum priority; smallest sum of priorities; fewest pods; "
@@ -47,7 +47,7 @@ QUESTIONS = [
     ),
     Question(
         "victim",
-        "Which pod is preempted?",
+        "Which pod does the scheduler preempt?",
         choices=PODS,
         why="The scheduler preempts the pod with the lowest priority, and among equal pods the youngest, which "
         "started at 8:05.",
@@ -60,72 +60,72 @@ QUESTIONS = [
     ),
     Question(
         "better",
-        "On which node is vip placed?",
+        "On which node does the scheduler place vip?",
         choices=["n1", "better"],
         why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other node "
         "(PreferNominatedNode, stable since 1.24). If n1 were not free yet, it would choose the node better.",
     ),
     Question(
         "double",
-        "Does web fit if vip's nomination counts too?",
+        "Does web fit on n1 if the scheduler also counts the nomination of vip?",
         choices=["yes", "no: vip is counted twice"],
         answer_of=lambda host: "yes" if host else "no: vip is counted twice",
-        why="The scheduler adds 1 CPU of the running pod and 1 of its nomination, so it reserves too much.",
+        why="The scheduler adds 1 CPU for the running pod vip and 1 CPU for its nomination, so web does not fit.",
     ),
     Question(
         "promise",
-        "What happens to preemptor's nomination?",
+        "What happens to the nomination of the pod preemptor?",
         choices=["it stays: first come, first served", "it is cleared", "both are nominated"],
         answer_of=lambda pair: "it is cleared" if pair[0] and not pair[1] else "it stays: first come, first served",
-        why="Otherwise the scheduler would reserve room for a pod that cannot use it. Older schedulers did not clear "
-        "it.",
+        why="Otherwise the scheduler would reserve room for a pod that cannot use it. Older releases did not clear "
+        "the nomination.",
     ),
     Question(
         "never",
-        "How many pods are removed for patient?",
+        "How many pods does the scheduler preempt for patient?",
         unit="pods",
-        why="No pod is removed. patient waits until a pod ends by itself.",
+        why="The scheduler preempts no pod: patient waits until a pod ends by itself.",
     ),
     Question(
         "queue",
-        "What effect does patient's priority have then?",
+        "What effect does the priority of patient have?",
         choices=["nothing", "it stands first in the queue", "it cannot be evicted by the kubelet"],
         answer_of=lambda order: "it stands first in the queue" if order[0] == "patient" else "nothing",
-        why="The queue is ordered by priority, with any policy.",
+        why="The scheduler orders its queue by priority, with any preemptionPolicy.",
     ),
     Question(
         "help",
-        "How many pods are preempted?",
+        "How many pods does the scheduler preempt for picky?",
         unit="pods",
-        why="Without small, only 200m would be free, which is too little. The removal of pods gives no other "
+        why="Without the pod small, only 200m of n1 are free, which is too little. The removal of pods gives no other "
         "node the label.",
     ),
     Question(
         "budget",
-        "Which pod is preempted now?",
+        "With this budget, which pod does the scheduler preempt?",
         choices=PODS,
-        why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of one of "
+        why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of a pod of "
         "priority 10.",
     ),
     Question(
         "budget-all",
-        "Another budget also allows no disruption of web. How many pods are preempted now?",
+        "Another budget also allows no disruption of web. How many pods does the scheduler preempt?",
         unit="pods",
         why="The scheduler tries to respect a budget, but violates it if no other preemption helps.",
     ),
     Question(
         "starts",
-        "When does the new pod's process start?",
+        "When does the process of the new pod start?",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="It started {after:.0f} seconds later. The grace period is only the maximum.",
+        why="The process started {after:.0f} seconds later. The grace period is only the maximum.",
     ),
     Question(
         "deaf",
         "When does the process start if the victim ignores SIGTERM? The grace period is 6 seconds.",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="It started {after:.0f} seconds later: no process can ignore SIGKILL.",
+        why="The process started {after:.0f} seconds later: no process can ignore SIGKILL.",
     ),
 ]
 

@@ -21,34 +21,34 @@ def _cost(found: dict[str, int]) -> str:
 QUESTIONS = [
     Question(
         "status",
-        "A pod has the field schedulingGates. What does its condition PodScheduled give as the reason?",
+        "A pod has the field schedulingGates. Which reason does its condition PodScheduled have?",
         choices=["Unschedulable", "SchedulingGated", "Pending", "it has no such condition"],
         why="The scheduler never tried to place the pod, so the pod is not unschedulable and has no FailedScheduling "
         "event.",
     ),
     Question(
         "cost",
-        "What does a node create for the pod while it waits?",
+        "What does a node create for a gated pod?",
         choices=["a pause container and its cgroup", "a cgroup", "nothing"],
         answer_of=_cost,
-        why="The pod has no node, so no kubelet has received it.",
+        why="The gated pod has no node, so no kubelet creates anything for it.",
     ),
     Question(
         "one-gate",
-        "The pod has two gates, and one of them is removed. What happens?",
+        "A pod has two gates, and a controller removes one of them. What happens?",
         choices=["it is scheduled", "it still waits"],
         answer_of=lambda node: "it is scheduled" if node else "it still waits",
-        why="All gates must be removed. You cannot add a gate to an existing pod.",
+        why="The scheduler waits until all gates are removed. You cannot add a gate to an existing pod.",
     ),
     Question(
         "cycles",
         "How many scheduling cycles does the gated pod cause?",
         unit="cycles",
-        why="PreEnqueue keeps it out of the active queue.",
+        why="PreEnqueue keeps a gated pod out of the active queue.",
     ),
     Question(
         "wasted",
-        "How many cycles does the pod without a gate cause?",
+        "How many scheduling cycles does the pod without a gate cause?",
         unit="cycles",
         tolerance=0.2,
         why="The scheduler tries the pod when it is created, and then after each event that might help. Each attempt "
@@ -56,38 +56,38 @@ QUESTIONS = [
     ),
     Question(
         "autoscaler",
-        "How many nodes does the cluster have after two minutes if the pod is gated?",
+        "How many nodes does the cluster have after two minutes if the pod has a scheduling gate?",
         unit="nodes",
         why="An autoscaler ignores gated pods. For the unschedulable pod it adds a node.",
     ),
     Question(
         "backoff",
-        "In release 1.32 a pod fails repeatedly, with an event right after each attempt. How long does it wait "
+        "In release 1.32 a pod fails repeatedly, with an event right after each attempt. How long does the pod wait "
         "after the fifth attempt?",
         unit="seconds",
         tolerance=0.02,
-        why="The waits are 1, 2, 4, 8, then always 10 seconds (podInitialBackoffSeconds, podMaxBackoffSeconds).",
+        why="The back-off is 1, 2, 4, 8, then always 10 seconds (podInitialBackoffSeconds, podMaxBackoffSeconds).",
     ),
     Question(
         "early",
-        "How long does the pod wait in release 1.33, if no other pod waits?",
+        "How long does this pod wait in release 1.33 if no other pod waits?",
         unit="seconds",
         tolerance=0.02,
         why="When activeQ is empty, the scheduler takes a pod out of backoffQ immediately.",
     ),
     Question(
         "flush",
-        "A pod was rejected, and then no event occurs in the cluster. When does the scheduler try it again?",
+        "The scheduler rejects a pod, and then no event occurs in the cluster. When does it try the pod again?",
         choices=[NEVER, MINUTE, FIVE, "every ten seconds"],
         answer_of=lambda second: FIVE if 300 <= second < 360 else MINUTE if second < 120 else NEVER,
-        why="The scheduler tried it at {quiet} s, as a safety net for missed events.",
+        why="The scheduler tried the pod again after {quiet} s, because an event could be lost.",
     ),
     Question(
         "quota",
-        "What happens to the third pod?",
+        "What happens to the third of the four pods?",
         choices=[WAITS, REFUSED, GATED],
         answer_of=lambda names: REFUSED if "c" not in names else WAITS,
-        why="The API server checks a quota at creation. It does not queue pods; the pod's creator must retry.",
+        why="The API server checks the quota when a pod is created. It queues no pods; the pod's creator must retry.",
     ),
     Question(
         "nosy",
@@ -136,7 +136,7 @@ EXERCISES = [
         "NodeResourcesFit checks the event's object. Has its allocatable grown?",
         _hints,
         'answer = ("no", "yes")',
-        "Queueing hints save the cycles that could not help.",
+        "Queueing hints prevent scheduling cycles that cannot succeed.",
     ),
     Exercise(
         "starve",
@@ -150,8 +150,7 @@ EXERCISES = [
             otherwise="Five small pods need CPUs at any time, and the manager has four.",
         ),
         "answer = 0",
-        "The large pod may wait for ever. Safe rules are oldest first, or a reservation for the first pod in the "
-        "queue.",
+        "The large pod may never run. Safe rules are oldest first, or a reservation for the first pod in the queue.",
     ),
     Exercise(
         "free",

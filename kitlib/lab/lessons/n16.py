@@ -32,36 +32,36 @@ def _first_with(gate: str) -> str:
 QUESTIONS = [
     Question(
         "how-many",
-        "For how many of the thirteen does the decision (node, or victim, or none) differ between 1.23 and 1.36?",
+        "For how many of the thirteen scenarios does the decision (node, victim or none) differ in 1.23 and 1.36?",
         unit="stories",
         answer_of=len,
-        why="The stories are {names}. In the other stories only messages or points may differ.",
+        why="The scenarios are {names}. In the other scenarios only messages or scores can differ.",
     ),
     Question(
         "gates",
-        "In the story gates, from which release on does a pod with schedulingGates wait with default settings?",
+        "In the scenario gates, from which release on does a pod with schedulingGates wait with default settings?",
         choices=["1.24", "1.25", "1.26", "1.27"],
-        why="The gate was alpha in 1.26, so it was off by default. As beta in 1.27 it was on by default.",
+        why="The feature gate was alpha in 1.26 (off by default) and beta in 1.27 (on by default).",
     ),
     Question(
         "cause",
-        "1.23 places the pod of affinity-side-effect, but in 1.24 it stays pending. Why?",
+        "Release 1.23 places the pod of affinity-side-effect, but in 1.24 the pod stays pending. Why?",
         choices=[AFFINITY, TAINTS, LATER],
         answer_of=lambda sentence: AFFINITY if "affinity" in sentence.lower() else TAINTS,
-        why="If this change is undone, 1.24 decides as 1.23 does.",
+        why="Without this change, release 1.24 decides as 1.23 does.",
     ),
     Question(
         "class",
-        "What is the pod's QoS class in 1.31?",
+        "Which QoS class does the pod have in 1.31?",
         choices=["Guaranteed", "Burstable", "BestEffort"],
-        why="Release 1.31 does not have the field. (A real API server of 1.31 drops it.)",
+        why="Release 1.31 does not have the field spec.resources. (A real API server of 1.31 drops the field.)",
     ),
     Question(
         "cluster",
-        "Where is the pod's cgroup in a cluster of 1.34?",
+        "Where is the cgroup of this pod in a cluster of release 1.34?",
         choices=["directly below kubepods", "below besteffort"],
         answer_of=lambda above: "below besteffort" if "besteffort" in above else "directly below kubepods",
-        why="From 1.34 on the gate is on and the class is Guaranteed, so the cgroup's path and oom_score_adj change.",
+        why="From 1.34 on the feature gate is on and the pod is Guaranteed. Its cgroup path and oom_score_adj change.",
     ),
 ]
 

@@ -27,7 +27,7 @@ QUESTIONS = [
         "Which single change lets shop-0 run on one of your own nodes, without asking the ml team?",
         choices=[LESS, TOLERATE, SELECTOR, "another node is needed"],
         answer_of=_own_way,
-        why="worker-1 has 1 CPU left. A toleration would also work, but the pod would use another team's node. "
+        why="worker-1 has 1 free CPU. A toleration would also work, but the pod would use another team's node. "
         "Without the selector the pod would not fit on worker-2 either.",
     ),
     Question(

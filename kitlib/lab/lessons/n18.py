@@ -25,7 +25,7 @@ def _throttled(by_threads: dict[int, bool]) -> str:
 QUESTIONS = [
     Question(
         "use",
-        "The limit is 500m. What does kubectl top show for the pod?",
+        "The CPU limit is 500m. Which CPU usage does kubectl top show for the pod?",
         unit="milli-CPU",
         tolerance=0.15,
         why="The pod uses 100 ms of CPU time in each second. Every dashboard shows this as 20% of the limit.",
@@ -34,10 +34,10 @@ QUESTIONS = [
     ),
     Question(
         "took",
-        "How long does one request take? It needs 10 ms on each of ten threads.",
+        "A request needs 10 ms on each of ten threads. How long does one request take?",
         choices=[_SIDE_BY_SIDE, _QUOTA, _PERIOD],
         answer_of=lambda seconds: _SIDE_BY_SIDE if seconds < 0.03 else _QUOTA if seconds < 0.09 else _PERIOD,
-        why="Half of the requests took {observed} s or more. After 5 ms the quota of 50 ms is used up; the rest"
+        why="Half of the requests took {observed} s or more. After 5 ms the quota of 50 ms is used up. The rest"
         " runs in the next period.",
         measured=True,
     ),
@@ -52,19 +52,19 @@ QUESTIONS = [
     ),
     Question(
         "limit",
-        "Is the pod throttled with a limit of 1 CPU?",
+        "With a limit of 1 CPU, when does the kernel throttle the pod?",
         choices=[_NEVER, _SOME, _EVERY],
         answer_of=lambda times: _NEVER if not times else _SOME if times < 15 else _EVERY,
-        why="In 20 requests the kernel throttled {observed} periods. These requests are the slowest. A 99th "
+        why="In 20 requests the kernel throttled {observed} periods. The throttled requests are the slowest. A 99th "
         "percentile shows them, but an average hides them.",
         measured=True,
     ),
     Question(
         "threads",
-        "When is the collector throttled?",
+        "With how many threads does the kernel throttle the garbage collector?",
         choices=[_BOTH, _EIGHT, _TWO],
         answer_of=_throttled,
-        why="Two threads use at most 200 ms in a period, which is the quota.",
+        why="Two threads use at most 200 ms of CPU time in a period, which is the quota.",
         formula="2 threads × 100 ms = quota of 2 CPUs",
     ),
     Question(
@@ -72,7 +72,7 @@ QUESTIONS = [
         "Which field of a Pod sets cpu.max.burst?",
         choices=[_NONE, _LIMITS],
         answer_of=lambda written: _LIMITS if written else _NONE,
-        why="The kubelet does not write this file. A value that you write by hand is lost with the container.",
+        why="The kubelet does not write cpu.max.burst. A value that you write by hand is lost with the container.",
     ),
 ]
 

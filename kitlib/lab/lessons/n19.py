@@ -19,37 +19,37 @@ def _status(restarts: int) -> str:
 QUESTIONS = [
     Question(
         "cache",
-        "reader touches 550 MiB. What happens at its limit of 200 MiB?",
+        "The pod reader touches 550 MiB of memory. What happens at its limit of 200 MiB?",
         choices=[_KILLED, _RUNS],
         answer_of=lambda restarts: _KILLED if restarts else _RUNS,
         why="The kernel reclaims clean page cache before it kills a process; only reading becomes slower.",
     ),
     Question(
         "working",
-        "What does kubectl top show for reader then?",
+        "How much memory does kubectl top show for the pod reader?",
         unit="MiB",
         tolerance=0.1,
-        why="kubectl top subtracts file pages that were not used again from the usage. Of the charged 200 MiB, "
+        why="kubectl top subtracts file pages that are not used again from the usage. Of the charged 200 MiB, "
         "{observed} MiB remain.",
         formula="memory.current - inactive_file",
     ),
     Question(
         "heap",
-        "Is the container killed, although its heap never exceeds 200 MiB?",
+        "The heap never exceeds 200 MiB. Does the kernel kill the container?",
         choices=["yes", "no"],
         answer_of=lambda reason: "yes" if reason == "OOMKilled" else "no",
-        why="200 + 80 = 280 MiB exceed the limit of 256 MiB. The maximum heap size limits only the heap.",
+        why="Heap and other memory, 200 + 80 = 280 MiB, exceed the limit of 256 MiB. -Xmx limits only the heap.",
     ),
     Question(
         "tmpfs",
-        "How often is scratch killed in a minute?",
+        "How often does the kernel kill the container of scratch in a minute?",
         choices=["never", _ONCE, _AGAIN],
         answer_of=lambda restarts: "never" if not restarts else _ONCE if restarts == 1 else _AGAIN,
-        why="scratch restarts {observed} times in a minute; the kubelet's back-off delays the restarts.",
+        why="The container restarts {observed} times in a minute; the kubelet's back-off delays the restarts.",
     ),
     Question(
         "child-v1",
-        "What does the container's status show then on cgroup v1?",
+        "What does the container's status show after the kill on cgroup v1?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
         why="The kernel killed one process, which was not process 1 of the container (lines in the kernel log: "
@@ -57,7 +57,7 @@ QUESTIONS = [
     ),
     Question(
         "child-v2",
-        "What does the status show on cgroup v2?",
+        "What does the container's status show after the kill on cgroup v2?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
         why="With memory.oom.group the kernel kills all processes in the container's cgroup.",

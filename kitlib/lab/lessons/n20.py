@@ -43,12 +43,12 @@ QUESTIONS = [
         "How many MiB of swap may burst use?",
         unit="MiB",
         tolerance=0.02,
-        why="A container gets the same share of the swap as it requests of the node's memory.",
+        why="A container's share of the swap is the share of the node's memory that the container requests.",
         formula="swap limit = request / node memory * node swap = 256 / 2048 * 1024",
     ),
     Question(
         "killed",
-        "burst keeps growing. How many MiB of memory and swap does it use together when it is killed?",
+        "The pod burst allocates more and more. How many MiB of memory and swap does it use when it is killed?",
         unit="MiB",
         tolerance=0.06,
         why="The limit of 300 MiB applies to memory only; 128 MiB more fit in swap. The highest value measured "
@@ -56,7 +56,7 @@ QUESTIONS = [
     ),
     Question(
         "v1",
-        "How many MiB of swap may the same pod use on cgroup v1?",
+        "How many MiB of swap may the pod burst use on cgroup v1?",
         unit="MiB",
         why="LimitedSwap requires cgroup v2. On v1 the kubelet limits memory and swap together to the memory limit.",
     ),
@@ -65,7 +65,7 @@ QUESTIONS = [
         "A fifth of the memory that busy needs is in swap. How fast does busy work?",
         choices=[_FULL, _FIFTHS, _THIRD],
         answer_of=_speed,
-        why="busy uses {observed} of 1 CPU, because reading the fifth from the disk takes twice as long as the other "
+        why="busy uses {observed} of 1 CPU, because the reads of swap from the disk take twice as long as the other "
         "work.",
     ),
     Question(
@@ -78,14 +78,14 @@ QUESTIONS = [
     ),
     Question(
         "whose",
-        "The node's memory is used up. Which memory of the pods fixed, idle and grows does the kernel move to swap?",
+        "The node has no free memory. Which memory of the pods fixed, idle and grows does the kernel move to swap?",
         choices=[_NONE, _ALL, _SOME],
         answer_of=_whose,
         why="memory.swap.max is 0 for fixed, a Guaranteed pod: its pages remain in memory.",
     ),
     Question(
         "evicted",
-        "What does the kubelet do then?",
+        "What does the kubelet do while the kernel swaps?",
         choices=[_WAITS, _EVICTS],
         answer_of=lambda pods: _EVICTS if pods else _WAITS,
         why="memory.available does not include swap. The kubelet evicted {observed}.",
@@ -95,7 +95,7 @@ QUESTIONS = [
         "memory.high is 200 MiB. How long does slow take to allocate its 290 MiB?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="slow must sleep after every 64 pages. The more it exceeds memory.high, the longer it sleeps. It took "
+        why="slow must sleep after every 64 pages. The more slow exceeds memory.high, the longer it sleeps. It took "
         "{observed} seconds, without a restart.",
     ),
     Question(
@@ -103,7 +103,7 @@ QUESTIONS = [
         "How long does slow take on the node with swap?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="The kernel moves memory above memory.high to swap, so slow does not have to sleep. It took {observed} s.",
+        why="The kernel moves memory above memory.high to swap, so slow does not sleep. slow took {observed} s.",
     ),
 ]
 

@@ -32,61 +32,61 @@ def _drained(answer: str) -> str:
 QUESTIONS = [
     Question(
         "drain",
-        "What does the drain do?",
+        "What does the drain of n1 do?",
         choices=[GONE, REFUSED, AGAIN],
         answer_of=_drained,
-        why="The API server can refuse an eviction. The budget requires three healthy pods and three exist, so "
+        why="The API server can refuse an eviction. The budget requires three healthy pods, and three exist, so "
         "every answer is 429, and kubectl tries again after 5 seconds. No controller creates a fourth pod: "
         "you have to change the budget.",
     ),
     Question(
         "at-once",
-        "How many pods of n1 are evicted before the first refusal?",
+        "How many pods of n1 does the drain evict before the first refusal?",
         unit="pods",
-        why="One disruption is allowed. The next one is allowed when the first pod's replacement is ready on "
+        why="The budget allows one disruption. It allows the next one when the first pod's replacement is ready on "
         "another node.",
         formula="disruptionsAllowed = currentHealthy - desiredHealthy; desiredHealthy = expectedPods - maxUnavailable",
     ),
     Question(
         "sick",
-        "What happens to worker's pod?",
+        "What happens to the pod of worker?",
         choices=[MAY, STAYS],
         answer_of=lambda answers: STAYS if any(one.startswith("429") for one in answers) else MAY,
         why="The budget requires 1 healthy pod, and 0 exist. The default unhealthyPodEvictionPolicy, "
-        "IfHealthyBudget, allows the eviction of a broken pod only while enough others are healthy; "
+        "IfHealthyBudget, allows the eviction of a broken pod only while enough other pods are healthy; "
         "AlwaysAllow always allows it.",
     ),
     Question(
         "rolled",
-        "How many of the six new pods are in the fuller zone afterwards?",
+        "How many of the six new pods are in the zone with more pods after the roll-out?",
         unit="pods",
-        why="During the roll-out, the constraint also counts old pods. Each step was within the skew. Then the old "
-        "pods were removed.",
+        why="Each step of the roll-out satisfies maxSkew, because the constraint also counts old pods. Then the old "
+        "pods are removed.",
     ),
     Question(
         "keys",
-        "How many of the new pods are in the fuller zone if the constraint has matchLabelKeys: [pod-template-hash]?",
+        "With matchLabelKeys: [pod-template-hash], how many of the new pods are in the zone with more pods?",
         unit="pods",
-        why="Then the constraint counts only pods of the same ReplicaSet, so the new pods spread among themselves.",
+        why="With matchLabelKeys the constraint counts only pods of the same ReplicaSet, so it spreads the new pods.",
     ),
     Question(
         "descheduler",
-        "How many pods does the descheduler evict?",
+        "How many of the six pods does the descheduler evict?",
         unit="pods",
-        why="It evicts the fewest pods that bring the zones within the skew. The scheduler places the new pod "
-        "in the emptier zone.",
+        why="The descheduler evicts as few pods as possible to satisfy maxSkew. The scheduler places the new pod "
+        "in the zone with fewer pods.",
         formula="min(ceil(high - average), ceil(average - low), ceil((skew - maxSkew) / 2))",
     ),
     Question(
         "after",
-        "How many of the six pods run on c?",
+        "How many of the six pods run on node c a minute later?",
         unit="pods",
         why="The scheduler placed the pods while c was cordoned, and it does not move running pods. The next new pod "
         "would run on c.",
     ),
     Question(
         "idle",
-        "Which node may be removed?",
+        "Which node may the autoscaler remove?",
         choices=["a", "b", "c", "d", "e"],
         answer_of=lambda nodes: nodes[0] if len(nodes) == 1 else ", ".join(nodes),
         why="No controller would recreate tool, cache would lose its local volume, web's budget allows no "
@@ -94,7 +94,7 @@ QUESTIONS = [
     ),
     Question(
         "zone",
-        "May one of the three nodes be removed?",
+        "May the autoscaler remove one of the three nodes?",
         choices=["yes, one of them", "no, none"],
         answer_of=lambda nodes: "yes, one of them" if nodes else "no, none",
         why="During the drain the node has a taint but still exists. Its zone counts as empty, and one more pod"
@@ -104,31 +104,31 @@ QUESTIONS = [
         "percent",
         "Which utilization does the autoscaler measure while each replica requests 100m?",
         unit="percent",
-        why="Utilization is usage divided by request. It depends neither on the node nor on the limit.",
+        why="Utilization is usage divided by request. The node's capacity and the limit have no effect.",
     ),
     Question(
         "replicas",
         "How many replicas does the autoscaler want while each replica requests 400m?",
         unit="replicas",
-        why="The usage is the same, and the request is four times as large. The pods use half of the request, which "
-        "is the target.",
+        why="Each pod uses 200m of a request of 400m. This is the target of 50%, so the number of replicas does not "
+        "change.",
         formula="ceil(replicas × utilization / target), unchanged within 10%",
     ),
     Question(
         "nothing",
-        "What does the autoscaler do while the replicas request nothing?",
+        "What does the autoscaler do while the replicas have no CPU request?",
         choices=["it counts 100% of what is used", NOTHING, "it goes by the limit"],
         answer_of=lambda reason: NOTHING if reason == "FailedGetResourceMetric" else "it goes by the limit",
-        why="The condition ScalingActive is False: missing request for cpu. A new container without requests "
+        why="The condition ScalingActive is False, with the message “missing request for cpu”. A container without it "
         "stops the whole autoscaler.",
     ),
     Question(
         "both",
-        "Where do the two autoscalers settle?",
+        "Which state do the two autoscalers reach?",
         choices=["at 1 replica", SETTLED, MOST],
         answer_of=lambda replicas: MOST if replicas == 10 else "at 1 replica" if replicas == 1 else SETTLED,
-        why="The request follows the usage, so the pods always use about 80% of it, with any number of replicas. A "
-        "target of 50% is never reached, because more replicas cause smaller requests, and these cause more replicas.",
+        why="The request follows the usage, so the pods always use about 80% of it, with any number of replicas. The "
+        "utilization never falls to 50%: more replicas cause smaller requests, and these cause more replicas.",
     ),
 ]
 

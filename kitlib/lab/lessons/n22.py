@@ -23,25 +23,25 @@ RESIZABLE: tuple[str, ...] = ("cpu", "memory")
 QUESTIONS = [
     Question(
         "class",
-        "Which QoS class does plain have?",
+        "Which QoS class does the pod plain have?",
         choices=["BestEffort", "Burstable", "Guaranteed"],
-        why="plain gets requests that differ from its limits. In such a namespace a pod without resources is not "
+        why="The LimitRange gives plain requests that differ from its limits. With it, a pod without resources is not "
         "BestEffort.",
     ),
     Question(
         "limited",
-        "Which CPU request does limited have, in thousandths of a CPU?",
+        "Which CPU request does the pod limited have, in thousandths of a CPU?",
         unit="m",
         why="The API server sets a missing request to the container's own limit before it applies the LimitRange.",
     ),
     Question(
         "asking",
-        "What happens to asking?",
+        "What happens to the pod asking?",
         choices=["it gets a limit of 1 CPU", "its request is lowered to 500m", REFUSED],
         answer_of=lambda text: (
             REFUSED if "must be less than or equal to cpu limit" in text else "it gets a limit of 1 CPU"
         ),
-        why="asking gets the default limit of 500m, and a request may not exceed its limit. The message names a"
+        why="asking gets the default limit of 500m, and a request must not exceed the limit. The error message names a"
         " limit that the manifest does not contain.",
     ),
     Question(
@@ -53,7 +53,7 @@ QUESTIONS = [
     ),
     Question(
         "full",
-        "What happens when writer exceeds its limit?",
+        "What happens when the pod writer exceeds its limit?",
         choices=["its writes fail: no space left", "the kernel kills it", EVICTED],
         answer_of=lambda reason: EVICTED if reason == "Evicted" else "its writes fail: no space left",
         why="No cgroup limits a disk. The kubelet measures the usage every ten seconds and evicts the whole pod. "
@@ -61,32 +61,32 @@ QUESTIONS = [
     ),
     Question(
         "counted",
-        "Which of the four pods end?",
+        "Which of the four pods does the kubelet evict?",
         choices=["only writer", "writer and logger", "writer, logger and scratch"],
         answer_of=lambda names: {1: "only writer", 2: "writer and logger"}.get(
             len(names), "writer, logger and scratch"
         ),
-        why="The kubelet adds up layers, logs and emptyDir volumes on disk. An emptyDir volume in memory counts as "
+        why="The kubelet adds up writable layers, logs and emptyDir volumes on disk. An emptyDir in memory counts as "
         "memory.",
     ),
     Question(
         "pressure",
-        "Which pod is evicted?",
+        "Which pod does the kubelet evict when the node's disk is full?",
         choices=["greedy", "asked", "quiet"],
         answer_of=lambda names: names[0] if len(names) == 1 else ", ".join(names),
-        why="The kubelet ranks pods as for memory: pods above their request are first, then priority decides, then "
+        why="The kubelet ranks pods as for memory: pods above their request come first, then priority decides, then "
         "the excess. The QoS class has no effect.",
     ),
     Question(
         "resize",
-        "What is the kubelet's answer?",
+        "What is the kubelet's answer to the resize of web to 1500m?",
         choices=["it is done: other gets less", DEFERRED, INFEASIBLE],
         answer_of=lambda reasons: {"Deferred": DEFERRED, "Infeasible": INFEASIBLE}.get((reasons or [""])[0], DONE),
-        why="The node has enough CPU, but not while other runs. The pod continues with its current CPU.",
+        why="The node has enough CPU for the resize only without the pod other. web continues with its current CPU.",
     ),
     Question(
         "room",
-        "Does late fit on the node?",
+        "Does the pod late fit on the node?",
         choices=["yes: 500m are not allocated", "no: what web waits for counts already"],
         answer_of=lambda node: "yes: 500m are not allocated" if node else "no: what web waits for counts already",
         why="The scheduler counts the larger of the desired and the allocated request. A pending resize takes room "
@@ -94,17 +94,17 @@ QUESTIONS = [
     ),
     Question(
         "then",
-        "When does web get its new request?",
+        "When does the pod web get its new request?",
         choices=[AT_ONCE, MINUTES, NEVER],
         answer_of=lambda seconds: AT_ONCE if seconds < 60 else MINUTES if seconds < 239 else NEVER,
-        why="The kubelet tries again when a pod is removed, and every three minutes.",
+        why="The kubelet tries a deferred resize again when a pod is removed, and every three minutes.",
     ),
     Question(
         "too-much",
-        "What happens to the resize to 64 CPUs?",
+        "What happens to the resize of web to 64 CPUs?",
         choices=[DEFERRED, INFEASIBLE, API],
         answer_of=lambda text: DEFERRED if "Deferred" in text else INFEASIBLE if "Infeasible" in text else API,
-        why="Since 1.36 an admission plugin compares the request with the node's allocatable CPU.",
+        why="Since 1.36 an admission plugin compares the new request with the node's allocatable CPU.",
     ),
     Question(
         "guaranteed",
@@ -195,7 +195,7 @@ EXERCISES = [
         'rule = {"resourceName": "memory", "restartPolicy": "RestartContainer"}\n'
         'main = container(cpu="100m", memory="64Mi", memory_limit="128Mi") | {"resizePolicy": [rule]}\n'
         'answer = pod("java", containers=[main])',
-        "A program that reads its heap size only at the start needs this.",
+        "Programs that read their heap size only at the start need such a restart.",
     ),
     Exercise(
         "largest",

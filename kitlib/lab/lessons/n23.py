@@ -17,22 +17,22 @@ GONE_FREE = "the former are gone, the latter is there and free"
 QUESTIONS = [
     Question(
         "template",
-        "How many of the 3 pods run if each has its own claim?",
+        "Each of the 3 pods has its own claim. How many pods run?",
         unit="pods",
         why="Three claims compete for two devices. One claim has no allocation, so its pod waits.",
     ),
     Question(
         "shared",
-        "How many of the pods run with one claim for all?",
+        "All 3 pods use the same claim. How many pods run?",
         unit="pods",
         why="A claim can be reserved for many pods, which share the device.",
     ),
     Question(
         "together",
-        "Where do these pods run?",
+        "On which nodes do the pods with the same claim run?",
         choices=["spread over both nodes", "all on the same node"],
         answer_of=lambda nodes: "all on the same node" if len(nodes) == 1 else "spread over both nodes",
-        why="The first pod determines the node. The devices of a claim are on one node, and the other pods must"
+        why="The first pod determines the node. All devices of a claim are on one node, and the other pods must"
         " run there.",
     ),
     Question(
@@ -40,31 +40,31 @@ QUESTIONS = [
         "Which component selects the device for a claim?",
         choices=[SCHEDULER, KUBELET, "the driver"],
         answer_of=lambda devices: SCHEDULER if devices else KUBELET,
-        why="The claim was allocated in a cluster without a kubelet. With device plugins the kubelet selects "
+        why="The claim is allocated even in a cluster without a kubelet. With device plugins the kubelet selects "
         "the device, after the scheduler has selected the node.",
     ),
     Question(
         "first",
-        "Where does first run under 1.36?",
+        "On which node does the pod first run in release 1.36?",
         choices=["n1", "n2"],
-        why="Both nodes are possible. Since 1.35 a node has a higher score if the claim gets its first "
+        why="The pod fits on both nodes. Since 1.35 a node has a higher score if the claim gets its first "
         "alternative there.",
     ),
     Question(
         "older",
-        "Where does first run under 1.34?",
+        "On which node does the pod first run in release 1.34?",
         choices=["n1", "n2"],
         why="In 1.34 a worse alternative does not lower the score of a node, so both nodes had the same score here.",
     ),
     Question(
         "second",
-        "How many devices does second get under 1.36?",
+        "How many devices does the pod second get in release 1.36?",
         unit="devices",
         why="The large GPU is in use, and the second alternative requests two GPUs of any size.",
     ),
     Question(
         "tainted",
-        "Where does plain-2 run?",
+        "On which node does the pod plain-2 run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
         why="plain uses the GPU of n2, and the other GPU has a taint. Only a claim that tolerates the taint can"
@@ -72,25 +72,25 @@ QUESTIONS = [
     ),
     Question(
         "tolerates",
-        "Where does test run?",
+        "On which node does the pod test run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
-        why="The toleration is in the request of the claim, not in the pod. The pod itself tolerates no taint of its "
+        why="The toleration is in the request of the claim, not in the pod. The pod does not tolerate a taint of its "
         "node.",
     ),
     Question(
         "preempts",
-        "How many pods are removed for vip?",
+        "How many pods does the scheduler preempt for vip?",
         unit="pods",
-        why="A claim keeps its devices until its pods are removed, so the removal of a pod in a dry run frees "
+        why="In a dry run the scheduler only simulates the removal of pods. Claims keep their devices, so this frees "
         "no device.",
     ),
     Question(
         "left",
-        "What happens to the claims?",
+        "What happens to the claims after all pods are deleted?",
         choices=["all are gone", GONE_FREE, "all are there and keep their devices"],
         answer_of=lambda both: GONE_FREE if not both[0] and both[1] == {"all": ""} else "all are gone",
-        why="A pod owns the claim from its template. The other claim has no owner; its allocation is released "
+        why="A pod owns the claim from a template. The other claim has no owner; its allocation is released "
         "when no pod uses it.",
     ),
 ]

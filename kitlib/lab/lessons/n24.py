@@ -29,7 +29,7 @@ def _costs(difference: float) -> str:
 QUESTIONS = [
     Question(
         "victim",
-        "How often is log, the smallest pod, killed first?",
+        "How often does the kernel kill log, the smallest pod, first?",
         choices=[ALWAYS, MOSTLY, SELDOM],
         answer_of=lambda share: ALWAYS if share == 1 else MOSTLY if share > 0.5 else SELDOM,
         why="The scores of log and web are close together, so a few pages decide. In other runs the victim was "
@@ -40,15 +40,15 @@ QUESTIONS = [
         "With the default policy Ignore, two zones in use and maxSkew 1, how many of the twelve pods wait on average?",
         unit="pods",
         tolerance=0.01,
-        why="The zone under maintenance counts as having zero pods, so each of the other two zones may have one pod. "
-        "The sizes of the nodes have no effect.",
+        why="The zone under maintenance counts with zero pods, so each of the other two zones may have only one pod. "
+        "The sizes of the nodes have no effect on this.",
     ),
     Question(
         "policy",
         "With nodeTaintsPolicy: Honor, do more pods wait with maxSkew 1 than with maxSkew 5?",
         choices=[NOTHING, ABOUT_ONE, HALF],
         answer_of=_costs,
-        why="The tainted nodes do not count. The remaining cost comes from zones of unequal size: the smallest "
+        why="With Honor the tainted nodes do not count. Some pods wait because zones have unequal sizes: the smallest "
         "zone limits the others.",
     ),
     Question(
@@ -57,13 +57,13 @@ QUESTIONS = [
         choices=[NONE_OR_ONE, ABOUT_HALF],
         answer_of=lambda nodes: NONE_OR_ONE if nodes <= 1 else ABOUT_HALF,
         why="The scheduler adds scores by weight. PodTopologySpread has weight 2 and prefers nodes and zones with "
-        "fewer pods. It determines the node until NodeResourcesFit has more weight.",
+        "fewer pods. PodTopologySpread determines the node until NodeResourcesFit has more weight.",
     ),
     Question(
         "cluster",
         "With maxSkew 2 in the cluster, how many of the five pods wait?",
         unit="pods",
-        why="The result is the same as in the sweep: the cordoned zone counts as having zero pods, and the others "
+        why="The cluster and the sweep have the same result: the cordoned zone counts with zero pods, and the others "
         "have two pods each.",
     ),
 ]
@@ -145,6 +145,6 @@ EXERCISES = [
 grid = {"maxSkew": [1], "zones": [2], "nodeTaintsPolicy": ["Honor"], "release": ["1.24", "1.30"]}
 answer = study.sweep(skew.scenario, grid, seeds=5)
 """,
-        "1.24 drops the unknown field without a message, and counts the tainted zone.",
+        "Release 1.24 drops the unknown field without a message, and counts the tainted zone.",
     ),
 ]
