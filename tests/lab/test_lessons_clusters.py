@@ -234,8 +234,8 @@ CASES: dict[str, list[tuple[Any, str]]] = {
         ("120Mi", "40 MiB above"),
         ("20Mi", "140 MiB above"),
         ("0", "160 MiB above"),
-        ("300Mi", "not on the node"),
-        ("1Gi", "not on the node"),
+        ("300Mi", "does not fit on the node"),
+        ("1Gi", "does not fit on the node"),
     ],
     "15 hints": [
         (("no", "yes"), ""),

@@ -23,7 +23,7 @@ from kitlib.study.scenario import Scenario, node_of, pod_of
 
 ROOT = Path(__file__).parents[2]
 WORDS = {
-    "1 a pod can get less than its request": ("03", "It can fall below", "never (shrinks|falls) below"),
+    "1 a pod can get less than its request": ("03", "The CPU time can also fall below", "never (shrinks|falls) below"),
     "2 usage ends at the limit": ("04", "kernel_log()", r"usage 204800kB"),
     "3 the node's cgroups are made at set-up": (
         "10",
@@ -35,7 +35,7 @@ WORDS = {
         "1 s for a hard one (`immediateEvictionGracePeriodSeconds`)",
         "0 s for a hard",
     ),
-    "5 a tolerated taint costs nothing": ("12", "a pod keep there that tolerates it", "loses points"),
+    "5 a tolerated taint costs nothing": ("12", "get for a pod that tolerates the taint", "loses points"),
     "6 quotas are bounded in core.c": (
         "03",
         "`tg_set_cfs_bandwidth` in [`kernel/sched/core.c`",
@@ -47,16 +47,20 @@ WORDS = {
         "Since 1.33 a pod may be taken out of backoffQ",
         "leaves backoffQ",
     ),
-    "9 weights count among siblings": ("09", "Weights count among siblings only", r"cpu\.max.*cpu\.shares"),
+    "9 weights count among siblings": (
+        "09",
+        "A weight has an effect only among sibling cgroups",
+        r"cpu\.max.*cpu\.shares",
+    ),
     "10 OOMKilled is the runtime's word": (
         "04",
         "The reason `OOMKilled` comes from the runtime",
         "the kubelet kills",
     ),
-    "11 task stats need a flag": ("10", "off unless `--enable_load_reader` is set", "Task stats.{0,80}every 10 s"),
+    "11 task stats need a flag": ("10", "They appear only with `--enable_load_reader`", "Task stats.{0,80}every 10 s"),
     "12 only bandwidth has periods": (
         "01",
-        "Only this bandwidth control has periods",
+        "Other limits have no periods",
         "CPU time has periods",
     ),
     "13 Kueue exists": ("15", "[Kueue](https://kueue.sigs.k8s.io)", "(no|not a) queue of jobs"),
