@@ -40,12 +40,12 @@ def test_a_question_that_stands_in_the_notebooks_file_is_not_shown_twice(made, m
         asked = [lesson.ask(key).widget() for key in ("first", "adj")]
         return [next(one.value for one in box.children if "<b>" in getattr(one, "value", "")) for box in asked]
 
-    assert labels()[0] == "<p><b>Predict:</b> Who is killed?</p>"
+    assert labels()[0] == "<p><b>Predict:</b> When honest needs 580 MiB, which pod does the kernel kill?</p>"
     cells = [{"cell_type": "markdown", "metadata": {"kitlib": {"question": "first"}}, "source": []}]
     (tmp_path / "05-who-dies-first.ipynb").write_text(json.dumps({"cells": [*cells, {"metadata": {}}]}))
     assert labels()[0] == "<p><b>Your guess:</b></p>" and "What is the oom_score_adj" in labels()[1]
     (tmp_path / "05-who-dies-first.ipynb").write_text("no notebook")
-    assert labels()[0] == "<p><b>Predict:</b> Who is killed?</p>"
+    assert labels()[0] == "<p><b>Predict:</b> When honest needs 580 MiB, which pod does the kernel kill?</p>"
 
 
 def test_without_a_choice_an_engine_that_answers_decides(made, monkeypatch):

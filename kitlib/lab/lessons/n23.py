@@ -17,13 +17,13 @@ GONE_FREE = "the former are gone, the latter is there and free"
 QUESTIONS = [
     Question(
         "template",
-        "Each of the 3 pods has its own claim. How many pods run?",
+        "How many of the 3 pods run if each has its own claim?",
         unit="pods",
         why="Three claims compete for two devices. One claim has no allocation, so its pod waits.",
     ),
     Question(
         "shared",
-        "All 3 pods use the same claim. How many pods run?",
+        "All pods use the same claim. How many pods run?",
         unit="pods",
         why="A claim can be reserved for many pods, which share the device.",
     ),
