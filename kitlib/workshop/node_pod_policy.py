@@ -158,17 +158,24 @@ _CONTROL_CONTEXT = Keys(
 )
 
 
-def _at_most(most: str) -> Where:
-    return Where(f"quantity(string({{it}})).compareTo(quantity({literal(most)})) <= 0")
+def _amount(most: str) -> Where:
+    """Return the shape of a quantity above 0 and at most `most`.
+
+    A limit of 0 is no limit to the kubelet. Source: kuberuntime calculateLinuxResources, cm.MilliCPUToQuota and
+    cm.ResourceConfigForPod; volume/emptydir calculateEmptyDirMemorySize.
+    """
+    given = "quantity(string({it}))"
+    return Where(f"{given}.compareTo(quantity('0')) > 0 && {given}.compareTo(quantity({literal(most)})) <= 0")
+
+
+def _volume(name: str, most: str) -> Keys:
+    return Keys(
+        {"name": Exactly(name), "emptyDir": Keys({"medium": Exactly("Memory"), "sizeLimit": _amount(most)})},
+    )
 
 
 def _spec(limits: NodePodLimits) -> Keys:
-    volume = Keys(
-        {
-            "name": OneOf(("run", "tmp")),
-            "emptyDir": Keys({"medium": Exactly("Memory"), "sizeLimit": _at_most(str(limits.memory))}),
-        }
-    )
+    volume = Either((_volume("run", str(limits.memory)), _volume("tmp", manifest.TMP)))
     tolerations = [{"key": manifest.MACHINES, "operator": "Exists"}, *_DEFAULT_TOLERATIONS]
     return Keys(
         {
@@ -199,7 +206,7 @@ def _spec(limits: NodePodLimits) -> Keys:
 
 
 def _container(limits: NodePodLimits) -> Keys:
-    amounts = Keys({"cpu": _at_most(str(limits.cpus)), "memory": _at_most(str(limits.memory))})
+    amounts = Keys({"cpu": _amount(str(limits.cpus)), "memory": _amount(str(limits.memory))})
     mounts = [{"name": "run", "mountPath": "/run"}, {"name": "tmp", "mountPath": "/tmp"}]
     return Keys(
         {
@@ -238,7 +245,8 @@ _MEANING = {
     "spec.enableServiceLinks": "must be false",
     "spec.affinity": f"a node pod requires a machine with the label {manifest.MACHINES} (machines='required')",
     "spec.tolerations": f"a node pod tolerates {manifest.MACHINES} and the default tolerations, nothing else",
-    "spec.volumes": "a node pod has no volumes but `run` and `tmp` in memory",
+    "spec.volumes": "a node pod has no volumes but `run` and `tmp` in memory, each with a sizeLimit of more than 0, "
+    f"at most the pod's memory and {manifest.TMP}",
     "spec.hostNetwork": "a node pod has its own network namespace",
     "spec.hostPID": "a node pod has its own PID namespace",
     "spec.hostIPC": "a node pod has its own IPC namespace",
@@ -256,7 +264,7 @@ def _meaning(field: str, limits: NodePodLimits) -> str:
     if field == "spec.activeDeadlineSeconds":
         return f"a node pod ends after {limits.deadline} seconds at the latest"
     if field == f"{_CONTAINER}.resources":
-        return f"limits and requests of CPU and memory, at most {limits.cpus} and {limits.memory}"
+        return f"limits and requests of CPU and memory, each more than 0, at most {limits.cpus} and {limits.memory}"
     return _MEANING.get(field, "not as in a node pod")
 
 

@@ -30,6 +30,8 @@ ACCOUNT = "kitlib-learner"
 LABEL = "kitlib.dev/node-pods"
 """The label of namespaces to which the policies apply."""
 RBAC = "rbac.authorization.k8s.io"
+LEAST = {"cpu": "1m", "memory": "1Mi"}
+"""The smallest limits and requests of a node's pod: 0 is no limit to the kubelet."""
 MAX_LEARNERS, MAX_NODES, MAX_CPUS, MAX_MEMORY = 100_000, 100, 1024, 64 << 40
 _IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}")
 _KINDS = {"user": "User", "group": "Group"}
@@ -167,7 +169,7 @@ class NodesNamespace:
 
     def _limits(self, namespace: str) -> dict[str, Any]:
         most = {"cpu": str(self.cpus), "memory": str(self.memory_limit)}
-        spec = {"limits": [{"type": "Container", "max": most}]}
+        spec = {"limits": [{"type": "Container", "max": most, "min": LEAST}]}
         return {"apiVersion": "v1", "kind": "LimitRange", "metadata": _metadata(namespace), "spec": spec}
 
     def rules(self) -> Sequence[tuple[str, str]]:

@@ -121,6 +121,18 @@ def _volume(**source: Any) -> Callable[[dict[str, Any], dict[str, Any]], Any]:
     return change
 
 
+def _amounts(cpu: str, memory: str) -> Callable[[dict[str, Any], dict[str, Any]], Any]:
+    amounts = {"cpu": cpu, "memory": memory}
+    return _in(resources={"limits": amounts, "requests": amounts})
+
+
+def _sizes(run: str, tmp: str) -> Callable[[dict[str, Any], dict[str, Any]], Any]:
+    sizes = {"run": run, "tmp": tmp}
+    return _set(
+        volumes=[{"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": size}} for name, size in sizes.items()]
+    )
+
+
 def _terms(spec: dict[str, Any], _: dict[str, Any]) -> None:
     """A further term: terms are alternatives, so one that always fits makes the required one optional."""
     terms = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "Exists"}]}]}
@@ -171,6 +183,13 @@ _CREATED: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]] = {
         resources={"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "2", "memory": "900Gi"}}
     ),
     "no limits": _in(resources={}),
+    **{
+        f"limits of {cpu} and {memory}": _amounts(cpu, memory)
+        for cpu, memory in (("0", "0"), ("0m", "0Ki"), ("-0", "+0"), ("0.0", "0e9"), ("2", "0"), ("0", "1Gi"))
+    },
+    "limits of 0 without requests": _in(resources={"limits": {"cpu": "0", "memory": "0"}}),
+    "volumes without a bound": _sizes("0", "0"),
+    "a large /tmp": _sizes("1Mi", "1Gi"),
     "a device": _in(resources={"limits": {"cpu": "2", "memory": "1Gi", "example.com/gpu": "1"}}),
     "resources of the pod": _set(resources={"limits": {"cpu": "2", "memory": "1Gi"}}),
     "no deadline": lambda spec, _: spec.pop("activeDeadlineSeconds"),

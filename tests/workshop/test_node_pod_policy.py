@@ -198,6 +198,16 @@ ATTACKS: dict[str, Any] = {
     "another word among the arguments": (("spec", "containers", 0, "args"), ["--cpus=1", "--memory=1\n-c"]),
     "no limit of memory": (("spec", "containers", 0, "resources", "limits"), {"cpu": "1"}),
     "more memory than allowed": (("spec", "containers", 0, "resources", "limits", "memory"), "900Gi"),
+    **{
+        f"{kind} of {zero} {name}": (("spec", "containers", 0, "resources", kind, name), zero)
+        for kind in ("limits", "requests")
+        for name in ("cpu", "memory")
+        for zero in ("0", "-0", "+0", "0m", "0.0", "0e9", "0Ki", 0, "-1")
+    },
+    **{
+        f"a volume of {size}": (("spec", "volumes", number, "emptyDir", "sizeLimit"), size)
+        for number, size in ((0, "0"), (0, "-1"), (1, "0"), (1, "17Mi"))
+    },
     "a device": (("spec", "containers", 0, "resources", "limits", "nvidia.com/gpu"), "1"),
     "a volume of the host": (("spec", "volumes"), [{"name": "run", "hostPath": {"path": "/"}}]),
     "a large volume": (

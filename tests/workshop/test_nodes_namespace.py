@@ -39,6 +39,11 @@ def test_the_namespace_bounds_what_its_pods_use_and_takes_nodes_up_to_the_last()
         pod["metadata"]["name"] = "one-too-many"
         with pytest.raises(KitError, match="exceeded quota: kitlib-nodes"):
             cluster.apply(pod)
+        with pytest.raises(KitError, match="minimum memory usage per Container is 1Mi, but request is 0"):
+            evil = deepcopy(pod)
+            for kind in ("limits", "requests"):
+                evil["spec"]["containers"][0]["resources"][kind] |= {"memory": "0"}
+            cluster.apply(evil)
         pod["spec"]["hostNetwork"] = True
         with pytest.raises(KitError, match=r"with binding 'kitlib-nodes' denied request: .*own network namespace"):
             cluster.apply(pod)

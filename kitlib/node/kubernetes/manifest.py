@@ -32,6 +32,8 @@ CAPABILITIES = (*NEEDED, *WISHED, NETWORK)
 NODE, OWNER, RUN, OWNED_BY = "kitlib.dev/node", "kitlib.dev/owner", "kitlib.dev/run", "kitlib.dev/owned-by"
 """Labels: the node's name, a hash of the owner's process, KITLIB_RUN. OWNED_BY is an annotation: that process."""
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
+TMP = "16Mi"
+"""The size of a node's /tmp in memory."""
 MACHINES = "kitlib.dev/nodes"
 """Label and taint of the machines that an administrator sets aside for node pods, which prefer them."""
 Machines = Literal["preferred", "required"]
@@ -146,7 +148,7 @@ def node_pod(
     }
     volumes = [
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": str(memory // 2)}},
-        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": TMP}},
     ]
     return _pod(pod, node, container, volumes, options, owner)
 
