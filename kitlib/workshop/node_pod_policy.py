@@ -8,11 +8,14 @@ DefaultTolerationSeconds) may only have the value that it sets.
 
     create   the shape of the pod
     update   no change, unless a kubelet, a controller of kube-system or an administrator sends the request
+    delete   with the pod's own grace period at most: a deletion in progress replaces the deadline
     connect  attach to the node's own container; no exec, port forward or proxy; no ephemeral container, resize, binding
 
 Source: admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy (1.30); core/v1 defaults.go SetDefaults_Pod and
 SetDefaults_PodSpec; plugin/pkg/admission/{serviceaccount,priority,defaulttolerationseconds}; registry/core/pod/rest
-(the object of a CONNECT request is its options, such as PodExecOptions, and carries no pod).
+(the object of a CONNECT request is its options, such as PodExecOptions, and carries no pod); plugin/cel
+CreateAdmissionRequest (`request.options` is the DeleteOptions); pod strategy CheckGracefulDelete (the period of a
+request has no upper bound); kubelet pod_workers calculateEffectiveGracePeriod.
 """
 
 from __future__ import annotations
@@ -100,6 +103,8 @@ _WORDS = "^(systemd|--(cpus|memory|pids)=[0-9]{1,18})$"
 """Pattern of the arguments of a node's program."""
 _ANY = Where("true")
 """A value that the server sets, or that another rule checks."""
+_GRACE = Where(f"!has({{it}}) || {{it}} <= {manifest.GRACE}")
+_GRACE_MEANING = f"a node pod ends within its own grace period, at most {manifest.GRACE} s"
 _CONTAINER = "spec.containers[0]"
 _METADATA = Keys(
     {
@@ -294,6 +299,18 @@ def policies(name: str, limits: NodePodLimits, selector: dict[str, Any]) -> list
             (f"({MACHINERY}) || ({unchanged})", "a node pod does not change"),
             # an update by a webhook or an administrator must keep the container too
             (_same("spec.containers"), "the container of a node pod does not change"),
+        ],
+    )
+    made += _policy(
+        f"{name}-delete",
+        selector,
+        ["DELETE"],
+        ["pods"],
+        [
+            (
+                f"({MACHINERY}) || ({_GRACE.cel('request.options.gracePeriodSeconds')})",
+                f"gracePeriodSeconds: {_GRACE_MEANING}",
+            )
         ],
     )
     attach = (

@@ -279,6 +279,11 @@ ATTEMPTS: tuple[Attempt, ...] = (
     _connect("proxy", "proxy"),
     Attempt("proxy of a path", "POST", f"{PODS}/{VICTIM}:8080/proxy/x"),
     Attempt("attach to another learner's pod", "GET", f"{PODS.replace(OWN, OTHER)}/{VICTIM}/attach?stdout=true"),
+    *(
+        Attempt(f"delete with a grace period of {grace} s", "DELETE", f"{PODS}/{VICTIM}?gracePeriodSeconds={grace}")
+        for grace in (2, 999_999, 2**63 - 1)
+    ),
+    Attempt("delete with a grace period in the body", "DELETE", f"{PODS}/{VICTIM}", {"gracePeriodSeconds": 2_592_000}),
     Attempt("delete another learner's pods", "DELETE", PODS.replace(OWN, OTHER)),
     Attempt("read secrets", "GET", PODS.replace("pods", "secrets")),
     Attempt("make a token", "POST", f"/api/v1/namespaces/{OWN}/serviceaccounts/default/token", {"spec": {}}),

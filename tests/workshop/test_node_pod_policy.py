@@ -16,7 +16,7 @@ from kitlib.cel.expression import Expression, compile_expression
 from kitlib.cel.library import ANY
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import PodOptions, PodOwner, control_pod, node_pod
+from kitlib.node.kubernetes.manifest import GRACE, PodOptions, PodOwner, control_pod, node_pod
 from kitlib.workshop.nodes_namespace import NodesNamespace
 
 IMAGE = "registry.example/kitlib-node:1"
@@ -261,6 +261,24 @@ def test_an_update_by_a_learner_changes_nothing(path: Any, value: Any, learner: 
     for user, expected in ((LEARNER, learner), (KUBELET, kubelet)):
         variables = {"object": changed(old, path, value), "oldObject": old, "request": {"userInfo": user}}
         assert all(evaluate(text, **variables) is True for text, _ in policy("update")) is expected
+
+
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({}, True),
+        ({"gracePeriodSeconds": 0}, True),
+        ({"gracePeriodSeconds": GRACE}, True),
+        ({"gracePeriodSeconds": -1}, True),  # one second to the server
+        ({"gracePeriodSeconds": GRACE + 1}, False),
+        ({"gracePeriodSeconds": 2**63 - 1}, False),
+    ],
+)
+def test_a_deletion_does_not_prolong_a_life(options: dict[str, Any], passes: bool) -> None:
+    options = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
+    for user, expected in ((LEARNER, passes), (KUBELET, True), (ADMINISTRATOR, True)):
+        variables = {"object": None, "oldObject": PODS["a node"], "request": {"userInfo": user, "options": options}}
+        assert all(evaluate(text, **variables) is True for text, _ in policy("delete")) is expected
 
 
 @pytest.mark.parametrize(

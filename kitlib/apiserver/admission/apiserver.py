@@ -28,7 +28,7 @@ from kitlib.api.pod_strategy import mark_deleted, mark_gated, prepare_for_create
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission import custom_kinds, deletion, plugins, strategy
-from kitlib.apiserver.admission.attributes import attributes_of
+from kitlib.apiserver.admission.attributes import attributes_of, delete_options
 from kitlib.apiserver.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.apiserver.admission.initial_status import reset_status
 from kitlib.apiserver.admission.plugin import AdmissionContext
@@ -288,7 +288,8 @@ class APIServer:
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
-        self.ask_plugins(None, self.store.get(kind, name, namespace))
+        options = delete_options(grace, propagation)
+        self.ask_plugins(None, self.store.get(kind, name, namespace), options=options)
         return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
 
     def remove(
@@ -433,7 +434,7 @@ class APIServer:
         return AdmissionContext(self.store, self.release, accounts, given, self.warnings, caller=self.webhooks)
 
     def ask_plugins(
-        self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
+        self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", **more: Any
     ) -> AdmissionContext:
         """Run the plugins' validation on a write; see `attributes_of`.
 
@@ -443,7 +444,7 @@ class APIServer:
         Raises:
             Forbidden, Invalid, PolicyDenied: a plugin rejects the write.
         """
-        about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
+        about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, **more)
         around = self._around()
         plugins.validate(about, around)
         return around

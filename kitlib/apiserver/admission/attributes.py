@@ -6,7 +6,7 @@ Source: k8s.io/apiserver/pkg/admission Attributes; admission/v1 AdmissionRequest
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 STREAMS = ("attach", "exec", "portforward")
 """The subresources of a pod that a client connects to."""
 SCALE = "scale"
+_OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
 
 
 def shown(obj: KubeObject | None) -> dict[str, Any] | None:
@@ -47,6 +48,7 @@ class AdmissionAttributes:
         dry_run: whether nothing is stored.
         parent: the object of a subresource whose kind differs: a Scale's workload, the pod of a Binding, an Eviction or
             a stream.
+        options: the fields of the request's CreateOptions, UpdateOptions or DeleteOptions.
     """
 
     operation: str
@@ -56,6 +58,7 @@ class AdmissionAttributes:
     subresource: str = ""
     dry_run: bool = False
     parent: KubeObject | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def object(self) -> KubeObject:
@@ -98,8 +101,24 @@ class AdmissionAttributes:
             "operation": self.operation,
             "userInfo": user,
             "dryRun": self.dry_run,
-            "options": {},
+            "options": self._shown_options(),
         }
+
+    def _shown_options(self) -> Mapping[str, Any] | None:
+        """Return the options with their kind; a CONNECT request has none."""
+        kind = _OPTIONS.get(self.operation)
+        return None if kind is None else {"kind": kind, "apiVersion": "meta.k8s.io/v1", **self.options}
+
+
+def delete_options(grace: int | None, propagation: str) -> dict[str, Any]:
+    """Return the fields of DeleteOptions that differ from their defaults.
+
+    Args:
+        grace: the grace period in seconds; None = the pod's own.
+        propagation: the treatment of dependents.
+    """
+    fields = {"gracePeriodSeconds": grace, "propagationPolicy": None if propagation == "Background" else propagation}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def attributes_of(
@@ -110,6 +129,7 @@ def attributes_of(
     *,
     dry_run: bool = False,
     parent: KubeObject | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> AdmissionAttributes:
     """Return the attributes of a write to an object or a subresource; `scale` of a workload is shown as a Scale.
 
@@ -120,6 +140,7 @@ def attributes_of(
         subresource: see `AdmissionAttributes`.
         dry_run: see `AdmissionAttributes`.
         parent: the pod of a Binding, an Eviction or a stream.
+        options: see `AdmissionAttributes`.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
     """
@@ -136,4 +157,4 @@ def attributes_of(
             return AdmissionAttributes(
                 operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new
             )
-    return AdmissionAttributes(operation, resource, new, old, subresource, dry_run, parent)
+    return AdmissionAttributes(operation, resource, new, old, subresource, dry_run, parent, options or {})

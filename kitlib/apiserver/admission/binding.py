@@ -33,7 +33,7 @@ def bind(api: APIServer, name: str, namespace: str, node: str, given: ObjectMeta
     """
     given = given or ObjectMeta()
     pod: Pod = api.store.get(Pod, name, namespace)
-    api.ask_plugins(binding_of(name, namespace, node), None, "binding", pod)
+    api.ask_plugins(binding_of(name, namespace, node), None, "binding", parent=pod)
     if given.uid and given.uid != pod.metadata.uid:
         detail = f"Precondition failed: UID in precondition: {given.uid}, UID in object meta: {pod.metadata.uid}"
         raise Conflict("pods", name, detail)

@@ -40,7 +40,7 @@ def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -
         Forbidden: the budget's status is unusable.
     """
     pod: Pod = api.store.get(Pod, name, namespace)
-    api.ask_plugins(eviction_of(name, namespace, grace), None, "eviction", pod)
+    api.ask_plugins(eviction_of(name, namespace, grace), None, "eviction", parent=pod)
     if not _can_ignore_budgets(pod):
         budgets = [
             one

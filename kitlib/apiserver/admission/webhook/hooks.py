@@ -58,7 +58,6 @@ NEVER_ASKED = frozenset({*EXEMPT, "mutatingwebhookconfigurations", "validatingwe
 """Resources for which webhooks are never called. Source: rules.IsExemptAdmissionConfigurationResource."""
 IGNORE, IF_NEEDED = "Ignore", "IfNeeded"
 _VERSIONS = ("v1", "v1beta1")
-_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
 class WebhookDenied(APIError):
@@ -198,7 +197,6 @@ def _call(store: Store, one: _Hook, about: AdmissionAttributes, given: Admission
         "userInfo": user,
         "object": names["object"],
         "oldObject": names["oldObject"],
-        "options": {"kind": _OPTIONS[about.operation], "apiVersion": "meta.k8s.io/v1"},
     }
     review = {"kind": "AdmissionReview", "apiVersion": f"admission.k8s.io/{version}", "request": request}
     return call_of(one.place, target_of(store, hook.client_config, float(hook.timeout_seconds or 10)), review)

@@ -257,3 +257,16 @@ def test_a_pod_whose_binding_is_denied_waits_and_says_why() -> None:
     (condition,) = [one for one in waiting.status.conditions if one.type == "PodScheduled"]
     why = f'running Bind plugin "DefaultBinder": pods "web" is forbidden: {PREFIX}not there'
     assert (condition.status, condition.message) == ("False", why)
+
+
+@pytest.mark.parametrize(("grace", "propagation"), [(0, "Background"), (30, "Orphan"), (None, "Foreground")])
+def test_a_policy_sees_the_options_of_a_deletion(grace: int | None, propagation: str) -> None:
+    """Source: plugin/cel CreateAdmissionRequest; fields that the request does not set are absent."""
+    seen = "string(has(request.options.gracePeriodSeconds) ? request.options.gracePeriodSeconds : -1)"
+    seen += " + (has(request.options.propagationPolicy) ? request.options.propagationPolicy : '')"
+    rule = {**PODS, "operations": ["DELETE"]}
+    made = cluster(policy({"expression": "false", "messageExpression": seen}, rules=[rule]), binding(), pod())
+    with pytest.raises(PolicyDenied) as found:
+        made.delete("Pod", "web", "default", grace=grace, propagation_policy=propagation)
+    shown = "" if propagation == "Background" else propagation
+    assert as_kubectl_prints(found.value).endswith(f"denied request: {-1 if grace is None else grace}{shown}")
