@@ -53,12 +53,14 @@ class NodePodLimits:
         image: the only allowed image.
         cpus: the largest CPU limit, in cores.
         memory: the largest memory limit, in bytes.
+        pids: the largest number of processes.
         deadline: the largest `activeDeadlineSeconds`, in seconds.
     """
 
     image: str
     cpus: int
     memory: int
+    pids: int
     deadline: int
 
 
@@ -99,8 +101,6 @@ def _by_kind_of_pod() -> Iterator[tuple[str, str]]:
     )
 
 
-_WORDS = "^(systemd|--(cpus|memory|pids)=[0-9]{1,18})$"
-"""Pattern of the arguments of a node's program."""
 _ANY = Where("true")
 """A value that the server sets, or that another rule checks."""
 _GRACE = Where(f"!has({{it}}) || {{it}} <= {manifest.GRACE}")
@@ -132,13 +132,12 @@ _METADATA = Keys(
             ),
             1,
         ),
-        **dict.fromkeys(("uid", "creationTimestamp", "generation", "managedFields"), _ANY),
+        "managedFields": Where("{it}.size() <= 16"),
+        **dict.fromkeys(("uid", "creationTimestamp", "generation"), _ANY),
     },
 )
 _CONTROL_ENVIRONMENT = [{"name": "OPENBLAS_NUM_THREADS", "value": "1"}]
-_CAPABILITIES = Keys(
-    {"drop": Exactly(["ALL"]), "add": Where(f"{{it}}.all(name, name in {literal(list(manifest.CAPABILITIES))})")}
-)
+_CAPABILITIES = Keys({"drop": Exactly(["ALL"]), "add": Items(OneOf(manifest.CAPABILITIES), len(manifest.CAPABILITIES))})
 _NODE_CONTEXT = Keys(
     {
         "privileged": Exactly(False),
@@ -173,6 +172,20 @@ def _amount(most: str) -> Where:
     return Where(f"{given}.compareTo(quantity('0')) > 0 && {given}.compareTo(quantity({literal(most)})) <= 0")
 
 
+def _words(first: int, limits: NodePodLimits) -> str:
+    """Return the expression about the three bounds of a node's program, in the order of the manifest.
+
+    Source: kitlib.node.real.bounds, where 0 or a missing word is no bound, and the last of two words counts.
+    """
+    bounds = (("cpus", limits.cpus), ("memory", limits.memory), ("pids", limits.pids))
+    parts = []
+    for index, (name, most) in enumerate(bounds, first):
+        word, start = f"{{it}}[{index}]", f"--{name}="
+        parts.append(f"{word}.matches('^{start}[1-9][0-9]{{0,17}}$')")
+        parts.append(f"int({word}.substring({len(start)})) <= {most}")
+    return " && ".join(parts)
+
+
 def _volume(name: str, most: str) -> Keys:
     return Keys(
         {"name": Exactly(name), "emptyDir": Keys({"medium": Exactly("Memory"), "sizeLimit": _amount(most)})},
@@ -194,7 +207,7 @@ def _spec(limits: NodePodLimits) -> Keys:
         },
         {
             "volumes": Items(volume, 2),
-            "tolerations": Where(f"{{it}}.all(one, one in {literal(tolerations)})"),
+            "tolerations": Items(OneOf(tolerations), len(tolerations)),
             "hostNetwork": _NOT,
             "hostPID": _NOT,
             "hostIPC": _NOT,
@@ -221,7 +234,8 @@ def _container(limits: NodePodLimits) -> Keys:
             "args": Either(
                 (
                     Exactly(["control-plane"]),
-                    Where(f"{{it}}.size() <= 4 && {{it}}.all(word, word.matches({literal(_WORDS)}))"),
+                    Where(f"{{it}}.size() == 3 && {_words(0, limits)}"),
+                    Where(f"{{it}}.size() == 4 && {{it}}[0] == 'systemd' && {_words(1, limits)}"),
                 )
             ),
             "resources": Keys({"limits": amounts, "requests": amounts}),
@@ -232,7 +246,7 @@ def _container(limits: NodePodLimits) -> Keys:
         {
             "env": _ANY,  # by kind of pod
             "imagePullPolicy": OneOf(("IfNotPresent", "Always")),
-            "volumeMounts": Where(f"{{it}}.all(mount, mount in {literal(mounts)})"),
+            "volumeMounts": Items(OneOf(mounts), len(mounts)),
             "terminationMessagePath": Exactly("/dev/termination-log"),
             "terminationMessagePolicy": Exactly("File"),
         },
@@ -258,7 +272,6 @@ _MEANING = {
     "spec.priority": "a node pod has the priority 0",
     "spec.serviceAccountName": "a node pod has the service account `default`",
     f"{_CONTAINER}.command": "only the nodes' own program runs here",
-    f"{_CONTAINER}.args": "only the arguments of the nodes' own program",
     f"{_CONTAINER}.volumeMounts": "only /run and /tmp in memory",
 }
 
@@ -270,6 +283,9 @@ def _meaning(field: str, limits: NodePodLimits) -> str:
         return f"a node pod ends after {limits.deadline} seconds at the latest"
     if field == f"{_CONTAINER}.resources":
         return f"limits and requests of CPU and memory, each more than 0, at most {limits.cpus} and {limits.memory}"
+    if field == f"{_CONTAINER}.args":
+        bounds = f"--cpus, --memory and --pids once each, from 1 to {limits.cpus}, {limits.memory} and {limits.pids}"
+        return f"control-plane, or (after `systemd`, if it is process 1) {bounds}"
     return _MEANING.get(field, "not as in a node pod")
 
 

@@ -19,9 +19,10 @@ from typing import Any
 from kitlib.api.errors import KitError, shortened
 from kitlib.api.names import is_dns1123_label
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.config.machine import default_max_pid
 from kitlib.node.kubernetes.manifest import REQUESTS
 from kitlib.node.kubernetes.pods import RIGHTS
-from kitlib.node.real.container import OVERHEAD
+from kitlib.node.real.container import OVERHEAD, PIDS_OVERHEAD
 from kitlib.workshop import node_pod_policy
 
 ROLE = "kitlib-nodes"
@@ -32,6 +33,8 @@ LABEL = "kitlib.dev/node-pods"
 RBAC = "rbac.authorization.k8s.io"
 LEAST = {"cpu": "1m", "memory": "1Mi"}
 """The smallest limits and requests of a node's pod: 0 is no limit to the kubelet."""
+ENDED = 4
+"""The number of pods in a namespace, ended ones included, as a multiple of those that run."""
 MAX_LEARNERS, MAX_NODES, MAX_CPUS, MAX_MEMORY = 100_000, 100, 1024, 64 << 40
 _IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}")
 _KINDS = {"user": "User", "group": "Group"}
@@ -154,6 +157,8 @@ class NodesNamespace:
     def _quota(self, namespace: str) -> dict[str, Any]:
         hard = {
             "pods": str(self.pods),
+            # `pods` does not count ended pods (QuotaV1Pod), which the kit deletes some minutes after their end
+            "count/pods": str(ENDED * self.pods),
             "requests.cpu": str(Quantity(f"{self.pods * Quantity(REQUESTS['cpu']).milli_value()}m")),
             "requests.memory": str(self.pods * Quantity(REQUESTS["memory"]).value()),
             "limits.cpu": str(self.pods * self.cpus),
@@ -178,7 +183,11 @@ class NodesNamespace:
 
     def _node_pods(self) -> node_pod_policy.NodePodLimits:
         return node_pod_policy.NodePodLimits(
-            image=self.image, cpus=self.cpus, memory=self.memory_limit, deadline=self.deadline
+            image=self.image,
+            cpus=self.cpus,
+            memory=self.memory_limit,
+            pids=default_max_pid(self.memory_limit) + PIDS_OVERHEAD,
+            deadline=self.deadline,
         )
 
 

@@ -200,6 +200,18 @@ _CREATED: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]] = {
     "a pull secret": _set(imagePullSecrets=[{"name": "s"}]),
     "another program": _in(command=["/bin/sh"]),
     "another argument": lambda _, container: container["args"].append("--eval=id"),
+    **{
+        f"the arguments {' '.join(words)}": _in(args=words)
+        for words in (
+            *([], ["systemd"], ["--cpus=2"], ["--cpus=2", "--cpus=2", "--cpus=2"]),
+            *(["--cpus=2", "--memory=1073741824", f"--pids={pids}"] for pids in ("0", "00", "4000000", "9" * 18)),
+            ["--cpus=2", "--memory=0", "--pids=100"],
+            ["--cpus=2", "--memory=1073741824", "--pids=100", "--pids=0"],
+            ["systemd", "--cpus=2", "--memory=1073741824", "--pids=100", "--pids=0"],
+        )
+    },
+    "tolerations without number": lambda spec, _: spec.update(tolerations=spec["tolerations"] * 4000),
+    "capabilities without number": _context(capabilities={"drop": ["ALL"], "add": ["KILL"] * 20_000}),
     "a terminal": _in(tty=True),
     "another working folder": _in(workingDir="/proc/1/root"),
     "a port of the machine": _in(ports=[{"containerPort": 80, "hostPort": 80}]),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,7 +18,7 @@ from kitlib.cel.expression import Expression, compile_expression
 from kitlib.cel.library import ANY
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import GRACE, PodOptions, PodOwner, control_pod, node_pod
+from kitlib.node.kubernetes.manifest import CAPABILITIES, GRACE, PodOptions, PodOwner, control_pod, node_pod
 from kitlib.workshop.nodes_namespace import NodesNamespace
 
 IMAGE = "registry.example/kitlib-node:1"
@@ -196,6 +198,26 @@ ATTACKS: dict[str, Any] = {
     "another account": (("spec", "serviceAccountName"), "admin"),
     "the control plane's arguments with a node's rights": (("spec", "containers", 0, "args"), ["control-plane"]),
     "another word among the arguments": (("spec", "containers", 0, "args"), ["--cpus=1", "--memory=1\n-c"]),
+    **{
+        f"the arguments {' '.join(words)}": (("spec", "containers", 0, "args"), words)
+        for words in (
+            *([], ["systemd"], ["--cpus=1"], ["--cpus=1"] * 3, ["--cpus=1", "--pids=9", "--memory=1"]),
+            *(["--cpus=1", "--memory=1", f"--pids={pids}"] for pids in ("0", "00", "09", "", "-1", "1e3", "4000000")),
+            *(["--cpus=3", "--memory=1", "--pids=9"], ["--cpus=1", "--memory=999999999999", "--pids=9"]),
+            ["systemd", "--cpus=1", "--memory=1", "--pids=9", "--pids=0"],
+            ["--cpus=1", "--memory=1", "--pids=9", "--pids=0"],
+        )
+    },
+    "tolerations without number": (("spec", "tolerations"), PODS["a node"]["spec"]["tolerations"] * 4),
+    "mounts without number": (
+        ("spec", "containers", 0, "volumeMounts"),
+        PODS["a node"]["spec"]["containers"][0]["volumeMounts"] * 2,
+    ),
+    "capabilities without number": (
+        ("spec", "containers", 0, "securityContext", "capabilities", "add"),
+        [CAPABILITIES[0]] * (len(CAPABILITIES) + 1),
+    ),
+    "managers without number": (("metadata", "managedFields"), [{"manager": "m"}] * 17),
     "no limit of memory": (("spec", "containers", 0, "resources", "limits"), {"cpu": "1"}),
     "more memory than allowed": (("spec", "containers", 0, "resources", "limits", "memory"), "900Gi"),
     **{
@@ -227,6 +249,18 @@ ATTACKS: dict[str, Any] = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_refused(name: str) -> None:
     assert refusals(changed(PODS["a node"], *ATTACKS[name]))
+
+
+def test_each_list_has_a_bound() -> None:
+    """A pod with one long list fills the cluster's store."""
+    for text, message in NAMESPACE.rules():
+        for path in re.findall(r"([\w.\[\]]+)\.all\(item", text):
+            assert f"{path}.size() <= " in text, f"{message}: {path}"
+
+
+def test_a_machine_with_an_unknown_number_of_process_ids_passes() -> None:
+    machine = replace(MACHINE, max_pid=0)
+    assert refusals(node_pod("p", "node-1", machine, OPTIONS, OWNER)) == []
 
 
 def test_a_refusal_names_the_field() -> None:

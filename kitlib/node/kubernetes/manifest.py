@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity, QuantityError
-from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo, default_max_pid
 from kitlib.node.real.container import CONTROL_MEMORY, CONTROL_UID, NEEDED, OVERHEAD, PIDS_OVERHEAD, WISHED, Privilege
 
 CONTAINER = "node"
@@ -124,7 +124,7 @@ def node_pod(
     words = [
         f"--cpus={machine.cores}",
         f"--memory={memory}",
-        f"--pids={machine.max_pid + PIDS_OVERHEAD if machine.max_pid else 0}",
+        f"--pids={(machine.max_pid or default_max_pid(machine.memory)) + PIDS_OVERHEAD}",
     ]
     rights: dict[str, Any] = {"privileged": True}
     if options.privilege == "least":
