@@ -152,3 +152,23 @@ def _type(value: Any) -> str:
 
 def _grouped(expression: str) -> str:
     return f"({expression})" if "&&" in expression or "||" in expression else expression
+
+
+@dataclass(frozen=True)
+class CelRule:
+    """A validation of a policy.
+
+    Attributes:
+        expression: CEL; false = the request is rejected.
+        message: the message of a rejection.
+        says: CEL of a message that names the rejected keys too; "" = none.
+    """
+
+    expression: str
+    message: str
+    says: str = ""
+
+    def manifest(self) -> dict[str, str]:
+        """Return the validation as in a manifest."""
+        fields = {"expression": self.expression, "message": self.message, "messageExpression": self.says}
+        return {name: text for name, text in fields.items() if text}

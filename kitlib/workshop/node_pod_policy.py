@@ -6,16 +6,13 @@ class). So the policy describes the pod of `kitlib.node.kubernetes.manifest` key
 including those of later releases. Fields that the API server sets (defaults, the plugins ServiceAccount, Priority and
 DefaultTolerationSeconds) may only have the value that it sets.
 
-    create   the shape of the pod
-    update   no change, unless a kubelet, a controller of kube-system or an administrator sends the request
-    delete   with the pod's own grace period at most: a deletion in progress replaces the deadline
-    connect  attach to the node's own container; no exec, port forward or proxy; no ephemeral container, resize, binding
+    create         the shape of the pod
+    update         no change, unless a kubelet, a controller of kube-system or an administrator sends the request
+    delete         with the pod's own grace period at most: a deletion in progress replaces the deadline
+    subresources   attach to the node's own container, eviction like a deletion; nothing else, in later releases either
 
 Source: admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy (1.30); core/v1 defaults.go SetDefaults_Pod and
-SetDefaults_PodSpec; plugin/pkg/admission/{serviceaccount,priority,defaulttolerationseconds}; registry/core/pod/rest
-(the object of a CONNECT request is its options, such as PodExecOptions, and carries no pod); plugin/cel
-CreateAdmissionRequest (`request.options` is the DeleteOptions); pod strategy CheckGracefulDelete (the period of a
-request has no upper bound); kubelet pod_workers calculateEffectiveGracePeriod.
+SetDefaults_PodSpec; plugin/pkg/admission/{serviceaccount,priority,defaulttolerationseconds}.
 """
 
 from __future__ import annotations
@@ -26,16 +23,10 @@ from typing import Any
 
 from kitlib.node.kubernetes import manifest
 from kitlib.node.real.container import CONTROL_UID
-from kitlib.workshop.cel_shape import Either, Exactly, Items, Keys, OneOf, Where, literal
+from kitlib.workshop import node_pod_requests
+from kitlib.workshop.cel_shape import CelRule, Either, Exactly, Items, Keys, OneOf, Shape, Where, literal
 
 GROUP = "admissionregistration.k8s.io"
-ADMINISTRATORS = "('system:masters' in request.userInfo.groups)"
-MACHINERY = (
-    f"{ADMINISTRATORS} || ('system:nodes' in request.userInfo.groups) || "
-    "('system:serviceaccounts:kube-system' in request.userInfo.groups) || "
-    "request.userInfo.username.startsWith('system:kube-')"
-)
-"""Requests of administrators and of the cluster's own components, as CEL."""
 _TEXT = Where("{it}.size() <= 253")
 _NOT = OneOf((False,))
 _DEFAULT_TOLERATIONS = [
@@ -64,48 +55,57 @@ class NodePodLimits:
     deadline: int
 
 
-def rules(limits: NodePodLimits) -> Sequence[tuple[str, str]]:
-    """Return the validations of a new pod: CEL expressions over `object`, each with the message of a rejection."""
+def rules(limits: NodePodLimits) -> Sequence[CelRule]:
+    """Return the validations of a new pod."""
     return tuple(_validations(limits))
 
 
-def _validations(limits: NodePodLimits) -> Iterator[tuple[str, str]]:
+def _validations(limits: NodePodLimits) -> Iterator[CelRule]:
     # Parts with many fields have one rule per field, so that a rejection names the field.
+    yield _only("object", _OBJECT)
     for path, shape in (
         ("metadata", _METADATA),
         ("spec", _spec(limits)),
         (_CONTAINER, _container(limits)),
     ):
-        yield shape.only(f"object.{path}"), f"{path}: only {_list(shape)} may be set"
+        yield _only(f"object.{path}", shape)
         for key in (*shape.required, *shape.optional):
             if shape.expects(key) != _ANY:
                 field = f"{path}.{key}"
-                meaning = _meaning(field, limits)
-                yield shape.one(f"object.{path}", key), f"{field}: {meaning}"
+                meaning = _meaning(field, shape.expects(key), limits)
+                yield CelRule(shape.one(f"object.{path}", key), f"{field}: {meaning}")
     yield from _by_kind_of_pod()
 
 
-def _by_kind_of_pod() -> Iterator[tuple[str, str]]:
+def _only(path: str, shape: Keys) -> CelRule:
+    """Return the rule that a map has no other keys than those of the shape; its message names them."""
+    known = literal(sorted((*shape.required, *shape.optional)))
+    meaning = f"only {', '.join((*shape.required, *shape.optional))} may be set"
+    others = f"{path}.filter(key, !(key in {known})).join(', ')"
+    name = path.removeprefix("object.")
+    return CelRule(shape.only(path), f"{name}: {meaning}", f"'{name}: ' + {others} + ': {meaning}'")
+
+
+def _by_kind_of_pod() -> Iterator[CelRule]:
     """Yield the rules in which a node and a control plane differ; their arguments tell them apart."""
     path, name = f"object.{_CONTAINER}", _CONTAINER
-    node = f"{path}.args != ['control-plane']"
-    yield (
-        f"{node} ? ({_NODE_CONTEXT.cel(path + '.securityContext')}) : "
-        f"({_CONTROL_CONTEXT.cel(path + '.securityContext')})",
-        f"{name}.securityContext: a node has the capabilities {', '.join(manifest.CAPABILITIES)} at most and is not "
-        "privileged; a control plane has none",
+    node, context = f"{path}.args != ['control-plane']", f"{path}.securityContext"
+    yield CelRule(
+        f"has({context}) && ({node} ? ({_NODE_CONTEXT.cel(context)}) : ({_CONTROL_CONTEXT.cel(context)}))",
+        f"{name}.securityContext: a node is not privileged, and has the user 0, a read-only root, no profiles and the "
+        f"capabilities {', '.join(manifest.CAPABILITIES)} at most; a control plane has the user {CONTROL_UID} and no "
+        "capabilities; no other field may be set",
     )
-    yield (
-        f"{node} ? !has({path}.env) : {path}.env == {literal(_CONTROL_ENVIRONMENT)}",
+    yield CelRule(
+        f"{node} ? !has({path}.env) : has({path}.env) && {path}.env == {literal(_CONTROL_ENVIRONMENT)}",
         f"{name}.env: a node has no environment variables, a control plane only OPENBLAS_NUM_THREADS",
     )
 
 
 _ANY = Where("true")
 """A value that the server sets, or that another rule checks."""
-_GRACE = Where(f"!has({{it}}) || {{it}} <= {manifest.GRACE}")
-_GRACE_MEANING = f"a node pod ends within its own grace period, at most {manifest.GRACE} s"
 _CONTAINER = "spec.containers[0]"
+_OBJECT = Keys(dict.fromkeys(("apiVersion", "kind", "metadata", "spec"), _ANY), {"status": _ANY})
 _METADATA = Keys(
     {
         "name": _TEXT,
@@ -117,7 +117,8 @@ _METADATA = Keys(
             },
             {manifest.RUN: _TEXT},
         ),
-        "annotations": Keys({manifest.OWNED_BY: _TEXT}),
+        # a LimitRanger notes in its annotation what it adds to the resources, which have a rule of their own
+        "annotations": Keys({manifest.OWNED_BY: _TEXT}, {"kubernetes.io/limit-ranger": Where("{it}.size() <= 1024")}),
     },
     {
         "namespace": _TEXT,
@@ -132,7 +133,7 @@ _METADATA = Keys(
             ),
             1,
         ),
-        "managedFields": Where("{it}.size() <= 16"),
+        "managedFields": Where(f"{{it}}.size() <= {node_pod_requests.MANAGERS}"),
         **dict.fromkeys(("uid", "creationTimestamp", "generation"), _ANY),
     },
 )
@@ -254,9 +255,12 @@ def _container(limits: NodePodLimits) -> Keys:
 
 
 _MEANING = {
-    "metadata.labels": "only the labels of a node pod",
-    "metadata.annotations": "only the annotation of a node pod",
+    "metadata.labels": f"only app.kubernetes.io/name: kitlib-node, {manifest.NODE}, {manifest.OWNER}, {manifest.RUN}",
+    "metadata.annotations": f"only {manifest.OWNED_BY} may be set (and is)",
+    "metadata.managedFields": f"at most {node_pod_requests.MANAGERS} entries",
     "metadata.ownerReferences": "at most the pod of the notebook",
+    "spec.securityContext": "must be empty",
+    "spec.imagePullSecrets": "at most 4 names",
     "spec.containers": "a node pod has one container",
     "spec.restartPolicy": "a node pod is not restarted (Never)",
     "spec.terminationGracePeriodSeconds": f"must be {manifest.GRACE}",
@@ -276,21 +280,24 @@ _MEANING = {
 }
 
 
-def _meaning(field: str, limits: NodePodLimits) -> str:
+def _meaning(field: str, shape: Shape, limits: NodePodLimits) -> str:
     if field == f"{_CONTAINER}.image":
         return f"only the image {limits.image} runs here"
     if field == "spec.activeDeadlineSeconds":
         return f"a node pod ends after {limits.deadline} seconds at the latest"
     if field == f"{_CONTAINER}.resources":
-        return f"limits and requests of CPU and memory, each more than 0, at most {limits.cpus} and {limits.memory}"
+        return (
+            f"limits and requests of CPU and memory, each more than 0, at most {limits.cpus} and {limits.memory}; "
+            "no other resource, not by the default of a LimitRange either"
+        )
     if field == f"{_CONTAINER}.args":
         bounds = f"--cpus, --memory and --pids once each, from 1 to {limits.cpus}, {limits.memory} and {limits.pids}"
         return f"control-plane, or (after `systemd`, if it is process 1) {bounds}"
-    return _MEANING.get(field, "not as in a node pod")
-
-
-def _list(shape: Keys) -> str:
-    return ", ".join((*shape.required, *shape.optional))
+    if field in _MEANING:
+        return _MEANING[field]
+    if isinstance(shape, Exactly):
+        return f"must be {literal(shape.value)}"
+    return f"must be one of {literal(list(shape.values))}" if isinstance(shape, OneOf) else "must be a short text"
 
 
 def policies(name: str, limits: NodePodLimits, selector: dict[str, Any]) -> list[dict[str, Any]]:
@@ -301,83 +308,34 @@ def policies(name: str, limits: NodePodLimits, selector: dict[str, Any]) -> list
         limits: the numbers of a node's pod.
         selector: the label selector of the namespaces to which the policies apply.
     """
-    made: list[dict[str, Any]] = []
-    made += _policy(name, selector, ["CREATE"], ["pods"], rules(limits))
-    unchanged = " && ".join(
-        _same(part) for part in ("metadata.labels", "metadata.annotations", "metadata.finalizers", "spec")
-    )
-    made += _policy(
-        f"{name}-update",
-        selector,
-        ["UPDATE"],
-        ["pods"],
-        [
-            (f"({MACHINERY}) || ({unchanged})", "a node pod does not change"),
-            # an update by a webhook or an administrator must keep the container too
-            (_same("spec.containers"), "the container of a node pod does not change"),
-        ],
-    )
-    made += _policy(
-        f"{name}-delete",
-        selector,
-        ["DELETE"],
-        ["pods"],
-        [
-            (
-                f"({MACHINERY}) || ({_GRACE.cel('request.options.gracePeriodSeconds')})",
-                f"gracePeriodSeconds: {_GRACE_MEANING}",
-            )
-        ],
-    )
-    attach = (
-        "request.subResource == 'attach' && (!has(object.container) || object.container in ['', 'node']) && "
-        "!(has(object.tty) && object.tty)"
-    )
-    made += _policy(
-        f"{name}-connect",
-        selector,
-        ["CONNECT"],
-        ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy"],
-        [
-            (
-                f"{ADMINISTRATORS} || ({attach})",
-                "a node pod is reached by attach to its container `node`, without a terminal; there is no exec, "
-                "port forward or proxy",
-            )
-        ],
-    )
-    made += _policy(
-        f"{name}-subresources",
-        selector,
-        ["CREATE", "UPDATE"],
-        ["pods/ephemeralcontainers", "pods/resize", "pods/binding", "bindings"],
-        [
-            (
-                f"object.kind == 'Binding' ? ({MACHINERY}) : {ADMINISTRATORS}",
-                "a node pod has no ephemeral containers, keeps its size, and is placed by the scheduler",
-            )
-        ],
-    )
-    return made
-
-
-def _same(part: str) -> str:
-    """Return the expression that is true if a part of the object is unchanged."""
-    new, old = f"object.{part}", f"oldObject.{part}"
-    return f"(has({new}) == has({old}) && (!has({new}) || {new} == {old}))"
+    return [
+        *_policy(name, selector, "CREATE", ["pods"], rules(limits)),
+        *_policy(f"{name}-update", selector, "UPDATE", ["pods"], node_pod_requests.UPDATE),
+        *_policy(f"{name}-delete", selector, "DELETE", ["pods"], node_pod_requests.DELETE),
+        # `pods/*` matches the pods themselves too (rules.Matcher), hence the condition
+        *_policy(
+            f"{name}-subresources",
+            selector,
+            "*",
+            ["pods/*", "bindings"],
+            node_pod_requests.SUBRESOURCES,
+            node_pod_requests.OF_SUBRESOURCE,
+        ),
+    ]
 
 
 def _policy(
     name: str,
     selector: dict[str, Any],
-    operations: Sequence[str],
+    operation: str,
     resources: Sequence[str],
-    validations: Sequence[tuple[str, str]],
+    validations: Sequence[CelRule],
+    condition: str = "",
 ) -> list[dict[str, Any]]:
     rule = {
         "apiGroups": [""],
         "apiVersions": ["v1"],
-        "operations": list(operations),
+        "operations": [operation],
         "resources": list(resources),
         "scope": "Namespaced",
     }
@@ -388,7 +346,8 @@ def _policy(
         "spec": {
             "failurePolicy": "Fail",
             "matchConstraints": {"namespaceSelector": selector, "resourceRules": [rule]},
-            "validations": [{"expression": text, "message": message} for text, message in validations],
+            **({"matchConditions": [{"name": "subresource", "expression": condition}]} if condition else {}),
+            "validations": [one.manifest() for one in validations],
         },
     }
     binding = {

@@ -24,6 +24,7 @@ from kitlib.node.kubernetes.manifest import REQUESTS
 from kitlib.node.kubernetes.pods import RIGHTS
 from kitlib.node.real.container import OVERHEAD, PIDS_OVERHEAD
 from kitlib.workshop import node_pod_policy
+from kitlib.workshop.cel_shape import CelRule
 
 ROLE = "kitlib-nodes"
 ACCOUNT = "kitlib-learner"
@@ -177,8 +178,8 @@ class NodesNamespace:
         spec = {"limits": [{"type": "Container", "max": most, "min": LEAST}]}
         return {"apiVersion": "v1", "kind": "LimitRange", "metadata": _metadata(namespace), "spec": spec}
 
-    def rules(self) -> Sequence[tuple[str, str]]:
-        """Return the validations of a node pod: CEL expressions, each with the message of a rejection."""
+    def rules(self) -> Sequence[CelRule]:
+        """Return the validations of a node pod."""
         return node_pod_policy.rules(self._node_pods())
 
     def _node_pods(self) -> node_pod_policy.NodePodLimits:

@@ -170,6 +170,7 @@ _CREATED: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]] = {
     "an account's token": _set(serviceAccountName="default", automountServiceAccountToken=True),
     "another runtime": _set(runtimeClassName="kata"),
     "another scheduler": _set(schedulerName="mine"),
+    "a default PriorityClass": _set(priorityClassName="usual", priority=1000),
     "the highest priority": _set(priorityClassName="system-node-critical"),
     "all devices": _context(privileged=True),
     "kernel modules": _context(capabilities={"drop": ["ALL"], "add": ["SYS_MODULE"]}),
@@ -246,10 +247,25 @@ def _in_container(**fields: Any) -> dict[str, Any]:
     return {"spec": {"containers": [{"name": "node", **fields}]}}
 
 
+_OWNER = {"apiVersion": "v1", "name": "x", "uid": "y", "controller": True}
+_MANAGER = {
+    "apiVersion": "v1",
+    "fieldsType": "FieldsV1",
+    "operation": "Update",
+    "time": "2026-01-01T00:00:00Z",
+    "fieldsV1": {"f:metadata": {}},
+}
 _TARGET = {"target": {"kind": "Node", "name": "node-1"}}
 ATTEMPTS: tuple[Attempt, ...] = (
     *(Attempt(f"create with {name}", "POST", PODS, _changed(change)) for name, change in _CREATED.items()),
     Attempt("create with a finalizer", "POST", PODS, _with_metadata(finalizers=["example.com/stay"])),
+    Attempt("create with a section of its own", "POST", f"{PODS}?fieldValidation=Ignore", {**pod(), "future": {}}),
+    Attempt(
+        "create with many managers",
+        "POST",
+        PODS,
+        _with_metadata(managedFields=[{**_MANAGER, "manager": f"m{number}"} for number in range(2000)]),
+    ),
     Attempt(
         "create with an AppArmor annotation",
         "POST",
@@ -278,6 +294,30 @@ ATTEMPTS: tuple[Attempt, ...] = (
     _patch("add a finalizer", {"metadata": {"finalizers": ["example.com/stay"]}}),
     _patch("add an ephemeral container", {"spec": {"ephemeralContainers": [_OTHER]}}, "ephemeralcontainers"),
     _patch("resize", _in_container(resources={"limits": {"cpu": "64"}}), "resize"),
+    _patch("generate a name", {"metadata": {"generateName": "x"}}),
+    *(
+        _patch(f"become owned by a {kind}", {"metadata": {"ownerReferences": [{**_OWNER, "kind": kind}]}})
+        for kind in ("DaemonSet", "Node", "Pod")
+    ),
+    *(
+        _patch(f"change {field} by the status", {"metadata": {field: {"a": "b"}}}, "status")
+        for field in ("labels", "annotations")
+    ),
+    _patch("write an address", {"status": {"podIP": "10.0.0.1"}}, "status"),
+    *(
+        Attempt(
+            f"evict with a grace period of {grace} s",
+            "POST",
+            f"{PODS}/{VICTIM}/eviction",
+            {
+                "apiVersion": "policy/v1",
+                "kind": "Eviction",
+                "metadata": {"name": VICTIM},
+                "deleteOptions": {"gracePeriodSeconds": grace},
+            },
+        )
+        for grace in (2, 999_999)
+    ),
     _patch("write the status", {"status": {"phase": "Succeeded"}}, "status"),
     Attempt("bind to a machine", "POST", f"{PODS}/{VICTIM}/binding", {"metadata": {"name": VICTIM}, **_TARGET}),
     Attempt("bind by a Binding", "POST", PODS.replace("pods", "bindings"), {"metadata": {"name": VICTIM}, **_TARGET}),
@@ -309,7 +349,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
 
 HARMLESS = {"create with a pull secret"}
 """The kubelet uses the secret to pull the one image that is allowed; learners can make and read no secret."""
-_PARTS = ("attach", "binding", "ephemeralcontainers", "exec", "portforward", "proxy", "resize")
+_PARTS = ("attach", "binding", "ephemeralcontainers", "eviction", "exec", "portforward", "proxy", "resize", "status")
 _RESOURCES = ["pods", "bindings", *(f"pods/{part}" for part in _PARTS)]
 _RULES = [{"apiGroups": [""], "resources": _RESOURCES, "verbs": ["*"]}]
 _SUBJECT = {"kind": "ServiceAccount", "name": "kitlib-learner-1", "namespace": HUB}

@@ -87,7 +87,7 @@ def test_each_seat_of_a_hub_has_an_account_and_a_namespace(capsys: pytest.Captur
         for one in found
         if one["kind"] == "ValidatingAdmissionPolicy"
     ]
-    assert selectors == [{"matchLabels": {"kitlib.dev/node-pods": "rooms"}}] * 5
+    assert selectors == [{"matchLabels": {"kitlib.dev/node-pods": "rooms"}}] * 4
 
 
 @pytest.mark.parametrize(
