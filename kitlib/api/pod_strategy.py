@@ -96,6 +96,27 @@ def _with(selector: LabelSelector, keys: Iterable[str], pod: Pod, operator: str)
     return LabelSelector(match_labels=selector.match_labels, match_expressions=[*selector.match_expressions, *more])
 
 
+def grace_period(pod: Pod, grace: int | None) -> int:
+    """Return the seconds that a deletion leaves a pod; 0 = it is removed at once.
+
+    Args:
+        pod: the pod, possibly being deleted.
+        grace: the requested seconds; None = the pod's own grace period, negative = 1.
+
+    Source: apiserver registry/rest BeforeDelete; podStrategy.CheckGracefulDelete.
+    """
+    meta = pod.metadata
+    if grace is not None and grace < 0:
+        grace = 1
+    if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
+        standing = meta.deletion_grace_period_seconds
+        return standing if grace is None else min(grace, standing)
+    if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+        return 0
+    seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
+    return 1 if seconds is not None and seconds < 0 else seconds or 0  # negative in the pod's specification
+
+
 def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
     """Set a pod's deletion time and grace period; a later deletion can only shorten it.
 
@@ -111,10 +132,9 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
     Source: apiserver registry/rest BeforeDelete; podStrategy.CheckGracefulDelete.
     """
     meta = pod.metadata
-    if grace is not None and grace < 0:
-        grace = 1
+    grace = grace_period(pod, grace)
     if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
-        if grace is not None and grace < meta.deletion_grace_period_seconds:
+        if grace < meta.deletion_grace_period_seconds:
             asked_at = meta.deletion_timestamp - duration(meta.deletion_grace_period_seconds)
             # A shorter grace period counts from the first request, not from this one. Source: BeforeDelete.
             until = asked_at + duration(grace)
@@ -122,13 +142,10 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
                 until, grace = now, min(grace, 1)
             meta.deletion_timestamp, meta.deletion_grace_period_seconds = until, grace
         return meta.deletion_grace_period_seconds > 0
-    seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
-    if seconds is not None and seconds < 0:  # a negative value in the pod's specification
-        seconds = 1
-    if not seconds or not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+    if not grace:
         return False
-    meta.deletion_timestamp = now + duration(seconds)
-    meta.deletion_grace_period_seconds = seconds
+    meta.deletion_timestamp = now + duration(grace)
+    meta.deletion_grace_period_seconds = grace
     return True
 
 

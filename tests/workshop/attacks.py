@@ -25,7 +25,7 @@ from urllib.parse import urlencode
 import yaml
 
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.node.kubernetes.manifest import PodOptions, PodOwner, node_pod
+from kitlib.node.kubernetes.manifest import MACHINES, PodOptions, PodOwner, node_pod
 
 IMAGE, HUB, OWN, OTHER = "registry.example/kitlib-node:1", "kitlib-hub", "kitlib-nodes-1", "kitlib-nodes-2"
 LEARNER = f"system:serviceaccount:{HUB}:kitlib-learner-1"
@@ -248,24 +248,10 @@ def _in_container(**fields: Any) -> dict[str, Any]:
 
 
 _OWNER = {"apiVersion": "v1", "name": "x", "uid": "y", "controller": True}
-_MANAGER = {
-    "apiVersion": "v1",
-    "fieldsType": "FieldsV1",
-    "operation": "Update",
-    "time": "2026-01-01T00:00:00Z",
-    "fieldsV1": {"f:metadata": {}},
-}
 _TARGET = {"target": {"kind": "Node", "name": "node-1"}}
 ATTEMPTS: tuple[Attempt, ...] = (
     *(Attempt(f"create with {name}", "POST", PODS, _changed(change)) for name, change in _CREATED.items()),
     Attempt("create with a finalizer", "POST", PODS, _with_metadata(finalizers=["example.com/stay"])),
-    Attempt("create with a section of its own", "POST", f"{PODS}?fieldValidation=Ignore", {**pod(), "future": {}}),
-    Attempt(
-        "create with many managers",
-        "POST",
-        PODS,
-        _with_metadata(managedFields=[{**_MANAGER, "manager": f"m{number}"} for number in range(2000)]),
-    ),
     Attempt(
         "create with an AppArmor annotation",
         "POST",
@@ -347,8 +333,9 @@ ATTEMPTS: tuple[Attempt, ...] = (
 )
 
 
-HARMLESS = {"create with a pull secret"}
-"""The kubelet uses the secret to pull the one image that is allowed; learners can make and read no secret."""
+HARMLESS = {"create with a pull secret", "create with no limits"}
+"""The kubelet uses the secret to pull the one image that is allowed; learners can make and read no secret. If the pod
+has no limits, the limit range sets the largest ones (and a quota with a controller rejects requests of that size)."""
 _PARTS = ("attach", "binding", "ephemeralcontainers", "eviction", "exec", "portforward", "proxy", "resize", "status")
 _RESOURCES = ["pods", "bindings", *(f"pods/{part}" for part in _PARTS)]
 _RULES = [{"apiGroups": [""], "resources": _RESOURCES, "verbs": ["*"]}]
@@ -370,10 +357,17 @@ def run(server: Server) -> dict[str, tuple[int, str]]:
     for namespace in (OWN, OTHER):
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
         server.ask("POST", path, {"metadata": {"name": "default"}}, learner=False)  # where no controller makes it
+    node = "/api/v1/nodes/node-1"
+    server.ask("PATCH", node, {"metadata": {"labels": {MACHINES: "yes"}}}, STRATEGIC, learner=False)  # if it exists
     status, said = server.ask("POST", PODS, pod(VICTIM))
     assert status in (201, 409), f"the kit's own pod is refused: {status} {said}"
-    server.ask("DELETE", f"{PODS}/attempt?gracePeriodSeconds=0", learner=False)  # of an earlier run
-    return {one.name: server.ask(one.method, one.path, one.body, one.kind) for one in ATTEMPTS}
+    binding = {"metadata": {"name": VICTIM}, **_TARGET}
+    server.ask("POST", f"{PODS}/{VICTIM}/binding", binding, learner=False)  # where no scheduler does it
+    answers = {}
+    for one in ATTEMPTS:
+        server.ask("DELETE", f"{PODS}/attempt?gracePeriodSeconds=0", learner=False)  # of an attempt that succeeded
+        answers[one.name] = server.ask(one.method, one.path, one.body, one.kind)
+    return answers
 
 
 def main(kubeconfig: str, wide: str = "") -> None:

@@ -48,6 +48,8 @@ def test_nothing_gets_through_with_every_right_on_pods(server: attacks.Server) -
     attacks.widen(server)
     answers = attacks.run(server)
     assert through(answers) == set()
+    longer = [said for name, (_, said) in answers.items() if name.startswith("delete with a grace period")]
+    assert len(longer) == 4 and all("'kitlib-nodes-delete'" in said for said in longer)
     streams = {name: said for name, (_, said) in answers.items() if name.split()[0] in ("exec", "attach", "forward")}
     allowed = {name for name, said in streams.items() if "'kitlib-nodes-subresources'" not in said}
     # the policy says nothing about another learner's namespace to which there is no right

@@ -288,8 +288,8 @@ class APIServer:
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
-        options = delete_options(grace, propagation)
-        self.ask_plugins(None, self.store.get(kind, name, namespace), options=options)
+        obj: KubeObject = self.store.get(kind, name, namespace)
+        self.ask_plugins(None, obj, options=delete_options(obj, grace, propagation))
         return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
 
     def remove(

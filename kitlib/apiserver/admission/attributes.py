@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject
+from kitlib.api.pod_strategy import grace_period
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.requester import requester
 from kitlib.apiserver.store.kinds import Resource
@@ -110,13 +112,18 @@ class AdmissionAttributes:
         return None if kind is None else {"kind": kind, "apiVersion": "meta.k8s.io/v1", **self.options}
 
 
-def delete_options(grace: int | None, propagation: str) -> dict[str, Any]:
-    """Return the fields of DeleteOptions that differ from their defaults.
+def delete_options(obj: KubeObject, grace: int | None, propagation: str) -> dict[str, Any]:
+    """Return the fields of a deletion's DeleteOptions, for a pod with the grace period that results.
 
     Args:
-        grace: the grace period in seconds; None = the pod's own.
-        propagation: the treatment of dependents.
+        obj: the object to delete.
+        grace: the requested grace period in seconds; None = not requested.
+        propagation: the treatment of dependents; the default, Background, is left out.
+
+    Source: registry Store.Delete, which calls rest.BeforeDelete (it sets the period) before admission.
     """
+    if isinstance(obj, Pod):
+        grace = grace_period(obj, grace)
     fields = {"gracePeriodSeconds": grace, "propagationPolicy": None if propagation == "Background" else propagation}
     return {name: value for name, value in fields.items() if value is not None}
 
