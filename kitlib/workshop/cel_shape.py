@@ -161,14 +161,14 @@ class CelRule:
     Attributes:
         expression: CEL; false = the request is rejected.
         message: the message of a rejection.
-        says: CEL of a message that names the rejected keys too; "" = none.
+        message_expression: CEL of a message that names the rejected keys too; "" = none.
     """
 
     expression: str
     message: str
-    says: str = ""
+    message_expression: str = ""
 
     def manifest(self) -> dict[str, str]:
         """Return the validation as in a manifest."""
-        fields = {"expression": self.expression, "message": self.message, "messageExpression": self.says}
+        fields = {"expression": self.expression, "message": self.message, "messageExpression": self.message_expression}
         return {name: text for name, text in fields.items() if text}

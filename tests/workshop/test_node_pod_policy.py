@@ -48,7 +48,7 @@ def evaluate(text: str, **variables: Any) -> Any:
 
 def said(rule: CelRule, **variables: Any) -> str:
     """Return the message of a refusal, as the server makes it."""
-    text = evaluate(rule.says, **variables) if rule.says else rule.message
+    text = evaluate(rule.message_expression, **variables) if rule.message_expression else rule.message
     return text if isinstance(text, str) else rule.message
 
 
