@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
@@ -295,7 +296,10 @@ class Scheduler:
     # One cycle.
 
     def explain(self, pod: Pod) -> Decision:
-        """Run one cycle for a pod without changing nodes and pods; with a seed, a choice uses up a random number."""
+        """Run one cycle for a pod without changing anything: the next `schedule` makes the same decision."""
+        return self._cycle(pod, copy(self._random))
+
+    def _cycle(self, pod: Pod, choices: random.Random | None) -> Decision:
         profile, snapshot = self.profile_of(pod), self.snapshot
         if self.makes_room_for(pod):
             from kitlib.scheduler import deferred_resize  # loaded with the first such pod: its gate is off by default
@@ -327,7 +331,7 @@ class Scheduler:
                 from kitlib.scheduler.extender import add_extender_scores
 
                 add_extender_scores(self.extenders, info, self.context, answers.scores)
-            decision.suggested_host = self._select_host(answers.scores)
+            decision.suggested_host = self._select_host(answers.scores, choices)
         else:
             decision.post_filter = run_post_filter_plugins(profile, info, self.context, outcome, nominated)
         return decision
@@ -341,18 +345,14 @@ class Scheduler:
         return self._run_pre_enqueue_plugins(pod, self.profile_of(pod))
 
     def _run_pre_enqueue_plugins(self, pod: Pod, profile: Profile) -> Status:
-        for plugin in profile.enabled("pre_enqueue", self.release):
-            status = plugin.pre_enqueue_in(pod, self.context)
-            if not status.ok:
-                return status
-        return SUCCESS
+        statuses = (one.pre_enqueue_in(pod, self.context) for one in profile.enabled("pre_enqueue", self.release))
+        return next((status for status in statuses if not status.ok), SUCCESS)
 
-    def _select_host(self, scores: ScoreOutcome) -> str:
+    def _select_host(self, scores: ScoreOutcome, choices: random.Random | None) -> str:
         """Return one of the best nodes: the first by name, with a seed a random one. Source: sortedNodeScores.Pop."""
-        best = scores.best
-        if self._random is not None:
-            return self._snapshot.names[int(best[self._random.randrange(len(best))])]
-        return self._snapshot.names[int(best[self._snapshot.name_order()[best].argmin()])]  # ranks by name
+        best, ranks = scores.best, self._snapshot.name_order
+        place = choices.randrange(len(best)) if choices is not None else int(ranks()[best].argmin())
+        return self._snapshot.names[int(best[place])]
 
     def schedule(self, pod: Pod) -> Decision:
         """Run one cycle; a pod that fits is then on its node, as a copy: the caller's pod is not changed.
@@ -364,7 +364,7 @@ class Scheduler:
         if self.makes_room_for(pod):
             return self.explain(pod)  # the pod has its node already: it is not assumed again
         like = self._like(pod, profile)
-        decision = like[0] if like is not None else self.explain(pod)
+        decision = like[0] if like is not None else self._cycle(pod, self._random)
         if snapshot.nodes:
             self._start = (self._start + decision.evaluated_nodes) % len(snapshot.nodes)
         if decision.suggested_host:

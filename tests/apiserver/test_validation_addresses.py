@@ -13,6 +13,7 @@ from kitlib.api.names import is_valid_cidr, is_valid_ip
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.validation import validate
+from kitlib.apiserver.validation.networking import validate_service_cidr_update
 from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 ZEROS, MAPPED = "must not have leading 0s", "must not be an IPv4-mapped IPv6 address"
@@ -147,7 +148,7 @@ def test_what_stood_there_before_strictness_may_stay() -> None:
         (
             manifest("ServiceCIDR", "networking.k8s.io/v1", spec={"cidrs": ["10.0.0.0/16", "10.1.0.0/16"]}),
             [
-                'spec.cidrs: Invalid value: {"CIDRs":["10.0.0.0/16","10.1.0.0/16"]}: may specify no more than one IP '
+                'spec.cidrs: Invalid value: ["10.0.0.0/16","10.1.0.0/16"]: may specify no more than one IP '
                 "for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
             ],
         ),
@@ -219,3 +220,24 @@ def test_addresses_in_objects(data: dict[str, Any], expected: list[str]) -> None
 def test_other_readings_and_forms_are_warned_of(data: dict[str, Any], expected: list[str]) -> None:
     """Source: GetWarningsForService, GetWarningsForIP, GetWarningsForCIDR."""
     assert warnings_of(from_dict(data)) == expected
+
+
+@pytest.mark.parametrize(
+    ("blocks", "fields"),
+    [
+        (["10.0.0.0/16"], []),
+        (["10.0.0.0/16", "fd00::/64"], []),
+        (["10.1.0.0/16"], ["spec.cidrs[0]"]),
+        (["10.0.0.0/16", "10.1.0.0/16"], ["spec.cidrs"]),
+        (["10.0.0.0/16", "junk"], ["spec.cidrs[1]"]),
+        ([], ["spec.cidrs"]),
+    ],
+)
+def test_a_service_cidr_gains_a_family(blocks: list[str], fields: list[str]) -> None:
+    """Source: ValidateServiceCIDRUpdate."""
+    old, new = (
+        from_dict(manifest("ServiceCIDR", "networking.k8s.io/v1", spec={"cidrs": cidrs}))
+        for cidrs in (["10.0.0.0/16"], blocks)
+    )
+    old.metadata.resource_version = new.metadata.resource_version = "1"
+    assert [error.field for error in validate_service_cidr_update(new, old)] == fields

@@ -172,6 +172,15 @@ def test_a_seed_makes_the_choice_between_equals_repeatable():
     assert len({first for first, _ in chosen}) > 1
 
 
+def test_explain_tells_the_next_choice_and_does_not_change_it():
+    nodes = [node(f"n{i}") for i in range(10)]
+    for seed in range(8):
+        asked = Scheduler(nodes, seed=seed)
+        told = {asked.explain(pod("p")).suggested_host for _ in range(3)}
+        assert told == {asked.schedule(pod("p")).suggested_host}
+        assert told == {Scheduler(nodes, seed=seed).schedule(pod("p")).suggested_host}
+
+
 def test_two_nodes_of_one_name_are_refused():
     with pytest.raises(KitError, match="more than once"):
         Scheduler([node("a"), node("a")])

@@ -347,35 +347,41 @@ def validate_ip_address_update(new: IPAddress, old: IPAddress) -> Errors:
 def validate_service_cidr(obj: ServiceCIDR) -> Errors:
     """Check that there is one block, or one of each family.
 
-    Two blocks of which one is invalid get the message about families, which says "IP" though it means a CIDR block.
-    Upstream reports the parse error of the invalid block instead.
-
-    Source: ValidateServiceCIDR, validateServiceCIDRSpec.
+    Source: ValidateServiceCIDR.
     """
-    found = validate_object_meta(obj.metadata, namespaced=False)
-    blocks, place = obj.spec.cidrs, "spec.cidrs"
-    shown = GoStruct({"CIDRs": blocks})  # the whole spec, with Go's field name
+    return validate_object_meta(obj.metadata, namespaced=False) + _service_cidrs(obj.spec.cidrs)
+
+
+def _service_cidrs(blocks: list[str]) -> Errors:
+    """Source: validateServiceCIDRSpec. Its message about families says "IP" though it means a CIDR block."""
+    place = "spec.cidrs"
     if not blocks:
-        return [*found, required(place, "at least one CIDR required")]
-    if len(blocks) > 2:
-        return [*found, invalid(place, shown, "may only hold up to 2 values")]
-    if len(blocks) == 2 and {cidr.version for cidr in map(parse_cidr, blocks) if cidr is not None} != {4, 6}:
-        detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
-        return [*found, invalid(place, shown, detail)]
+        return [required(place, "at least one CIDR required")]
+    if len(blocks) > 2:  # the value is the whole spec, with Go's field name
+        return [invalid(place, GoStruct({"CIDRs": blocks}), "may only hold up to 2 values")]
+    found: Errors = []
     for i, text in enumerate(blocks):
         found += each(f"{place}[{i}]", text, is_canonical_cidr(text))
+    families = [cidr.version for cidr in map(parse_cidr, blocks) if cidr is not None]
+    if families in ([4, 4], [6, 6]):  # an invalid block has no family
+        detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        found.append(invalid(place, blocks, detail))
     return found
 
 
 def validate_service_cidr_update(new: ServiceCIDR, old: ServiceCIDR) -> Errors:
-    """Check that the blocks are unchanged.
-
-    Upstream also allows a second block of the other family to be added; it is refused here.
+    """Check that the blocks are unchanged, except for an added one of the other family.
 
     Source: ValidateServiceCIDRUpdate.
     """
-    found = validate_object_meta_update(new.metadata, old.metadata)
-    return found + validate_immutable_field(new.spec.cidrs, old.spec.cidrs, "spec.cidrs")
+    found, place = validate_object_meta_update(new.metadata, old.metadata), "spec.cidrs"
+    blocks, known = new.spec.cidrs, old.spec.cidrs
+    is_converted = len(known) == 1 and len(blocks) == 2  # from one family to two
+    if len(blocks) != len(known) and not is_converted:
+        return found + validate_immutable_field(blocks, known, place)
+    for i, text in enumerate(known):
+        found += validate_immutable_field(blocks[i], text, f"{place}[{i}]")
+    return found + _service_cidrs(blocks) if is_converted else found
 
 
 KINDS: Rules = {

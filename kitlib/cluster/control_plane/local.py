@@ -141,8 +141,13 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         # Before the object is created: its ADDED event would otherwise make a second machine.
         self._nodes[one.name] = node
         self._unannounced.append(node)
-        with requested_by(kubelet(one.name)):
-            self.api.create(node.register(self.now()))
+        try:
+            with requested_by(kubelet(one.name)):
+                self.api.create(node.register(self.now()))
+        except BaseException:  # no machine without its object: it would keep the name
+            self._nodes.pop(one.name, None)
+            self._unannounced.remove(node)
+            raise
 
     def _prospective_node(self, one: NodePlan) -> Node:
         """Return the Node object that a node of the plan would register.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from kitlib.apiserver.admission.authorization import rule_allows
 from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.rbac import VIEW, VIEW_BINDING
 from kitlib.apiserver.http.request import Request
+from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import AUTHENTICATED, User, Users, life
+from kitlib.cluster import Cluster
 
 POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
 
@@ -121,3 +124,37 @@ def test_what_clients_did_is_noted_and_reads_are_not(cluster: Any) -> None:
     assert (created.verb, created.resource, created.code, created.agent) == ("create", "pods", 201, "kubectl")
     assert created.name.startswith("web-")
     assert str(deleted).endswith("kubernetes-admin (kubectl): delete pods default/none: 404")
+
+
+def test_create_by_resource_names_grants_nothing(cluster: Any) -> None:
+    """Source: installer.go: POST is registered at the list, whose requests have no name that a rule could match."""
+    dispatcher, user = Dispatcher(cluster), User("maker")
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "one"}}
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"], "resourceNames": ["zzz"]}
+    cluster.apply({**role, "rules": [rule]})
+    subjects = [{"kind": "User", "name": "maker", "apiGroup": "rbac.authorization.k8s.io"}]
+    reference = {"kind": "ClusterRole", "name": "one", "apiGroup": "rbac.authorization.k8s.io"}
+    cluster.apply({**role, "kind": "ClusterRoleBinding", "subjects": subjects, "roleRef": reference})
+    path, body = "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "other"}}
+    assert ask(dispatcher, user, "POST", path, body)[0] == 403
+    code, refused = ask(dispatcher, user, "POST", f"{path}/zzz", body)
+    assert (code, refused["reason"]) == (405, "MethodNotAllowed")
+    assert "other" not in [one.name for one in cluster.list("configmaps")]
+
+
+@pytest.mark.parametrize(("release", "allowed"), [("1.34", True), ("1.35", False), ("1.36", False)])
+def test_a_stream_by_websocket_needs_create(release: str, allowed: bool) -> None:
+    """Source: AuthorizePodWebsocketUpgradeCreatePermission, enabled since 1.35."""
+    with Cluster.simulated(1, release=release) as cluster:
+        dispatcher, path = Dispatcher(cluster), "/api/v1/namespaces/default/pods/web/exec"
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "one"}}
+        reference = {"kind": "ClusterRole", "name": "one", "apiGroup": "rbac.authorization.k8s.io"}
+        subjects = [{"kind": "User", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}]
+        rule = {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["get"]}
+        cluster.apply({**role, "rules": [rule]})
+        cluster.apply({**role, "kind": "ClusterRoleBinding", "subjects": subjects, "roleRef": reference})
+        with nullcontext() if allowed else pytest.raises(StatusError, match='cannot create resource "pods/exec"'):
+            dispatcher.authorize_stream(User("reader"), path, "GET")
+        rule["verbs"] = ["get", "create"]
+        cluster.apply({**role, "rules": [rule]})
+        dispatcher.authorize_stream(User("reader"), path, "GET")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kitlib.api.core import ConfigMap
+from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 
 
@@ -41,3 +42,17 @@ def test_a_cluster_at_rest_says_nothing(caplog: pytest.LogCaptureFixture) -> Non
     cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "calm"}})
     cluster.advance(10)
     assert caplog.records == []
+
+
+def test_a_node_whose_object_is_refused_leaves_its_name_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster.simulated(1)
+
+    def refuse(_: object) -> None:
+        raise KitError("refused")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cluster.api, "create", refuse)
+        with pytest.raises(KitError, match="refused"):
+            cluster.add_nodes({"name": "late"})
+    assert not cluster.runs_kubelet("late")
+    assert [one.name for one in cluster.add_nodes({"name": "late"})] == ["late"]
