@@ -15,7 +15,16 @@ from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.waiting import CLIENTS
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Forever, Machine, NotFollowed, Program, ProgramError, ShellExit
+from kitlib.node.simulated.shell.machine import (
+    Data,
+    Forever,
+    Input,
+    Machine,
+    NotFollowed,
+    Program,
+    ProgramError,
+    ShellExit,
+)
 from kitlib.node.simulated.shell.machine import Result as ProgramResult
 
 PROMPT = "/ # "
@@ -171,7 +180,7 @@ class ContainerShell:
 
     def _program(self, words: Sequence[str]) -> int:
         try:
-            result = self._shell.program(words, self._machine, Data())
+            result = self._shell.program(words, self._machine, Input())
         except ProgramError as error:
             result = ProgramResult(err=f"{words[0].rpartition('/')[2]}: {error}\n", code=error.code)
         self._machine.log(result.out)

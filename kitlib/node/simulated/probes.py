@@ -26,7 +26,16 @@ from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.images import command_line
 from kitlib.node.simulated.programs.waiting import http_status
 from kitlib.node.simulated.shell.interpreter import Shell
-from kitlib.node.simulated.shell.machine import Data, Forever, NotFollowed, ProgramError, Result, ShellExit, TimeUp
+from kitlib.node.simulated.shell.machine import (
+    Data,
+    Forever,
+    Input,
+    NotFollowed,
+    ProgramError,
+    Result,
+    ShellExit,
+    TimeUp,
+)
 
 _LONGEST = 20_000
 
@@ -135,7 +144,7 @@ def run_in_container(
     machine = ContainerMachine(view, behaviour.files_at(seconds), {} if written is None else written, longest)
     shell = Shell(machine, catalogue.find, lambda words, there: Result(), environment or {})
     try:
-        result = shell.program(command, machine, Data())
+        result = shell.program(command, machine, Input())
         machine.log(result.out)
         code, said = result.code, machine.out.text + machine.err.text + result.err
     except NotFollowed:

@@ -11,8 +11,8 @@ from kitlib.node.simulated.programs.recorder import Mount, RecordingMachine
 from kitlib.node.simulated.shell.interpreter import BOMB, Shell
 from kitlib.node.simulated.shell.machine import (
     Bombed,
-    Data,
     Forever,
+    Input,
     Machine,
     NotFollowed,
     ProgramError,
@@ -50,7 +50,7 @@ def follow(
     name = words[0].rpartition("/")[2]
     code = 0
     try:
-        result = shell.program(words, recorder, Data())
+        result = shell.program(words, recorder, Input())
         recorder.log(result.out)
         code = result.code
     except NotFollowed as error:

@@ -202,7 +202,7 @@ def around(call: Call) -> Result:
         del words[: 2 if valued else 1]
     if not words:
         return done("".join(f"{name}={value}\n" for name, value in call.variables.items()))
-    return call.run(words, call.machine, call.stdin)
+    return call.run(words, call.machine, call.input)
 
 
 @program("printenv")

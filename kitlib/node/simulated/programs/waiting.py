@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kitlib.node.common.workload import parse_seconds
 from kitlib.node.simulated.programs.registry import GO_EXIT, SMALL, done, options, program
-from kitlib.node.simulated.shell.machine import FOREVER, Call, Data, Forever, ProgramError, Result, TimeUp
+from kitlib.node.simulated.shell.machine import FOREVER, Call, Forever, Input, ProgramError, Result, TimeUp
 
 TIMED_OUT = 124
 """Exit code of `timeout`. Source: GNU coreutils."""
@@ -49,11 +49,11 @@ def xargs(call: Call) -> Result:
         runs = [[*command, *given]]
     several = found.get("P") or found.get("max-procs") or "1"
     if several == "1":
-        return [call.run(words, call.machine, Data()) for words in runs][-1] if runs else done()
+        return [call.run(words, call.machine, Input()) for words in runs][-1] if runs else done()
     for words in runs:
         machine = call.machine.fork()
         with contextlib.suppress(Forever):
-            call.run(words, machine, Data())
+            call.run(words, machine, Input())
     call.machine.wait()
     return done()
 
@@ -76,7 +76,7 @@ def timeout(call: Call) -> Result:
     outer, own = machine.deadline, machine.now + parse_seconds(words[0])
     machine.deadline = min(outer, own)
     try:
-        result = call.run(words[1:], machine, call.stdin)
+        result = call.run(words[1:], machine, call.input)
         if result.out.size == FOREVER and own != FOREVER:  # it writes until the timeout
             machine.spend(own - machine.now + 1.0, cpus=1.0)
         return result

@@ -5,10 +5,20 @@ Source: POSIX.1-2017, XCU 2.14 Special Built-In Utilities.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, Machine, Result, ShellExit
+from kitlib.node.simulated.shell.machine import (
+    KEPT_TEXT,
+    Data,
+    Input,
+    Machine,
+    NotFollowed,
+    ProgramError,
+    Result,
+    ShellExit,
+)
 from kitlib.node.simulated.shell.parser import parse
 from kitlib.node.simulated.shell.tree import Script
 
@@ -21,11 +31,52 @@ class Jump(Exception):
         self.kind, self.levels = kind, levels
 
 
-class Streams:
-    """The destinations of a command's output."""
+Write = Callable[[Data], None]
 
-    def __init__(self, out: Callable[[Data], None], err: Callable[[Data], None]) -> None:
-        self.out, self.err = out, err
+
+class Streams:
+    """The standard input of a command and the destinations of its output.
+
+    Attributes:
+        others: destinations by file descriptor, from 3.
+    """
+
+    def __init__(
+        self,
+        out: Callable[[Data], None],
+        err: Callable[[Data], None],
+        stdin: Input,
+        others: dict[int, Write] | None = None,
+    ) -> None:
+        self.out, self.err, self.stdin, self.others = out, err, stdin, dict(others or {})
+
+    def copy(self) -> Streams:
+        """Return the same destinations, which redirections then change for one command or subshell."""
+        return Streams(self.out, self.err, self.stdin, self.others)
+
+    def become(self, other: Streams) -> None:
+        """Take over other destinations, as `exec` without a command does."""
+        self.out, self.err, self.stdin, self.others = other.out, other.err, other.stdin, dict(other.others)
+
+    def writer(self, descriptor: int) -> Write:
+        """Return the destination of a file descriptor.
+
+        Raises:
+            ProgramError: the descriptor is not open for writing.
+        """
+        found = {1: self.out, 2: self.err, **self.others}.get(descriptor)
+        if found is None:
+            raise ProgramError(f"{descriptor}: Bad file descriptor")
+        return found
+
+    def set(self, descriptor: int, write: Write) -> None:
+        """Redirect the output of a file descriptor."""
+        if descriptor == 1:
+            self.out = write
+        elif descriptor == 2:
+            self.err = write
+        else:
+            self.others[descriptor] = write
 
     def take(self, result: Result) -> None:
         """Write a command's output to its destinations."""
@@ -43,14 +94,17 @@ class ShellState(Protocol):
     arguments: list[str]
     traps: dict[str, str]
     code: int
-    quitting: bool
+    kind: str
+    options: set[str]
     waiting: bool
     replaced: bool
     jobs: list[Machine]
 
     def script(self, script: Script, streams: Streams) -> None: ...
-    def invoke(self, words: Sequence[str], streams: Streams, stdin: Data) -> Result: ...
-    def program(self, words: Sequence[str], machine: Machine, stdin: Data) -> Result: ...
+    def invoke(self, words: Sequence[str], streams: Streams) -> Result: ...
+    def program(
+        self, words: Sequence[str], machine: Machine, stdin: Input, streams: Streams | None = None
+    ) -> Result: ...
     def calculate(self, text: str) -> int: ...
 
 
@@ -89,12 +143,64 @@ def _export(shell: ShellState, words: Sequence[str], streams: Streams) -> Result
     return Result()
 
 
+class OptionWords(NamedTuple):
+    """The option words of `set` or of a shell's command line.
+
+    Attributes:
+        rest: the words after them.
+        letters: the letters that are no options of `set`, such as `c`.
+        ended: whether `--` or `-` ends them.
+    """
+
+    rest: list[str]
+    letters: str
+    ended: bool
+
+
+_LETTERS = {"e": "errexit", "u": "nounset"}
+
+
+def take_options(words: Sequence[str], options: set[str], kind: str) -> OptionWords:
+    """Read option words such as `-euo pipefail`, and switch the options.
+
+    Args:
+        words: the words, from the first option.
+        options: the options that are on; changed.
+        kind: the name of the shell. `dash` has no pipefail; `sh` may be any shell, so it has it.
+
+    Raises:
+        ProgramError: the shell does not have the option.
+
+    Source: POSIX.1-2017, XCU sh OPTIONS, set; dash 0.5.12 options.c (optlist), minus_o.
+    """
+    rest, letters = list(words), ""
+    while rest and rest[0][:1] in ("-", "+") and rest[0] != "+":
+        word = rest.pop(0)
+        if word in ("--", "-"):
+            return OptionWords(rest, letters, True)
+        if word.startswith("--"):
+            del rest[: int(word in ("--rcfile", "--init-file"))]
+            continue
+        for letter in word[1:]:
+            name = _LETTERS.get(letter, "")
+            if letter in "oO":
+                name = rest.pop(0) if rest else ""
+            elif not name:
+                letters += letter
+            if name == "pipefail" and kind == "dash":
+                raise ProgramError("Illegal option -o pipefail", 2)
+            (options.add if word[0] == "-" else options.discard)(name)
+    return OptionWords(rest, letters, False)
+
+
 def _set(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    for word in words:
-        if word.startswith("-") and "e" in word and word != "-o":
-            shell.quitting = True
-        elif word.startswith("+") and "e" in word:
-            shell.quitting = False
+    try:
+        found = take_options(words, shell.options, shell.kind)
+    except ProgramError as error:  # an error in a special builtin ends the shell
+        streams.err(Data(f"{shell.kind}: set: {error}\n"))
+        raise ShellExit(error.code) from None
+    if found.rest or found.ended:
+        shell.arguments[:] = found.rest
     return Result()
 
 
@@ -113,7 +219,7 @@ def _exec(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
     for name in [name for name, value in shell.variables.items() if value.size >= KEPT_TEXT]:
         del shell.variables[name]
     shell.machine.hold(0)
-    result = shell.program(words, shell.machine, Data())
+    result = shell.program(words, shell.machine, streams.stdin, streams)
     streams.take(result)
     raise ShellExit(result.code)
 
@@ -124,7 +230,7 @@ def _eval(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
 
 def _command(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    return shell.invoke(words, streams, Data()) if words else Result()
+    return shell.invoke(words, streams) if words else Result()
 
 
 def _shift(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
@@ -167,8 +273,47 @@ def _kill(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
 
 def _read(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    """Read standard input, which is closed unless the container's manifest has `stdin: true`."""
-    return Result(code=1)
+    """Read a line of the standard input into variables.
+
+    The standard input of a container is empty, also with `stdin: true`, unless it is redirected or comes from a pipe.
+
+    Source: POSIX.1-2017, XCU read; XCU 2.6.5 Field Splitting.
+    """
+    rest, raw = list(words), False
+    while rest and rest[0].startswith("-") and len(rest[0]) > 1:
+        option = rest.pop(0)
+        if set(option) & set("adnN"):
+            raise NotFollowed(f"read {option}")
+        raw |= "r" in option
+        del rest[: int(option[-1] in "ptui")]
+    line, found = streams.stdin.line()
+    while not raw and found and re.search(r"(?<!\\)(\\\\)*\\$", line):
+        more, found = streams.stdin.line()
+        line = line[:-1] + more
+    if not raw:
+        line = re.sub(r"\\(.)", r"\1", line)
+    names = rest or ["REPLY"]
+    values = split(line, shell.variables.get("IFS"), len(names)) if rest else [line]
+    for name, value in zip(names, [*values, *[""] * len(names)], strict=False):
+        shell.variables[name] = Data(value)
+    return Result(code=int(not found))
+
+
+def split(text: str, separators: Data | None, most: int) -> list[str]:
+    """Split a text into at most so many fields; the last one is the rest with its separators.
+
+    Args:
+        text: the text.
+        separators: the value of IFS; None = space, tab and newline.
+        most: the number of fields.
+    """
+    marks = " \t\n" if separators is None else separators.text
+    white = "".join(one for one in marks if one in " \t\n")
+    text = text.strip(white) if white else text
+    others = "".join(one for one in marks if one not in white)
+    blank = f"[{re.escape(white)}]" if white else "(?!)"
+    mark = f"{blank}*[{re.escape(others)}]{blank}*|{blank}+" if others else f"{blank}+"
+    return re.split(mark, text, maxsplit=most - 1) if marks and most > 1 else [text]
 
 
 _Builtin = Callable[[ShellState, Sequence[str], Streams], Result]
@@ -195,3 +340,7 @@ BUILTINS: dict[str, _Builtin] = {
     "unset": _unset,
     "wait": _wait,
 }
+SPECIAL = frozenset(
+    (":", "break", "continue", "eval", "exec", "exit", "export", "return", "set", "shift", "trap", "unset")
+)
+"""Builtins that keep the assignments before them (XCU 2.14), except in bash without its POSIX mode."""

@@ -8,11 +8,10 @@ Source: POSIX.1-2017, XCU 2.9 Shell Commands, 2.11 Signals, 2.14 Special Built-I
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 
-from kitlib.node.simulated.shell.builtins import BUILTINS, Jump, Streams
+from kitlib.node.simulated.shell.builtins import BUILTINS, SPECIAL, Jump, Streams, Write, take_options
 from kitlib.node.simulated.shell.expansion import Expansion, shown
 from kitlib.node.simulated.shell.machine import (
     FOREVER,
@@ -21,6 +20,7 @@ from kitlib.node.simulated.shell.machine import (
     Call,
     Data,
     Forever,
+    Input,
     Machine,
     NotFollowed,
     Program,
@@ -64,8 +64,10 @@ class Shell:
         name: `$0`.
         arguments: `$1`, `$2`, ….
         functions: the shell whose functions are available; None = no functions.
+        kind: the name of its program, such as `bash`.
 
     Attributes:
+        options: the options of `set` that are on, such as errexit.
         traps: scripts by signal, without SIG; "" = the signal is ignored.
         jobs: the machines of its background jobs; the first one's process id is 2.
         looping: whether its script has a loop, in which a trap runs between two commands.
@@ -83,25 +85,30 @@ class Shell:
         name: str = "sh",
         arguments: Sequence[str] = (),
         functions: Shell | None = None,
+        kind: str = "sh",
     ) -> None:
         self.machine, self._programs, self._unknown = machine, programs, unknown
         self.variables = {key: Data(value) for key, value in environment.items()}
-        self._name, self.arguments = name, list(arguments)
+        self._name, self.arguments, self.kind = name, list(arguments), kind
         self.functions: dict[str, Compound] = {} if functions is None else functions.functions
         self.traps: dict[str, str] = {}
         self.looping = self.waiting = self.replaced = False
         self.process: list[str] = []
         self._last: Command | None = None
         self.jobs: list[Machine] = []
-        self.code, self._steps, self._depth, self.quitting = 0, 0, 0, False
+        self.code, self._steps, self._depth = 0, 0, 0
+        self.options: set[str] = set()
+        self._tested = False  # in a condition, before && and ||, after !: errexit has no effect
+        self._substituted: int | None = None  # exit code of the last command substitution of a command
         self._expansion = Expansion(self.variables, self._special, self._substitute)
 
-    def run(self, text: str, *, last: bool = False) -> int:
+    def run(self, text: str, *, last: bool = False, streams: Streams | None = None) -> int:
         """Run a script.
 
         Args:
             text: the script.
             last: whether the shell ends with it, as with `-c`.
+            streams: its input and the destinations of its output; None = no input, and the machine's log.
 
         Returns:
             The script's exit code; 2 for a syntax error.
@@ -110,7 +117,7 @@ class Shell:
             Forever: the script runs until it is killed.
         """
         try:
-            self.run_here(text, last=last)
+            self.run_here(text, last=last, streams=streams)
         except ShellExit as end:
             return end.code
         except ShellSyntaxError as error:
@@ -120,12 +127,13 @@ class Shell:
             pass
         return self.code
 
-    def run_here(self, text: str, *, last: bool = False) -> None:
+    def run_here(self, text: str, *, last: bool = False, streams: Streams | None = None) -> None:
         """Run a script as a part of this shell.
 
         Args:
             text: the script.
             last: whether the shell ends with it. Then the last command replaces the shell, unless a trap is set.
+            streams: as for `run`.
 
         Raises:
             ShellExit: the script runs `exit`.
@@ -135,7 +143,10 @@ class Shell:
         """
         script = parse(text)
         self._last = last_command(script) if last else None
-        self.script(script, Streams(self.machine.log, lambda data: self.machine.log(data, error=True)))
+        self.script(script, Streams(self.machine.log, self._error, Input()) if streams is None else streams.copy())
+
+    def _error(self, data: Data) -> None:
+        self.machine.log(data, error=True)
 
     def _special(self, name: str) -> str | None:
         if name.isdigit():
@@ -144,7 +155,7 @@ class Shell:
         return {
             "?": str(self.code),
             "$": "1",
-            "!": str(1 + len(self.jobs)),  # the last job's process id; 1 without a job
+            "!": str(1 + len(self.jobs)) if self.jobs else "",  # the last job's process id
             "#": str(len(self.arguments)),
             "@": " ".join(self.arguments),
             "*": " ".join(self.arguments),
@@ -159,24 +170,39 @@ class Shell:
             collected[0] = collected[0].plus(data)
 
         inner = self._child()
-        with contextlib.suppress(ShellExit):
-            inner.script(parse(text), Streams(collect, lambda data: self.machine.log(data, error=True)))
+        inner._tested = False
+        if self.kind == "bash":  # unless inherit_errexit or the POSIX mode is on
+            inner.options.discard("errexit")
+        inner.contained(lambda: inner.script(parse(text), Streams(collect, self._error, Input())))
         found = collected[0]
-        self.code = inner.code
+        self.code = self._substituted = inner.code
         if found.more == FOREVER:  # the shell reads endless output until its memory is full
             self.machine.hold(FOREVER)
         # Newlines are removed at the end only, which is unknown if there are more bytes than the kept text.
         return found if found.more else Data(found.text.rstrip("\n"))
 
     def _child(self) -> Shell:
-        """Return a subshell: a copy of the variables, the same dict of functions, and no `set -e`."""
-        inner = Shell(self.machine, self._programs, self._unknown, {}, self._name, self.arguments, self)
+        """Return a subshell, which begins with copies of the state; traps are reset."""
+        inner = Shell(self.machine, self._programs, self._unknown, {}, self._name, self.arguments, kind=self.kind)
         inner.variables.update(self.variables)
+        inner.functions.update(self.functions)
+        inner.options.update(self.options)
+        inner.jobs, inner._tested = list(self.jobs), self._tested
         inner.code, inner._depth = self.code, self._depth + 1
         inner._steps = self._steps
         if inner._depth > 2 * _DEEPEST:
             raise Bombed
         return inner
+
+    def contained(self, work: Callable[[], None]) -> int:
+        """Run a part of a script in this subshell, which `exit` and jumps end, and return its exit code."""
+        try:
+            work()
+        except ShellExit as end:
+            self.code = end.code
+        except Jump:
+            pass  # `return` has set the code; the loop around the subshell is in another process
+        return self.code
 
     # Control.
 
@@ -187,49 +213,76 @@ class Shell:
                 self._in_background(one, streams)
             else:
                 self._and_or(one, streams)
-            if self.quitting and self.code:
-                raise ShellExit(self.code)
 
     def _in_background(self, one: AndOr, streams: Streams) -> None:
         inner = self._child()
         inner.machine = self.machine.fork()
         self.jobs.append(inner.machine)
         try:
-            inner._and_or(one, streams)
+            inner.contained(lambda: inner._and_or(one, Streams(streams.out, streams.err, Input(), streams.others)))
         except Bombed:
             raise
-        except (Forever, ShellExit):
+        except Forever:
             pass
         self.code = 0
 
     def _and_or(self, one: AndOr, streams: Streams) -> None:
-        for operator, pipeline in one.steps:
-            if (operator == "&&" and self.code) or (operator == "||" and not self.code):
-                continue
-            self._pipeline(pipeline, streams)
+        """Run pipelines; errexit looks at the last one only, unless it is inverted (XCU 2.14, set -e)."""
+        tested = self._tested
+        try:
+            for number, (operator, pipeline) in enumerate(one.steps, 1):
+                if (operator == "&&" and self.code) or (operator == "||" and not self.code):
+                    continue
+                self._tested = tested or number < len(one.steps) or pipeline.inverted
+                self._pipeline(pipeline, streams)
+        finally:
+            self._tested = tested
 
     def _pipeline(self, pipeline: Pipeline, streams: Streams) -> None:
-        stdin = Data()
-        for command in pipeline.commands[:-1]:
-            collected = [Data()]
+        """Run the commands one after another: each gets the whole output of the one before."""
+        *before, last = pipeline.commands
+        if not before:
+            self._command(last, streams)
+            checked = isinstance(last, Simple) or (isinstance(last, Compound) and last.subshell)
+        else:
+            checked = True  # a list or a loop is not: errexit looks at the commands in it
+            stdin, failed = streams.stdin, 0
+            for command in before:
+                collected = [Data()]
 
-            def collect(data: Data, into: list[Data] = collected) -> None:
-                into[0] = into[0].plus(data)
+                def collect(data: Data, into: list[Data] = collected) -> None:
+                    into[0] = into[0].plus(data)
 
-            self._child()._command(command, Streams(collect, streams.err), stdin)
-            stdin = collected[0]
-        self._command(pipeline.commands[-1], streams, stdin)  # in this shell, as in ksh; dash and bash fork
+                failed = self._stage(command, Streams(collect, streams.err, stdin, streams.others)) or failed
+                stdin = Input(collected[0])
+            code = self._stage(last, Streams(streams.out, streams.err, stdin, streams.others))
+            self.code = code or (failed if "pipefail" in self.options else 0)
         if pipeline.inverted:
             self.code = int(not self.code)
+        elif checked and self.code and "errexit" in self.options and not self._tested:
+            raise ShellExit(self.code)
 
-    def _command(self, command: Command, streams: Streams, stdin: Data) -> None:
+    def _stage(self, command: Command, streams: Streams) -> int:
+        """Run a command of a pipeline in a subshell, as dash, bash and busybox do, and return its exit code."""
+        inner = self._child()
+        # errexit also ends a stage, as it ends any subshell.
+        inner.contained(lambda: inner._pipeline(Pipeline((command,)), streams))
+        self._steps = inner._steps
+        return inner.code
+
+    def _command(self, command: Command, streams: Streams) -> None:
         self._steps += 1
         if self._steps > MAX_STEPS:
             self.machine.spend(FOREVER, cpus=1.0)
         if isinstance(command, Simple):
-            self._simple(command, streams, stdin)
+            self._simple(command, streams)
             return
-        streams, stdin = self._redirected(command.redirections, streams, stdin)  # commands inside get no stdin
+        try:
+            streams = self._redirected(command.redirections, streams)
+        except ProgramError as error:
+            streams.err(Data(f"{self._name}: {error}\n"))
+            self.code = error.code
+            return
         if isinstance(command, Loop):
             self._loop(command, streams)
         elif isinstance(command, If):
@@ -241,61 +294,59 @@ class Shell:
             self.code = 0
         elif command.subshell:
             inner = self._child()
-            try:
-                inner.script(command.body, streams)
-            except ShellExit as end:
-                inner.code = end.code
-            self.code = inner.code
+            self.code = inner.contained(lambda: inner.script(command.body, streams.copy()))
         else:
             self.script(command.body, streams)
 
     def _if(self, command: If, streams: Streams) -> None:
-        self.code = 0
         for condition, body in command.branches:
             if condition:
                 self._condition(condition, streams)
             if not condition or not self.code:
-                self.code = 0
                 self.script(body, streams)
                 return
         self.code = 0
 
     def _condition(self, script: Script, streams: Streams) -> None:
-        """Run a condition, in which `set -e` has no effect."""
-        quitting, self.quitting = self.quitting, False
+        """Run a condition, in which errexit has no effect."""
+        tested, self._tested = self._tested, True
         try:
             self.script(script, streams)
         finally:
-            self.quitting = quitting
+            self._tested = tested
 
     def _case(self, command: Case, streams: Streams) -> None:
         value = self._expansion.value(command.word).text
         for patterns, body in command.branches:
             if any(fnmatch.fnmatchcase(value, self._expansion.value(pattern).text) for pattern in patterns):
                 self.script(body, streams)
+                self.code = self.code if body else 0
                 return
         self.code = 0
 
     def _loop(self, loop: Loop, streams: Streams) -> None:
         self.looping = True
         if loop.name:
-            # Like `for x`, `for x in` without words runs for each argument.
-            words = self._expansion.fields(loop.words)[0] if loop.words else list(self.arguments)
+            words = list(self.arguments) if loop.words is None else self._expansion.fields(loop.words)[0]
+            if not words:
+                self.code = 0
             for word in words:
                 self.variables[loop.name] = Data(word)
                 if not self._round(loop.body, streams):
                     return
             return
+        code = 0  # that of the last body
         while True:
-            mark, before = self.machine.mark(), self._state()
+            mark, before = self.machine.mark(), (self._state(), streams.stdin.data)
             self._condition(loop.condition, streams)
             if bool(self.code) != loop.until:
-                self.code = 0
+                self.code = code
                 return
             if not self._round(loop.body, streams):
                 return
+            code = self.code
             self._steps += 1
-            changed = self._state() != before
+            changed = (self._state(), streams.stdin.data) != before
             if self._steps > MAX_STEPS:
                 self.machine.spend(FOREVER, cpus=1.0)
             self.machine.repeat(mark, changed)  # raises Forever if nothing but time has changed
@@ -307,6 +358,7 @@ class Shell:
         except Jump as jump:
             if jump.kind == "return":
                 raise
+            self.code = 0
             if jump.levels > 1:
                 raise Jump(jump.kind, jump.levels - 1) from None
             return jump.kind == "continue"
@@ -317,65 +369,84 @@ class Shell:
 
     # Simple commands.
 
-    def _redirected(self, redirections: Sequence[Redirection], streams: Streams, stdin: Data) -> tuple[Streams, Data]:
-        streams = Streams(streams.out, streams.err)
+    def _redirected(self, redirections: Sequence[Redirection], streams: Streams) -> Streams:
+        if not redirections:
+            return streams  # the same object: `exec >file` inside also counts for the commands after it
+        streams = streams.copy()
         for one in redirections:
             target = self._expansion.value(one.target).text
-            if one.operator in (">&", "<&"):
-                if (one.descriptor, target) == (2, "1"):
-                    streams.err = streams.out
-                elif (one.descriptor, target) == (1, "2"):
-                    streams.out = streams.err
-                continue
-            if one.operator == "<":
-                stdin = self.machine.read(target)
-                continue
-            if one.operator in ("<<", "<<<"):
-                stdin = Data(target if one.operator == "<<" else f"{target}\n")
-                continue
-            write = self._writer(target, append=one.operator == ">>")
-            if one.descriptor == 2:
-                streams.err = write
-            else:  # also for descriptors 3 and higher
-                streams.out = write
-            if one.operator == "&>":
-                streams.err = write
-        return streams, stdin
+            if one.operator == ">&" and target.isdigit():
+                streams.set(one.descriptor, streams.writer(int(target[:4])))
+            elif one.operator == ">&" and target == "-":
+                streams.set(one.descriptor, lambda data: None)
+            elif one.operator in ("<", "<<", "<<<"):
+                if one.operator == "<":
+                    data = self.machine.read(target)
+                else:
+                    data = Data(target if one.operator == "<<" else f"{target}\n")
+                if not one.descriptor:
+                    streams.stdin = Input(data)
+            elif one.operator != "<&":
+                write = self._writer(target, streams, append=one.operator == ">>")
+                streams.set(one.descriptor, write)
+                if one.operator in ("&>", ">&"):  # `>&file` is bash's other form of `&>file`
+                    streams.err = write
+        return streams
 
-    def _writer(self, path: str, *, append: bool) -> Callable[[Data], None]:
+    def _writer(self, path: str, streams: Streams, *, append: bool) -> Write:
         machine = self.machine
-        if path in ("/dev/stdout", "/proc/1/fd/1", "/proc/self/fd/1"):
+        if path in ("/dev/stdout", "/proc/self/fd/1", "/dev/fd/1"):
+            return streams.out
+        if path in ("/dev/stderr", "/proc/self/fd/2", "/dev/fd/2"):
+            return streams.err
+        if path == "/proc/1/fd/1":
             return machine.log  # the container's log, also inside a pipeline
-        if path in ("/dev/stderr", "/proc/1/fd/2"):
-            return lambda data: machine.log(data, error=True)
+        if path == "/proc/1/fd/2":
+            return self._error
         if path != "/dev/null":
             machine.write(path, Data(), append=append)
         return lambda data: machine.write(path, data, append=True)
 
-    def _simple(self, command: Simple, streams: Streams, stdin: Data) -> None:
+    def _simple(self, command: Simple, outer: Streams) -> None:
+        streams = outer
         try:
+            self._substituted = None
             words, more = self._expansion.fields(command.words)  # more: bytes beyond the kept text
-            if not words and command.assignments:
-                self.code = 0
+            kept = {name: self.variables.get(name) for name, _ in command.assignments}
             for name, word in command.assignments:
                 self._assign(name, self._expansion.value(word))
-            streams, stdin = self._redirected(command.redirections, streams, stdin)
-            if words:
-                self.replaced |= command is self._last and not self.traps
-                result = self.invoke(words, streams, stdin, more)
-                streams.take(result)
-                self.code = result.code
+            streams = self._redirected(command.redirections, outer)
+            if not words:
+                self.code = self._substituted or 0
+                return
+            if words == ["exec"]:
+                outer.become(streams)
+            self.replaced |= command is self._last and not self.traps
+            try:
+                result = self.invoke(words, streams, more)
+            finally:
+                if words[0] not in SPECIAL or self.kind == "bash":
+                    self._restore(kept)
+            streams.take(result)
+            self.code = result.code
         except ProgramError as error:
             name = self._name if not command.words else self._expansion.value(command.words[0]).text
             streams.err(Data(f"{name.rpartition('/')[2]}: {error}\n"))
             self.code = error.code
+
+    def _restore(self, kept: Mapping[str, Data | None]) -> None:
+        for name, value in kept.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
 
     def _assign(self, name: str, value: Data) -> None:
         self.variables[name] = value
         if value.size > KEPT_TEXT / 2:  # smaller values do not matter for the memory
             self.machine.hold(sum(one.size for one in self.variables.values()))
 
-    def invoke(self, words: Sequence[str], streams: Streams, stdin: Data, more: float = 0.0) -> Result:
+    def invoke(self, words: Sequence[str], streams: Streams, more: float = 0.0) -> Result:
         """Run a function, a builtin or a program; echo and printf are programs."""
         function = self.functions.get(words[0])
         if function is not None:
@@ -385,7 +456,7 @@ class Shell:
             return builtin(self, words[1:], streams)
         if words[0] in ("echo", "printf") and more:
             return Result(Data(" ".join(words[1:]), more))
-        return self.program(words, self.machine, stdin)
+        return self.program(words, self.machine, streams.stdin, streams)
 
     def calculate(self, text: str) -> int:
         """Return the value of an arithmetic expression, which may assign to variables."""
@@ -406,43 +477,62 @@ class Shell:
             self._depth -= 1
         return Result(code=self.code)
 
-    def program(self, words: Sequence[str], machine: Machine, stdin: Data) -> Result:
-        """Run a program, or a shell, with these words."""
+    def program(self, words: Sequence[str], machine: Machine, stdin: Input, streams: Streams | None = None) -> Result:
+        """Run a program, or a shell.
+
+        Args:
+            words: its name and arguments.
+            machine: the machine to run it on.
+            stdin: its standard input.
+            streams: the destinations of a shell's output; None = the machine's log.
+        """
         name = words[0].rpartition("/")[2]
+        if name == "busybox" and len(words) > 1:
+            return self.program(words[1:], machine, stdin, streams)
         environment = {key: shown(value) for key, value in self.variables.items()}
         if name in SHELLS:
-            return self._shell(name, words[1:], machine, environment, stdin)
+            return self._shell(
+                name, words[1:], machine, environment, streams or Streams(machine.log, self._error, stdin)
+            )
         found = self._programs(words[0])
         machine.enter(name)
         if self.replaced:
             self.process.append(words[0])
         if found is None:
             return self._unknown(words, machine)
-        return found(Call(name, list(words[1:]), stdin, machine, environment, self.program))
+        try:
+            return found(Call(name, list(words[1:]), stdin, machine, environment, self.program))
+        finally:
+            stdin.settle()
 
     def _shell(
-        self, name: str, words: Sequence[str], machine: Machine, environment: Mapping[str, str], stdin: Data
+        self, name: str, words: Sequence[str], machine: Machine, environment: Mapping[str, str], streams: Streams
     ) -> Result:
         if self._depth > _DEEPEST:
             raise NotFollowed("nested too deeply")  # a limit of the kit, not a sign of a bomb
-        text, rest, reads, quitting = stdin.text, list(words), True, False
-        while rest and rest[0].startswith("-"):
-            option = rest.pop(0)
-            quitting |= "e" in option and not option.startswith("--")
-            if not option.startswith("--") and "c" in option and rest:
-                text, reads = rest.pop(0), False
-                break
-        if reads and rest:
+        options = set[str]()
+        rest, letters, _ = take_options(words, options, name)
+        text, reads = "", "c" not in letters
+        if not reads:
+            if not rest:
+                raise ProgramError("-c requires an argument", 2)
+            text = rest.pop(0)
+        elif not rest or "s" in letters:
+            text, rest = streams.stdin.rest().text, [name, *rest]
+            streams.stdin.settle()
+        else:
             try:
                 text = machine.read(rest[0]).text
             except ProgramError:
                 if machine.exists(rest[0].rpartition("/")[0] or "/") and rest[0].startswith("/tmp/"):
                     raise  # all files in /tmp are known
                 raise NotFollowed(f"the script {rest[0][:60]} is in an image or volume that is not read") from None
-        inner = Shell(machine, self._programs, self._unknown, environment, *([rest[0], rest[1:]] if rest else [name]))
-        inner._depth, inner.quitting = self._depth + 1, quitting
+        rest = rest or [name]
+        inner = Shell(machine, self._programs, self._unknown, environment, rest[0], rest[1:], kind=name)
+        inner._depth = self._depth + 1
+        inner.options.update(options)
         try:
-            code = inner.run(text, last=not reads)
+            code = inner.run(text, last=not reads, streams=streams)
         finally:
             if self.replaced:
                 self.looping, self.waiting = inner.looping, inner.waiting

@@ -43,6 +43,39 @@ class Data(NamedTuple):
         return Data(text, min(self.more, max(size - len(text), 0.0)))
 
 
+class Input:
+    """A standard input, which the commands of a list share: each reads on where the one before stopped.
+
+    Args:
+        data: the content.
+    """
+
+    def __init__(self, data: Data = Data()) -> None:  # noqa: B008 (immutable)
+        self.data, self._read = data, False
+
+    def rest(self) -> Data:
+        """Return the remaining content for a program that reads all of it."""
+        self._read = True
+        return self.data
+
+    def settle(self) -> None:
+        """Empty the input if the program that has ended read it."""
+        if self._read:
+            self.data, self._read = Data(), False
+
+    def line(self) -> tuple[str, bool]:
+        """Take a line, and return it with whether its newline was found.
+
+        Raises:
+            NotFollowed: the content of the line is unknown.
+        """
+        text, newline, after = self.data.text.partition("\n")
+        if not newline and self.data.more:
+            raise NotFollowed("read: the content of the input is unknown")
+        self.data = Data(after, self.data.more)
+        return text, bool(newline)
+
+
 class Result(NamedTuple):
     """The output of a command, and its exit code."""
 
@@ -197,7 +230,7 @@ class Call(NamedTuple):
     Attributes:
         name: the program's name as written, without its directory.
         args: the words after it.
-        stdin: the standard input.
+        input: the standard input.
         machine: the machine of the program.
         variables: the variables of its environment.
         run: function that runs another program, for programs such as `timeout` and `env`.
@@ -205,10 +238,15 @@ class Call(NamedTuple):
 
     name: str
     args: Sequence[str]
-    stdin: Data
+    input: Input
     machine: Machine
     variables: Mapping[str, str]
-    run: Callable[[Sequence[str], Machine, Data], Result]
+    run: Callable[[Sequence[str], Machine, Input], Result]
+
+    @property
+    def stdin(self) -> Data:
+        """The content of the standard input; the program that asks for it reads all of it."""
+        return self.input.rest()
 
 
 Program = Callable[[Call], Result]

@@ -186,16 +186,19 @@ class _Parser:
         name = self._tokens[self._at].text if self._peek() is not None else ""
         self._at += 1
         self._newlines()
-        words: list[Word] = []
+        words: list[Word] | None = None
         if self._is("in"):
             self._at += 1
+            words = []
             while (token := self._peek()) is not None and token.kind == "word":
                 words.append(token.word)
                 self._at += 1
         if self._is(";"):
             self._at += 1
         body = self._body()
-        return Loop((), body, name=name, words=tuple(words), redirections=self._redirections())
+        return Loop(
+            (), body, name=name, words=None if words is None else tuple(words), redirections=self._redirections()
+        )
 
     def _if(self) -> If:
         branches = list[tuple[Script, Script]]()

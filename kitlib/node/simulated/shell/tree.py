@@ -69,13 +69,13 @@ class Compound(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop `while` or `until`, or with a name `for name in words`."""
+    """A loop `while` or `until`, or with a name `for name in words`; words that are None are the arguments."""
 
     condition: Script
     body: Script
     until: bool = False
     name: str = ""
-    words: tuple[Word, ...] = ()
+    words: tuple[Word, ...] | None = ()
     redirections: tuple[Redirection, ...] = ()
 
 
