@@ -58,6 +58,8 @@ CUT = """() => {
     for (const node of widget.querySelectorAll('p, td, th, label, button, select, input, output, summary, li')) {
       const box = node.getBoundingClientRect();
       if (!box.width || box.right <= edge || node.closest('[aria-hidden=true], .kitlib-board-mark')) continue;
+      const empty = !node.innerText.trim() && !node.childElementCount; // such a paragraph shows nothing to cut
+      if (empty && !node.matches('input, select, button')) continue;
       let above = node.parentElement;
       while (above !== widget && !scrolls(above)) above = above.parentElement;
       if (above === widget)
