@@ -1,4 +1,4 @@
-"""What happened on a node, with time downwards: a band for each moment, a lane for each actor, words at each mark.
+"""The picture of what happened on a node: time runs downwards, with a band for each moment and a lane for each actor.
 
 A band is as high as the busiest lane needs, and time without entries takes one line, so that the picture has room where
 much happens. Within a moment each lane keeps its own order; between lanes the clock does not tell which was first.
@@ -66,7 +66,7 @@ class LaneMark:
 
     @property
     def details(self) -> str:
-        """What the entries say in full, at most five of them."""
+        """The full text of the entries, of at most five."""
         said = "; ".join(f"{row.get('object', '')}: {row['text']}" for row in self.entries[:5])
         left = len(self.entries) - 5
         return f"{self.entries[0]['seconds']} s, {self.lane}. {said}" + (f"; and {left} more" if left > 0 else "")

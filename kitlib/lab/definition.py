@@ -86,7 +86,7 @@ SIMULATED = Ground()
 
 
 class Way(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One step of a lab in the terminal and in Python.
+    """A step of a lab, with its command in the terminal and its call in Python.
 
     Attributes:
         step: the step in words.

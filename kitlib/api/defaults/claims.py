@@ -1,4 +1,4 @@
-"""Defaults of claims of devices.
+"""The defaults of device claims.
 
 Source: pkg/apis/resource/v1/defaults.go.
 """

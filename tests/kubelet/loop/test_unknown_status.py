@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
-from kitlib.api.core import Container
-from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.unknown_status import mark_unknown
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def state(name: str, did: str = "") -> ContainerState:
-    """Return a container that waits (""), runs, or has ended with this exit code."""
-    made = ContainerState(Container(name=name), name)
-    if did:
-        made.started(1.0, NOW)
-    if did not in ("", "runs"):
-        made.stopped(NOW, int(did))
-    return made
+from tests.kubelet.loop.container_states import state
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def _selinux(types: frozenset[str]) -> Check:
             return options is not None and (options.type not in types or bool(options.user) or bool(options.role))
 
         own = spec.security_context.se_linux_options if spec.security_context is not None else None
-        # By id: a Container has no hash, and each call of `containers` yields the same objects.
+        # The keys are ids, because a Container has no hash; each call of `containers` yields the same objects.
         of = {id(one): one.security_context.se_linux_options for one in containers(spec) if one.security_context}
         bad = names(spec, lambda one: wrong(of.get(id(one))))
         if not wrong(own) and not bad:

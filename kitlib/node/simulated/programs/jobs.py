@@ -56,7 +56,7 @@ def _written_out(phases: list[Phase], repeats: int | None, start: float) -> list
 
 
 class _Running:
-    """What the phases that run at one moment use together.
+    """The resources that the phases running at one moment use together.
 
     A change costs as much as one phase does: a loop that forks makes as many tracks as processes, each with marks.
     """

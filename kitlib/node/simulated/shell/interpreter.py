@@ -50,7 +50,7 @@ MAX_STEPS = 20_000
 _DEEPEST = 30
 """Maximum depth of function calls; a fork bomb exceeds it."""
 BOMB = 32768
-"""Processes that a fork bomb tries to start: the kernel's default pid_max. For the handlers of Bombed."""
+"""The number of processes that a fork bomb tries to start: the kernel's default pid_max. Handlers of Bombed use it."""
 
 
 class Shell:
