@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker import DockerClient
 from docker.errors import APIError
 
 from kitlib.api.errors import KitError
@@ -57,6 +58,24 @@ def until_it_answers(its: Any, process: subprocess.Popen[bytes], log: Path, seco
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"{words}: {log.read_text()[-1500:]}")
             time.sleep(0.1)
+
+
+def freeze(client: DockerClient, identity: str, seconds: float = 60) -> None:
+    """Pause a container, as `docker pause` repeated until the engine takes it.
+
+    On cgroup v1 runc tries for a fifth of a second and gives up while one process of the container waits without
+    being interruptible (for a disk, for memory), as happens on a machine under load; it leaves the container thawed.
+    Source: runc, libcontainer/cgroups/fs/freezer.go.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            client.api.pause(identity)
+            return
+        except APIError as error:
+            if "unable to freeze" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)
 
 
 CAPABILITIES = (

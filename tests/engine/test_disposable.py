@@ -22,7 +22,7 @@ from kitlib.node.real import container, image
 from kitlib.node.real import engine as engines
 from kitlib.node.real.agent import RENEW_INTERVAL
 from kitlib.node.real.link import NodeGone
-from tests.engine.helpers import ROOT, SLOW, kill, outside, pod, state
+from tests.engine.helpers import ROOT, SLOW, freeze, kill, outside, pod, state
 from tests.engine.traces import Traces
 
 OWNER = """
@@ -104,7 +104,7 @@ def test_a_paused_node_goes_with_its_owner(traces: Traces, how: signal.Signals) 
     assert process.stdout.readline() == "up\n"
     client = engines.connect()
     for one in client.api.containers(filters={"label": f"{container.RUN}={os.environ['KITLIB_RUN']}"}):
-        client.api.pause(one["Id"])
+        freeze(client, one["Id"])
     client.close()
     process.send_signal(how)
     process.wait()
@@ -230,7 +230,7 @@ def test_a_node_that_was_frozen_is_not_ready_and_ready_again(
     node = cluster.node()
     standing, node.link.patience = node.link.patience, 0.5 * SLOW
     client = engines.connect()
-    client.api.pause(node.container.id)
+    freeze(client, node.container.id)
     try:
         cluster.apply(pod(name="b"))
         with pytest.raises(NodeGone, match="no answer within"):
