@@ -28,7 +28,6 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.timeline import TimelineEntry
-from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, TERMINATED
@@ -44,6 +43,7 @@ SIGNALS: Final = (2, 9, 15)
 """The signals that can end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 if TYPE_CHECKING:
+    from kitlib.kubelet.pods.volume_files import Files
     from kitlib.node.common.log import Log
     from kitlib.node.simulated.shell.machine import Data
 
@@ -358,6 +358,8 @@ class SimulatedNode(SimulatedStreams, NodeBase):
 
     def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files:
         """Return the mounted files of ConfigMaps, Secrets and the downward API by their path in a container."""
+        from kitlib.kubelet.pods.volume_files import mounted  # loaded with the first mount
+
         state = self._running(pod, container, namespace)
         of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
         env = self.runtime.environment(state.id)

@@ -7,10 +7,9 @@ program is "not found". Files are those that a container sees with its own cgrou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.pods.volume_files import Files
 from kitlib.node.simulated.container_machine import REFUSED, ContainerMachine
 from kitlib.node.simulated.programs import catalogue
 from kitlib.node.simulated.programs.waiting import CLIENTS
@@ -26,6 +25,9 @@ from kitlib.node.simulated.shell.machine import (
     ShellExit,
 )
 from kitlib.node.simulated.shell.machine import Result as ProgramResult
+
+if TYPE_CHECKING:
+    from kitlib.kubelet.pods.volume_files import Files
 
 PROMPT = "/ # "
 _CGROUP = "/sys/fs/cgroup"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kitlib.api.container import LifecycleHandler
 from kitlib.api.core import Container, LinuxContainerUser, Pod, PodStatus
@@ -22,8 +22,10 @@ from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
-from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.prober.worker import Answer, ProbeType
+
+if TYPE_CHECKING:
+    from kitlib.kubelet.pods.volume_files import Files
 
 MINIMUM_GRACE = 2.0
 """Minimum seconds between SIGTERM and SIGKILL. Source: minimumGracePeriodInSeconds."""

@@ -11,7 +11,7 @@ qosContainerManagerImpl.Start and UpdateCgroups, podContainerManagerImpl.EnsureE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
@@ -38,17 +38,19 @@ from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.starter import ContainerStarter
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.timeline import KubeletTimeline
-from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.pods.objects import Objects
 
 if TYPE_CHECKING:
     from kitlib.kubelet.loop.node_shutdown import NodeShutdown
+    from kitlib.kubelet.loop.volumes import VolumeManager
 
 QOS_EVERY = 60.0
 """Seconds between two updates of the QoS cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
 HOUSEKEEPING = 2.0
 """Seconds between two cleanups of orphaned cgroups. Source: kubelet housekeepingPeriod."""
+SYNC_FREQUENCY = 60.0
+"""Seconds between two updates of running pods' files. Source: KubeletConfiguration syncFrequency."""
 _STARTS = 20
 """Maximum rounds of starting in one sync: a container may end immediately, so that the next one is due."""
 
@@ -124,13 +126,13 @@ class Kubelet:
         self.objects = Objects()
         self._admission = Admission(config, self.managers, self.watcher.eviction, self.timeline, reports, self.objects)
         allocatable, asked = self._admission.allocatable, self._admission.asked
-        self._volumes = VolumeManager(self.objects, runtime, reports, allocatable, clock)
-        parts = self.rules, self.managers, self._cgroups, self._images, self._killer, self.objects, self._volumes
-        self._starter = ContainerStarter(config, *parts, allocatable, self._report)
+        parts = self.rules, self.managers, self._cgroups, self._images, self._killer, self.objects
+        self._starter = ContainerStarter(config, *parts, self._volumes_ready, allocatable, self._report)
         self._resizer = Resizer(config, self.rules, cgroups, self._killer, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
         self._next_qos, self._next_cleaning, self._next_retry = QOS_EVERY, HOUSEKEEPING, RETRY
+        self._next_sync = SYNC_FREQUENCY
         left = config.release, self._workers, self._killer, self._is_held, self._kill
         self._evicting = Evicting(self.watcher, self._garbage, reports, *left)
         self._next_reconcile = clock() + config.settings.cpu_manager_reconcile_period
@@ -165,7 +167,7 @@ class Kubelet:
             self._ids |= {state.id: (worker, state) for state in worker.states}
             worker.restarted()
             if worker.active:
-                self._volumes.ready(worker)
+                self._volumes_ready(worker)
                 self._faults.each([worker], self._admit_worker)
         self._rejected = set(before._rejected)
         for pod in pods:
@@ -212,7 +214,7 @@ class Kubelet:
             self._mark_dirty(worker)
             for state in worker.ephemerals:
                 self._ids.setdefault(state.id, (worker, state))
-            self._volumes.refresh(worker)
+            self._refresh_volumes([worker])
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         if pod.metadata.deletion_timestamp is not None and (not worker.leaving or grace < worker.given):
             self._killer.tell(worker)
@@ -232,7 +234,9 @@ class Kubelet:
             self._next_reconcile += self.config.settings.cpu_manager_reconcile_period
             part("CPU manager", self._reconcile_cpus)
         part("garbage collection", lambda: self._garbage.tick(now))
-        part("volumes", lambda: self._volumes.tick(self._workers.values()))
+        if now >= self._next_sync:
+            self._next_sync = now + SYNC_FREQUENCY
+            part("volumes", lambda: self._refresh_volumes(self._workers.values()))
         if part("eviction", lambda: self._evicting.due(now)):
             changed |= part("eviction", lambda: self._evicting.watch(now))
         part("node status", lambda: self.watcher.tick(now))
@@ -248,6 +252,26 @@ class Kubelet:
             self._work()
         if self.shutdown is not None:
             part("node shutdown", self.shutdown.go_on)
+
+    @cached_property
+    def _volumes(self) -> VolumeManager:
+        from kitlib.kubelet.loop.volumes import VolumeManager  # loaded with the first pod that has volumes
+
+        return VolumeManager(self.objects, self.runtime, self.reports, self._admission.allocatable, self.clock)
+
+    def _volumes_ready(self, worker: PodWorker) -> bool:
+        return not worker.pod.spec.volumes or self._volumes.ready(worker)
+
+    def _refresh_volumes(self, workers: Iterable[PodWorker]) -> None:
+        for worker in workers:
+            if worker.pod.spec.volumes:
+                self._volumes.refresh(worker)
+
+    def _forget_volumes(self, worker: PodWorker) -> None:
+        """Tear down the volumes of a pod that has ended; its object may still exist. Source: WaitForUnmount."""
+        self.runtime.forget(worker.pod)
+        if worker.pod.spec.volumes:
+            self._volumes.forget(worker)
 
     def _reconcile_cpus(self) -> None:
         from kitlib.kubelet.loop.cpu_reconciler import reconcile_cpus
@@ -350,7 +374,7 @@ class Kubelet:
             self._cgroups.update_qos_cgroups(self._workers.values())
         for worker in killed:
             worker.holds_resources = False
-            self._volumes.forget(worker)  # an emptyDir's memory too; only logs stay. Source: SyncTerminatedPod
+            self._forget_volumes(worker)  # an emptyDir's memory too; only logs stay. Source: SyncTerminatedPod
             if worker.terminating:
                 worker.ended(self.reports.now(), self.runtime.exit_code)
                 self.managers.release(worker.pod)
@@ -404,7 +428,7 @@ class Kubelet:
         self._garbage.remove_containers_of(worker)
         self.managers.release(worker.pod)
         self._admission.count(worker, -1)
-        self._volumes.forget(worker)
+        self._forget_volumes(worker)
         self._drop(worker)
 
     def _drop(self, worker: PodWorker) -> None:

@@ -19,7 +19,6 @@ from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
-from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.pods.environment import expanded, make_environment_variables
 from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_score_adjust
@@ -36,7 +35,7 @@ class ContainerStarter:
         images: the image puller.
         killer: stops the container of a failed hook; has the runtime, the reports, the timeline and the clock.
         objects: the ConfigMaps and Secrets that pods refer to.
-        volumes: the volume manager, which writes the files of volumes.
+        volumes_ready: writes the files of a pod's volumes; returns whether the pod can start.
         allocatable: resource -> allocatable amount of the node, in thousandths.
         report: writes a pod's status to the API server.
     """
@@ -50,14 +49,15 @@ class ContainerStarter:
         images: ImagePuller,
         killer: PodKiller,
         objects: Objects,
-        volumes: VolumeManager,
+        volumes_ready: Callable[[PodWorker], bool],
         allocatable: Mapping[str, int],
         report: Callable[[PodWorker], None],
     ) -> None:
         self._config, self._rules, self._managers, self._cgroups = config, rules, managers, cgroups
         self._images, self._killer, self._runtime, self._reports = images, killer, killer.runtime, killer.reports
         self._timeline, self._clock = killer.timeline, killer.clock
-        self._objects, self._volumes, self._allocatable, self._report = objects, volumes, allocatable, report
+        self._objects, self._volumes_ready = objects, volumes_ready
+        self._allocatable, self._report = allocatable, report
 
     def _claims_ready(self, worker: PodWorker) -> bool:
         """Return whether the pod's claims are prepared; report each problem once. Source: PrepareDynamicResources."""
@@ -81,7 +81,7 @@ class ContainerStarter:
                 return
             worker.starting = None
         due = worker.to_start(self._clock())
-        if not due or not self._claims_ready(worker) or not self._volumes.ready(worker):
+        if not due or not self._claims_ready(worker) or not self._volumes_ready(worker):
             return
         if not worker.has_sandbox:
             if worker.sandbox_changed:

@@ -8,7 +8,7 @@ Source: volumemanager WaitForAttachAndMount, reconciler; kubelet syncFrequency.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from kitlib.api.core import PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
@@ -17,8 +17,6 @@ from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.pods.objects import Objects, claim_of
 from kitlib.kubelet.pods.volume_files import Files, makes_files, volume_files
 
-SYNC_FREQUENCY = 60.0
-"""Seconds between two updates of a running pod's files. Source: KubeletConfiguration syncFrequency."""
 FIRST_WAIT, MAX_WAIT = 0.5, 122.0
 """Seconds until a failed mount is tried again, doubled each time, and their maximum. Source: exponentialbackoff."""
 
@@ -51,7 +49,6 @@ class VolumeManager:
         self._written: dict[str, dict[str, Files]] = {}
         self._failed: dict[str, float] = {}
         self._attached: set[str] = set()
-        self._next_sync = SYNC_FREQUENCY
 
     def ready(self, worker: PodWorker) -> bool:
         """Return whether all of a pod's files are written and its claims bound; report a problem at every try."""
@@ -75,22 +72,13 @@ class VolumeManager:
             self._reports.event(worker.pod, "Warning", "FailedMount", text)
         return False
 
-    def tick(self, workers: Iterable[PodWorker]) -> None:
-        """Once a minute, bring the files of running pods up to date."""
-        if self._clock() < self._next_sync:
-            return
-        self._next_sync = self._clock() + SYNC_FREQUENCY
-        for worker in workers:
-            self.refresh(worker)
-
     def refresh(self, worker: PodWorker) -> None:
         """Bring the files of a running pod up to date; a volume whose object was deleted keeps its files."""
         if worker.active and worker.pod.metadata.uid in self._written:
             self._write(worker)
 
     def forget(self, worker: PodWorker) -> None:
-        """Tear down the volumes of a pod that has ended; its object may still exist. Source: WaitForUnmount."""
-        self._runtime.forget(worker.pod)
+        """Forget the volumes of a pod that has ended."""
         self._written.pop(worker.pod.metadata.uid, None)
         self._failed.pop(worker.pod.metadata.uid, None)
         self._attached.discard(worker.pod.metadata.uid)

@@ -18,7 +18,6 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, RunningHook, Usage
-from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.node.common.errors import CgroupError
@@ -31,6 +30,7 @@ from kitlib.node.simulated.process import Process
 from kitlib.node.simulated.programs import Run
 
 if TYPE_CHECKING:
+    from kitlib.kubelet.pods.volume_files import Files
     from kitlib.node.simulated.shell.machine import Data
 
 BYTES_PER_INODE = 16384
@@ -140,7 +140,11 @@ class SimulatedRuntime:
 
     def _files_of(self, pod: Pod, container: Container, env: Mapping[str, str]) -> dict[str, str]:
         """Return the text of the files in a container's mounted volumes, by path."""
-        files = mounted(container, lambda name: self.volume(pod, name), env) if container.volume_mounts else {}
+        if not container.volume_mounts:
+            return {}
+        from kitlib.kubelet.pods.volume_files import mounted  # loaded with the first mount
+
+        files = mounted(container, lambda name: self.volume(pod, name), env)
         return {path: file.data.decode(errors="replace") for path, file in files.items()}
 
     def environment(self, identity: str) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""A pod that has ended gives back its volumes, though its object stays."""
+"""Tests of the volume manager: the times of its updates, and the files of pods that have ended."""
 
 from __future__ import annotations
 
@@ -43,3 +43,21 @@ def test_an_evicted_pod_keeps_none() -> None:
     cluster.advance(30)
     assert {one.name: one.status.reason for one in cluster.pods()} == {"big": "Evicted", "small": ""}
     assert (kept(cluster, "big"), kept(cluster, "small")) == ([], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("arrival", "change", "update"), [(5, 20, 60), (65, 70, 120), (110, 119, 120), (110, 121, 180)]
+)
+def test_files_are_updated_at_whole_minutes_of_the_kubelet_whenever_the_first_volume_came(
+    arrival: int, change: int, update: int
+) -> None:
+    """Source: KubeletConfiguration syncFrequency; the first pod with volumes does not start the period."""
+    cluster = Cluster.simulated(1)
+    cluster.advance(arrival)
+    cluster.apply([FILES, pod("a", "cpu=0.1")])
+    cluster.advance(change - arrival)
+    cluster.apply({**FILES, "data": {"a": "1", "b": "2"}})
+    cluster.advance(update - 1 - change)
+    assert kept(cluster, "a") == ["a"]
+    cluster.advance(2)
+    assert kept(cluster, "a") == ["a", "b"]
