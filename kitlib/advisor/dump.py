@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from kitlib.advisor.findings import Gap
 from kitlib.advisor.printed import printed
+from kitlib.advisor.unreported import fill_in_statuses, unreported_amounts
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.boundary import guarded
 from kitlib.api.collector import collector_paused
@@ -63,6 +64,8 @@ class Dump:
         left_out: parts of the cluster that no answer takes into account, as text; "" = none. See `left_out_of`.
         listed: kinds that were read completely, including those without objects.
         server: version that the API server reports; "" = not known.
+        uncounted: kind and key of budgets and quotas that the cluster has not counted -> the obstacle to counting them
+            here; "" = they are counted here.
     """
 
     objects: Sequence[KubeObject]
@@ -71,6 +74,7 @@ class Dump:
     left_out: str = ""
     listed: frozenset[str] = frozenset()
     server: str = ""
+    uncounted: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
     _of_kind: dict[type[KubeObject], Sequence[KubeObject]] = field(default_factory=dict, init=False, repr=False)
     _without: dict[str, list[Gap]] = field(default_factory=dict, repr=False)
 
@@ -131,6 +135,7 @@ class Dump:
             raise KitError(f"there is no Node in it: {COMMAND} prints what is needed")
         made._leave_out_volumes()
         made._leave_out_claims()
+        fill_in_statuses(made)
         return made
 
     def _leave_out_volumes(self) -> None:
@@ -209,6 +214,11 @@ class Dump:
         for event in self.of(Event):
             found += [event.last_timestamp, event.event_time]
         return max((one for one in found if one is not None), default=None)
+
+    @cached_property
+    def unreported_amounts(self) -> list[Gap]:
+        """The gap of nodes that report no allocatable amounts; empty if all do."""
+        return list(unreported_amounts(self))
 
     @property
     def unknown_releases(self) -> dict[str, list[str]]:

@@ -30,6 +30,7 @@ from kitlib.advisor.gang import group_named_by, group_object, members_of, read_g
 from kitlib.advisor.last_word import LastWord, last_word
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.remedies import Remedy, remedies
+from kitlib.advisor.unreported import budget_gaps
 from kitlib.api.core import TERMINAL_PHASES, PersistentVolumeClaim, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.scheduler.decision import Decision
@@ -103,6 +104,8 @@ def explain_pod(dump: Dump, pod: Pod, *, find_remedies: bool = True, scheduler: 
     # Without its gates, so that the answer covers the stages behind them too.
     decision = scheduler.explain(_ungated(pod))
     results += _scheduling(dump, pod, scheduler, decision, before)
+    # Budgets do not forbid a preemption, but they decide which victims are chosen.
+    gaps += [replace(gap, decides=False) for gap in budget_gaps(dump, decision.victims)]
     stage = first_held(results)
     if any(one.stage == "gang" and one.state == PASSED for one in results):
         gaps = [gap for gap in gaps if gap.field not in ("spec.schedulingGroup", "spec.workloadRef")]

@@ -219,6 +219,7 @@ def _kueue_asked(workload: Mapping[str, Any]) -> dict[str, Quantity]:
 def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[StageResult]:
     """Return the numbers of each flavor of a cluster queue for the resources that the Workload requests."""
     data, asked = data_of(cluster), _kueue_asked(workload)
+    reported = look(data, "status", "flavorsReservation") is not None
     reserved = {
         (text(flavor, "name"), text(one, "name")): quantity(one.get("total"))
         for flavor in items(data, "status", "flavorsReservation")
@@ -234,7 +235,7 @@ def _kueue_quota(cluster: KubeObject, workload: Mapping[str, Any]) -> list[Stage
                 most, used = quantity(one.get("nominalQuota")), reserved.get((place, name), Quantity("0"))
                 more = look(one, "borrowingLimit")
                 borrow = f" (may borrow {more})" if more is not None else ""
-                left = most - used if most > used else Quantity("0")
+                left = str(most - used if most > used else Quantity("0")) if reported else "an unreported part"
                 lines.append(f"{left} of {most} {name} left in flavor {place}{borrow}, {asked[name]} asked")
     if not lines:
         return []
@@ -323,10 +324,10 @@ def _volcano_queue(queue: KubeObject, wanted: Mapping[str, Any]) -> StageResult:
     state = text(data, "status", "state") or "without a state"
     lines = []
     for name, most in mapping(data, "spec", "capability").items():
-        used = quantity(look(data, "status", "allocated", name))
+        used, reported = quantity(look(data, "status", "allocated", name)), "allocated" in mapping(data, "status")
         asked = f", {quantity(wanted[name])} asked" if name in wanted else ""
         left = quantity(most) - used if quantity(most) > used else Quantity("0")
-        lines.append(f"{left} of {quantity(most)} {name} left{asked}")
+        lines.append(f"{left if reported else 'an unreported part'} of {quantity(most)} {name} left{asked}")
     said = f"Queue {queue.name} is {state}{': ' if lines else ''}{'; '.join(lines)}"
     return StageResult("queue", NOTE, said, (name_of(queue),), "Volcano", None, PLATFORM)
 

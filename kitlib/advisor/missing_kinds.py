@@ -23,7 +23,7 @@ SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 def gaps_of(dump: Dump, pod: Pod) -> list[Gap]:
     """Return the fields and kinds that the answer about a pod depends on but that are not modelled or not read."""
-    found = [*dump.unread(pod), *not_modelled(pod), *missing_kinds(dump, pod)]
+    found = [*dump.unread(pod), *not_modelled(pod), *missing_kinds(dump, pod), *dump.unreported_amounts]
     if dump.left_out:
         found.append(Gap("List", "", dump.left_out, decides=False))
     if dump.unknown_release_text:

@@ -23,6 +23,7 @@ from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
 from kitlib.advisor.pressure import NodeUnderPressure, first_to_go
 from kitlib.advisor.report_rules import HIGH, LOW, MEDIUM, Risk, findings_of
+from kitlib.advisor.unreported import CLUSTER, UNKNOWN, counted_by, unreported
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.policy import PodDisruptionBudget
@@ -133,6 +134,7 @@ def report(dump: Dump) -> ClusterReport:
         f"{len(nodes)} nodes, {placed} pods on them, {len(dump.pending)} wait for a node; findings: "
         f"{', '.join(f'{counted[weight]} {weight}' for weight in WEIGHTS)}."
     )
+    gaps = tuple(dict.fromkeys([*gaps, *unreported(dump)]))
     ordered = sorted(findings, key=lambda one: WEIGHTS.index(one.weight))
     found = tuple(one for one in sections if one.rows or one.sentence)
     return ClusterReport(dump.newest_time, str(dump.release), summary, tuple(ordered), waiting, nodes, found, gaps)
@@ -280,19 +282,29 @@ def _pressure_section(dump: Dump, nodes: Sequence[NodeRoom]) -> Section:
     return Section("Who goes first when memory is short", said, ("node", "evicted first", "OOM-killed first"), rows)
 
 
+_NONE = "-"
+"""Text of a number that is not known."""
+
+
 def _budget_section(dump: Dump) -> Section:
     rows = [
-        (
-            one.key,
-            f"{one.status.current_healthy}/{one.status.expected_pods}",
-            str(one.status.desired_healthy),
-            str(one.status.disruptions_allowed),
-        )
+        (one.key, *_budget_numbers(dump, one), counted_by(dump, one))
         for one in sorted(dump.of(PodDisruptionBudget), key=lambda one: one.status.disruptions_allowed)
     ]
-    blocked = sum(row[3] == "0" for row in rows)
+    blocked, unknown = sum(row[3] == "0" for row in rows), sum(row[3] == _NONE for row in rows)
     said = f"{blocked} of {len(rows)} allow no disruption now." if rows else "There is no disruption budget."
-    return Section("Disruption budgets", said, ("budget", "healthy", "needed", "disruptions allowed"), rows)
+    said += f" The numbers of {unknown} are not known." if unknown else ""
+    columns = ("budget", "healthy", "needed", "disruptions allowed", "counted by")
+    return Section("Disruption budgets", said, columns, rows)
+
+
+def _budget_numbers(dump: Dump, budget: PodDisruptionBudget) -> tuple[str, str, str]:
+    """Return the healthy and expected pods, the needed ones, and the allowed disruptions, as text."""
+    if counted_by(dump, budget) == UNKNOWN:
+        return _NONE, _NONE, _NONE
+    status = budget.status
+    healthy = f"{status.current_healthy}/{status.expected_pods}"
+    return healthy, str(status.desired_healthy), str(status.disruptions_allowed)
 
 
 def _quota_section(dump: Dump) -> Section:
@@ -301,9 +313,14 @@ def _quota_section(dump: Dump) -> Section:
         for name, hard in sorted(quota.status.hard.items()):
             used = quota.status.used.get(name)
             part = used.milli_value() / hard.milli_value() if used is not None and hard.milli_value() else 0.0
-            rows.append((part, (quota.key, name, str(used or 0), str(hard), f"{part:.0%}")))
+            numbers = (str(used), str(hard), f"{part:.0%}") if used is not None else (_NONE, str(hard), _NONE)
+            rows.append((part, (quota.key, name, *numbers)))
     rows.sort(key=lambda row: -row[0])
     said = "" if rows else "There is no resource quota."
+    by = [one for one in dump.of(ResourceQuota) if counted_by(dump, one) != CLUSTER]
+    said += (
+        f"The cluster has not counted {', '.join(one.key for one in by)} yet; read objects are counted." if by else ""
+    )
     return Section("Quotas", said, ("quota", "resource", "used", "hard", "part"), [row for _, row in rows])
 
 

@@ -11,6 +11,7 @@ from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import look
 from kitlib.advisor.node_room import NodeRoom, shown
 from kitlib.advisor.other_pods import root_of
+from kitlib.advisor.unreported import KIT, UNKNOWN, counted_by
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.quota import ResourceQuota
@@ -100,14 +101,24 @@ def _budgets(dump: Dump, pods: Sequence[Pod]) -> Iterator[Risk]:
         name = f"PodDisruptionBudget {budget.key}"
         matcher = LabelSelectorMatcher(budget.spec.selector)
         covered = [pod for pod in by_space[budget.namespace or "default"] if matcher.matches(pod.metadata.labels)]
+        source = counted_by(dump, budget)
         if not covered:
             said = f"{name} selects no pod, so that it protects nothing"
             yield Risk(LOW, "budget protects nothing", said, (name,), "correct its selector or delete it")
+        elif source == UNKNOWN:
+            why = dump.uncounted[budget.kind, budget.key]
+            said = f"{name} is not counted by the cluster yet: whether it blocks drains is not known, {why}"
+            way = (
+                "read it again when its status.observedGeneration is set, with the workloads of its pods; if it never "
+                "is, kube-controller-manager does not run its disruption controller"
+            )
+            yield Risk(LOW, "budget is not counted", said, (name,), way)
         elif budget.status.disruptions_allowed < 1:
             where = sorted({pod.spec.node_name for pod in covered if pod.spec.node_name})
             said = (
                 f"{name} allows no disruption ({budget.status.current_healthy} healthy, "
-                f"{budget.status.desired_healthy} needed): drains of {_listed(where)} do not end"
+                f"{budget.status.desired_healthy} needed{', counted here by its pods' if source == KIT else ''}): "
+                f"drains of {_listed(where)} do not end"
             )
             way = (
                 "more replicas than the budget needs, or maxUnavailable: 1 in place of a minAvailable that equals them"

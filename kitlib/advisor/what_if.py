@@ -24,6 +24,7 @@ from kitlib.advisor.pod_usage import measured, stats_of
 from kitlib.advisor.pressure import NodeUnderPressure, PressureResult, grown, on_node, resource_of
 from kitlib.advisor.rebalancing import deschedule, scale_down
 from kitlib.advisor.targets import find_target
+from kitlib.advisor.unreported import budget_gaps
 from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod
@@ -269,6 +270,8 @@ class _Trial:
     def gaps(self, concerned: set[str]) -> list[Gap]:
         """Return the distinct gaps of concerned and waiting pods."""
         found = dict.fromkeys([*self.asked_gaps, *self._unread_owners(concerned)])
+        leaving = [pod for pod in self.dump.pods if pod.key in concerned or pod.spec.node_name in self._drained]
+        found |= dict.fromkeys(budget_gaps(self.dump, leaving))
         for pod in self.dump.pods:
             if pod.key in concerned or not pod.spec.node_name:
                 found |= dict.fromkeys(gaps_of(self.dump, pod))

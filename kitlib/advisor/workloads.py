@@ -180,9 +180,11 @@ def _counted(obj: KubeObject, pods: list[Pod]) -> StageResult:
     active = [pod for pod in pods if pod.status.phase not in TERMINAL_PHASES]
     bound = sum(bool(pod.spec.node_name) for pod in active)
     running = sum(pod.status.phase == "Running" for pod in active)
+    silent = sum(bool(pod.spec.node_name) and not pod.status.phase for pod in active)
     ended = len(pods) - len(active)
     more = f", {ended} have ended" if ended else ""
-    return StageResult("creation", NOTE, f"{len(active)} pods exist, {bound} have a node, {running} run{more}")
+    unknown = f", {silent} are on a node without a status" if silent else ""
+    return StageResult("creation", NOTE, f"{len(active)} pods exist, {bound} have a node, {running} run{unknown}{more}")
 
 
 def _creation(dump: Dump, obj: KubeObject, pods: list[Pod]) -> Results:
@@ -322,7 +324,8 @@ def _deployment(dump: Dump, obj: Any) -> Results:
 def _stateful_set(dump: Dump, obj: Any) -> Results:
     yield from _replicas(dump, obj)
     pods = sorted(pods_of(dump, obj), key=lambda pod: (len(pod.name), pod.name))
-    late = next((pod for pod in pods if not is_condition_true(pod.status.conditions, "Ready")), None)
+    reported = [pod for pod in pods if pod.status.conditions or not pod.spec.node_name]
+    late = next((pod for pod in reported if not is_condition_true(pod.status.conditions, "Ready")), None)
     if obj.spec.pod_management_policy != "Parallel" and late is not None and len(pods) < wanted(dump, obj):
         said = (
             f"pods are made in order (podManagementPolicy: OrderedReady): the next one waits until {late.name} is Ready"
@@ -356,6 +359,9 @@ def _autoscaler(dump: Dump, obj: Any) -> Results:
         said = f"{limited.reason}: {limited.message}"
         yield StageResult("scaling", NOTE, said, names, by, limited.last_transition_time, YOU)
     current, desired = obj.status.current_replicas, obj.status.desired_replicas
+    if obj.status == type(obj.status)():
+        yield StageResult("scaling", NOTE, "the HPA controller has not reported on it yet", names, owner=PLATFORM)
+        return
     yield StageResult("scaling", NOTE, f"{current} replicas, {desired} desired", names, by)
 
 

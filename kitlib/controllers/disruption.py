@@ -8,14 +8,14 @@ updatePdbStatus, getPdbForPod); component-helpers apps/poddisruptionbudget (Upda
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
 from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition, LabelSelector, put_condition
+from kitlib.api.meta import Condition, KubeObject, LabelSelector, put_condition
 from kitlib.api.policy import (
     DISRUPTION_ALLOWED,
     PodDisruptionBudget,
@@ -95,7 +95,7 @@ class DisruptionController(Controller):
         if not pods:
             self.event(budget, "Normal", "NoPods", "No matching pods found")
         try:
-            expected = self._expected(budget, pods)
+            expected = expected_pods(budget, pods, self.informers.get, self._resource)
         except KitError as error:
             message = f"Failed to calculate the number of expected pods: {error}"
             self.event(budget, "Warning", "CalculateExpectedPodCountFailed", message)
@@ -111,20 +111,9 @@ class DisruptionController(Controller):
             self.event(budget, "Warning", "UnmanagedPods", message)
         now = self.now()
         disrupted, recheck = self._disrupted(budget, pods, now)
-        # An allowed eviction counts before the pod's deletion is observed; otherwise it could be allowed twice.
-        healthy = sum(
-            pod.metadata.deletion_timestamp is None and pod.name not in disrupted and is_ready(pod) for pod in pods
-        )
-        allowed = max(0, healthy - expected.desired) if expected.expected > 0 else 0
-        status = PodDisruptionBudgetStatus(
-            observed_generation=budget.metadata.generation or 0,
-            disruptions_allowed=allowed,
-            current_healthy=healthy,
-            desired_healthy=expected.desired,
-            expected_pods=expected.expected,
-            disrupted_pods=disrupted,
-            conditions=with_disruption_allowed(budget.status.conditions, budget, allowed, now),
-        )
+        status = counted_status(budget, pods, expected, disrupted)
+        allowed = status.disruptions_allowed
+        status.conditions = with_disruption_allowed(budget.status.conditions, budget, allowed, now)
         self._write(budget, status)
         if recheck is not None:
             self.queue.add_after(key, recheck)
@@ -149,45 +138,8 @@ class DisruptionController(Controller):
         status.conditions = put_condition(status.conditions, failed, self.now())
         self._write(budget, status)
 
-    def _expected(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> Expected:
-        """Source: getExpectedPodCount."""
-        least, most = budget.spec.min_available, budget.spec.max_unavailable
-        if most is not None:
-            expected, unmanaged = self._scale(pods)
-            return Expected(expected, max(0, expected - scaled_value(most, expected, round_up=True)), unmanaged)
-        if isinstance(least, int):
-            # An integer needs no scale, so it is the only form for pods without a controller.
-            return Expected(len(pods), least, [])
-        if least is not None:
-            expected, unmanaged = self._scale(pods)
-            return Expected(expected, scaled_value(least, expected, round_up=True), unmanaged)
-        return Expected(0, 0, [])
-
-    def _scale(self, pods: Sequence[Pod]) -> tuple[int, list[str]]:
-        """Return the sum of the scales of the pods' workloads, and the names of pods without one.
-
-        Raises:
-            KitError: a pod's controller has no scale.
-
-        Source: getExpectedScale.
-        """
-        sizes: dict[str, int] = {}
-        unmanaged = []
-        for pod in pods:
-            reference = controller_of(pod)
-            if reference is None:
-                unmanaged.append(pod.name)
-                continue
-            owner: Any = self.informers.get(reference.uid)
-            above = controller_of(owner) if isinstance(owner, ReplicaSet) else None
-            parent = self.informers.get(above.uid) if above is not None else None
-            owner = parent if parent is not None else owner
-            if owner is None:
-                continue
-            if watched_kind(owner) not in _SCALABLE:
-                raise KitError(f"{self.api.store.kinds.of(owner).qualified} does not implement the scale subresource")
-            sizes[owner.metadata.uid] = 1 if owner.spec.replicas is None else owner.spec.replicas
-        return sum(sizes.values()), unmanaged
+    def _resource(self, obj: KubeObject) -> str:
+        return self.api.store.kinds.of(obj).qualified
 
     def _disrupted(
         self, budget: PodDisruptionBudget, pods: Sequence[Pod], now: datetime
@@ -210,6 +162,91 @@ class DisruptionController(Controller):
             kept[pod.name] = at
             recheck = left if recheck is None else min(left, recheck)
         return kept, recheck
+
+
+def expected_pods(
+    budget: PodDisruptionBudget,
+    pods: Sequence[Pod],
+    find: Callable[[str], Any],
+    resource: Callable[[KubeObject], str],
+) -> Expected:
+    """Return the number of pods that a budget's workloads should have, and the number that must be healthy.
+
+    Args:
+        budget: the budget.
+        pods: the selected pods.
+        find: UID of a workload -> the workload; None if it does not exist.
+        resource: object -> its resource with the group, for messages.
+
+    Raises:
+        KitError: a pod's controller has no scale.
+
+    Source: getExpectedPodCount.
+    """
+    least, most = budget.spec.min_available, budget.spec.max_unavailable
+    if most is not None:
+        expected, unmanaged = _scale(pods, find, resource)
+        return Expected(expected, max(0, expected - scaled_value(most, expected, round_up=True)), unmanaged)
+    if isinstance(least, int):
+        # An integer needs no scale, so it is the only form for pods without a controller.
+        return Expected(len(pods), least, [])
+    if least is not None:
+        expected, unmanaged = _scale(pods, find, resource)
+        return Expected(expected, scaled_value(least, expected, round_up=True), unmanaged)
+    return Expected(0, 0, [])
+
+
+def _scale(
+    pods: Sequence[Pod], find: Callable[[str], Any], resource: Callable[[KubeObject], str]
+) -> tuple[int, list[str]]:
+    """Return the sum of the scales of the pods' workloads, and the names of pods without one.
+
+    Source: getExpectedScale.
+    """
+    sizes: dict[str, int] = {}
+    unmanaged = []
+    for pod in pods:
+        reference = controller_of(pod)
+        if reference is None:
+            unmanaged.append(pod.name)
+            continue
+        owner = find(reference.uid)
+        above = controller_of(owner) if isinstance(owner, ReplicaSet) else None
+        parent = find(above.uid) if above is not None else None
+        owner = parent if parent is not None else owner
+        if owner is None:
+            continue
+        if watched_kind(owner) not in _SCALABLE:
+            raise KitError(f"{resource(owner)} does not implement the scale subresource")
+        sizes[owner.metadata.uid] = 1 if owner.spec.replicas is None else owner.spec.replicas
+    return sum(sizes.values()), unmanaged
+
+
+def counted_status(
+    budget: PodDisruptionBudget, pods: Sequence[Pod], expected: Expected, disrupted: Mapping[str, str]
+) -> PodDisruptionBudgetStatus:
+    """Return the status of a budget without its conditions.
+
+    Args:
+        budget: the budget.
+        pods: the selected pods.
+        expected: the expected pods of the budget.
+        disrupted: pods with an allowed eviction whose deletion is not observed yet -> time of the permission.
+
+    Source: countHealthyPods, updatePdbStatus.
+    """
+    # An allowed eviction counts before the pod's deletion is observed; otherwise it could be allowed twice.
+    healthy = sum(
+        pod.metadata.deletion_timestamp is None and pod.name not in disrupted and is_ready(pod) for pod in pods
+    )
+    return PodDisruptionBudgetStatus(
+        observed_generation=budget.metadata.generation or 0,
+        disruptions_allowed=max(0, healthy - expected.desired) if expected.expected > 0 else 0,
+        current_healthy=healthy,
+        desired_healthy=expected.desired,
+        expected_pods=expected.expected,
+        disrupted_pods=dict(disrupted),
+    )
 
 
 def budgets_of(pod: Pod, budgets: Sequence[Any]) -> list[PodDisruptionBudget]:
