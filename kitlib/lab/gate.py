@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.prediction import WAITING, Prediction, text_widget, unknown_button
+from kitlib.lab.prediction import WAITING, Prediction, line, text_widget, unknown_button
 from kitlib.lab.tables import Text
 
 ANSWERS = ("after", "shown")
@@ -69,6 +69,7 @@ class GatedOutput:
 
     def _fill(self) -> None:
         if self._box is not None and not self.waiting:
+            self._box.remove_class("kitlib-ask")
             self._box.children = tuple(map(as_widget, self._parts()))
 
     def __str__(self) -> str:
@@ -89,8 +90,9 @@ class GatedOutput:
         waiting = [one for one in self._predictions if not one.answered]
         buttons = [unknown_button(one) for one in waiting] if self._buttons else []
         said = WAITING if self._buttons else _sentence(len(waiting))
-        self._box = ipw.VBox([text_widget(f"<p>{said}</p>"), *buttons])
+        self._box = ipw.VBox([line(text_widget(f"<p>{said}</p>"), *buttons)])
         self._box.add_class("kitlib-widget")
+        self._box.add_class("kitlib-ask")
         display(dict(self._box._repr_mimebundle_() or {}) | {"text/plain": said}, raw=True)
 
 

@@ -209,8 +209,9 @@ class Reveal:
             return {"text/plain": str(self), "text/html": self._verdict._repr_html_()}
         import ipywidgets as ipw
 
-        box = ipw.VBox([text_widget(f"<p>{WAITING}</p>"), unknown_button(self.prediction)])
+        box = ipw.VBox([line(text_widget(f"<p>{WAITING}</p>"), unknown_button(self.prediction))])
         box.add_class("kitlib-widget")
+        box.add_class("kitlib-ask")
         self._shown = box
         return dict(box._repr_mimebundle_(**options) or {}) | {"text/plain": WAITING}
 
@@ -220,6 +221,15 @@ def text_widget(inside: str) -> Any:
     import ipywidgets as ipw
 
     return ipw.HTML(inside)
+
+
+def line(*parts: Any) -> Any:
+    """Return widgets side by side; they wrap where the page is narrow."""
+    import ipywidgets as ipw
+
+    made = ipw.HBox(parts)
+    made.add_class("kitlib-row")
+    return made
 
 
 def unknown_button(prediction: Prediction) -> Any:
@@ -246,7 +256,7 @@ def question_box(prediction: Prediction, told: Reveal | None = None) -> Any:
 
     field = None
     if prediction.choices is not None:
-        control: Any = ipw.RadioButtons(options=prediction.choices, value=None, layout={"width": "max-content"})
+        control: Any = ipw.RadioButtons(options=prediction.choices, value=None, layout={"width": "auto"})
     else:
         control = ipw.Text(placeholder="your number", continuous_update=False)
         field = Field(control, prediction.unit or "number", prediction.question)
@@ -276,6 +286,10 @@ def question_box(prediction: Prediction, told: Reveal | None = None) -> Any:
     again = told is not None or not prediction.written
     asked = f"<b>Predict:</b> {html.escape(prediction.question)}" if again else "<b>Your guess:</b>"
     question = ipw.HTML(f"<p>{asked}</p>")
-    box = ipw.VBox([Access(title=prediction.question), question, field or control, unknown_button(prediction), said])
+    answers = [field or control, unknown_button(prediction)]
+    lines = [question, line(*answers)] if again else [line(question, *answers)]
+    box = ipw.VBox([Access(title=prediction.question), *lines, said])
     box.add_class("kitlib-widget")
+    box.add_class("kitlib-ask")
+    box.add_class("kitlib-asks")
     return box

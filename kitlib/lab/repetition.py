@@ -75,8 +75,22 @@ class WarmUp:
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         import ipywidgets as ipw
 
-        parts = [ipw.HTML("<p><b>Do you remember?</b> From earlier notebooks, with other numbers.</p>")]
-        for question, reveal in zip(self.questions, self.reveals, strict=True):
-            parts += [question_box(question, told=reveal)]
-        box = ipw.VBox(parts)
-        return {"text/plain": str(self)} | dict(box._repr_mimebundle_(**options) or {})
+        said = "From earlier notebooks, with other numbers, one after the other."
+        head = f"<b>Do you remember?</b> {said}"
+        boxes = [
+            question_box(question, told=reveal) for question, reveal in zip(self.questions, self.reveals, strict=True)
+        ]
+        for box, before in zip(boxes[1:], self.questions, strict=False):
+            _show_after(box, before)
+        whole = ipw.VBox([ipw.HTML(f'<p style="margin:0;line-height:24px">{head}</p>'), *boxes])
+        return {"text/plain": str(self)} | dict(whole._repr_mimebundle_(**options) or {})
+
+
+def _show_after(box: Any, before: Prediction) -> None:
+    """Hide a question until the one before it has a guess or an "I don't know"."""
+
+    def show() -> None:
+        box.layout.display = None if before.answered else "none"
+
+    show()
+    before.when_answered(show)

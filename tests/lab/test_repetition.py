@@ -56,3 +56,22 @@ def test_a_warm_up_asks_again_with_other_numbers_once_it_was_answered(tmp_path):
     again = WarmUp(2, progress)
     assert {q.key for q in again.questions}.isdisjoint(q.key for q in first.questions)
     assert "application/vnd.jupyter.widget-view+json" in again._repr_mimebundle_()
+
+
+def test_a_warm_up_shows_the_next_question_once_the_one_before_it_has_a_guess(tmp_path, monkeypatch):
+    import ipywidgets
+
+    made = []
+    monkeypatch.setattr(ipywidgets.VBox, "_repr_mimebundle_", lambda self, **_: made.append(self) or {})
+    warm_up = WarmUp(20, Progress(tmp_path))
+    warm_up._repr_mimebundle_()
+    _, *boxes = made[0].children
+
+    def hidden():
+        return [box.layout.display == "none" for box in boxes]
+
+    assert hidden() == [False, True, True]
+    warm_up.questions[0].give_up()
+    assert hidden() == [False, False, True]
+    warm_up.questions[1].give_up()
+    assert hidden() == [False, False, False]
