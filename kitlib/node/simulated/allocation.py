@@ -9,10 +9,12 @@ mem_cgroup_get_oom_group); mm/oom_kill.c.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kitlib.node.common.workload import FOREVER, SHORTEST, Phase
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.kernel_state import KernelState
-from kitlib.node.simulated.memory import Ledger, growth, upwards
+from kitlib.node.simulated.memory import growth, upwards
 from kitlib.node.simulated.oom import PAGE
 from kitlib.node.simulated.process import Process
 from kitlib.node.simulated.reclaim import Reclaim
@@ -31,14 +33,15 @@ class Allocation:
     """The allocation of memory to the processes of one kernel.
 
     Args:
-        kernel: the kernel.
-        ledger: the charged memory.
+        kernel: the kernel's state, with the charged memory.
         stalls: the waiting processes.
         reclaim: the kernel's reclaim.
+        end: ends a process; see `Kernel.end`.
     """
 
-    def __init__(self, kernel: KernelState, ledger: Ledger, stalls: Stalls, reclaim: Reclaim) -> None:
-        self._kernel, self._ledger, self._stalls, self._reclaim = kernel, ledger, stalls, reclaim
+    def __init__(self, kernel: KernelState, stalls: Stalls, reclaim: Reclaim, end: Callable[..., None]) -> None:
+        self._kernel, self._ledger, self._stalls, self._reclaim = kernel, kernel.memory, stalls, reclaim
+        self._end = end
 
     def hold_limit(self, path: str, file: str) -> None:
         """Enforce a limit that was set below the usage: reclaim, and for memory.max kill processes.
@@ -262,7 +265,7 @@ class Allocation:
             self._ledger.count(victim.cgroup, "oom_kill")
         for one in group:
             self._ledger.count(one.cgroup, "oom_kill")
-            self._kernel.end(one, KILLED, killed_at=path)
+            self._end(one, KILLED, killed_at=path)
         return True
 
     def _group_of(self, victim: oom.OOMCandidate, path: str) -> list[Process] | None:

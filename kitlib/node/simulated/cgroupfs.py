@@ -1,8 +1,6 @@
-"""A cgroup file system in memory: the directories and files of version 1 or 2, with the kernel's rules.
+"""The changes of a simulated cgroup file system, with the kernel's rules: cgroups are made, written and removed.
 
-One tree holds all controllers, also for v1, whose hierarchies have the same paths. On v2 a cgroup has a controller's
-files only if its parent's `cgroup.subtree_control` contains it, and a cgroup with processes cannot enable controllers
-for its children ("no internal processes").
+On v2 a cgroup with processes cannot enable controllers for its children ("no internal processes").
 
 Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst; kernel/cgroup/cgroup.c.
 """
@@ -11,70 +9,29 @@ from __future__ import annotations
 
 import errno
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from kitlib.kubelet.cm.cgroup_files import memory_order
-from kitlib.kubelet.cm.cgroup_tree import V1_HIERARCHIES, Cgroup, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.config.settings import Driver
-from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.simulated import relations, rules
-from kitlib.node.simulated.initial_files import initial_files
+from kitlib.node.simulated.cgroup_files import (
+    CONTROLLERS,
+    READ_ONLY,
+    CgroupFiles,
+    Directory,
+    Statistics,
+    parent_of,
+)
 from kitlib.node.simulated.rules import Refused
 
-CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
-"""The default controllers of a machine, in the kernel's order."""
-READ_ONLY = frozenset(
-    {
-        "cgroup.controllers",
-        "cgroup.events",
-        "cpu.pressure",
-        "cpu.stat",
-        "cpuset.cpus.effective",
-        "io.pressure",
-        "memory.current",
-        "memory.events",
-        "memory.events.local",
-        "memory.max_usage_in_bytes",
-        "memory.memsw.failcnt",
-        "memory.memsw.max_usage_in_bytes",
-        "memory.memsw.usage_in_bytes",
-        "memory.peak",
-        "memory.pressure",
-        "memory.stat",
-        "memory.swap.current",
-        "memory.swap.events",
-        "memory.swap.peak",
-        "memory.usage_in_bytes",
-        "memory.failcnt",
-        "memory.oom_control",
-        "pids.current",
-        "pids.events",
-        "pids.peak",
-        "cpuacct.usage",
-    }
-)
-ALWAYS = frozenset({"cpu.stat", "cpu.pressure", "io.pressure", "memory.pressure"})
-"""Files that a cgroup has without their controller. Only v2 has them; reading does not check the version."""
 RESET = frozenset({"memory.failcnt", "memory.max_usage_in_bytes", "cpuacct.usage"})
 """Counters of READ_ONLY that any write resets; they cannot be set to a value."""
-Statistics = Callable[[str, str], str | None]
-"""Returns the content of a read-only file of a cgroup, by path and file, from the model of the kernel."""
 
 
-@dataclass
-class Directory:
-    """A cgroup: its settings, its processes, and the paths of its children in order."""
-
-    files: dict[str, str]
-    procs: set[int] = field(default_factory=set)
-    children: list[str] = field(default_factory=list)
-
-
-class SimulatedCgroupFS:
+class SimulatedCgroupFS(CgroupFiles):
     """The cgroup file system of one simulated node.
 
     Args:
@@ -91,16 +48,8 @@ class SimulatedCgroupFS:
         statistics: Statistics | None = None,
         available: Sequence[str] = CONTROLLERS,
     ) -> None:
-        self.version, self.machine, self.available = version, machine, tuple(available)
-        self._statistics = statistics
-        self._root_files = initial_files(version, machine, root=True)
-        self._new_files = initial_files(version, machine, root=False)
-        self._directories: dict[str, Directory] = {"/": Directory(dict(self._root_files))}
+        super().__init__(version, machine, statistics, available)
         self._place: dict[int, str] = {}
-        self._touched: set[str] = set()
-        self._effective: dict[str, frozenset[int]] = {}
-        self.partial: dict[str, Sequence[str]] = {}
-        """Path -> hierarchies of v1 in which the cgroup does not exist; set by `SimulatedSystem` for systemd's."""
         self.on_attach: Callable[[int, str], None] | None = None
         """Called with the id of a moved process and its new cgroup."""
         self.on_remove: Callable[[str], None] | None = None
@@ -115,28 +64,6 @@ class SimulatedCgroupFS:
         """Returns whether a process with this id exists; None = any id is accepted."""
         self.on_limit: Callable[[str, str], None] | None = None
         """Called with the cgroup and the file of a written memory limit."""
-
-    def exists(self, path: str) -> bool:
-        """Return whether the cgroup exists."""
-        return path in self._directories
-
-    def absent(self, path: str) -> Sequence[str]:
-        """Return the hierarchies in which the cgroup does not exist."""
-        if path in self._directories:
-            return self.partial.get(path, ())
-        return V1_HIERARCHIES if self.version == 1 else ("",)
-
-    def paths(self) -> Iterator[str]:
-        """Yield every cgroup, parents before children."""
-        stack = ["/"]
-        while stack:
-            path = stack.pop()
-            yield path
-            stack += reversed(self._directories[path].children)
-
-    def children(self, path: str) -> list[str]:
-        """Return the paths of the child cgroups."""
-        return list(self._at(path).children)
 
     def mkdir(self, path: str) -> None:
         """Create a cgroup.
@@ -209,59 +136,13 @@ class SimulatedCgroupFS:
                 "it has children" if directory.children else "processes stand in it" if directory.procs else "the root"
             )
             raise CgroupError(errno.EBUSY, path, why=why)
-        siblings = self._directories[_parent(path)].children
+        siblings = self._directories[parent_of(path)].children
         del siblings[bisect_left(siblings, path)]
         del self._directories[path]
         self._effective.pop(path, None)
         self._tell(path, "")
         if self.on_remove is not None:
             self.on_remove(path)
-
-    def controllers(self, path: str) -> list[str]:
-        """Return the controllers of a cgroup: on v2 those that its parent enables."""
-        if self.version == 1 or path == "/":
-            return list(self.available)
-        handed = self._at(_parent(path)).files["cgroup.subtree_control"].split()
-        return [name for name in self.available if name in handed]
-
-    def files(self, path: str) -> list[str]:
-        """Return the names of a cgroup's settings."""
-        have = set(self.controllers(path))
-        return [name for name in self._at(path).files if controller_of(name) in have or name.startswith("cgroup.")]
-
-    def read(self, path: str, file: str) -> str:
-        """Return the content of a file without the trailing newline.
-
-        Raises:
-            CgroupError: ENOENT.
-        """
-        directory = self._at(path)
-        if file in ("cgroup.procs", "tasks"):
-            return "\n".join(map(str, sorted(directory.procs)))
-        if file == "cgroup.controllers" and self.version == 2:
-            return " ".join(self.controllers(path))
-        if file == "cpuset.cpus.effective":  # also without the cpuset controller
-            return format_cpus(self.effective_cpus(path))
-        if file == "cpu.weight.nice" and self.has(path, file) and path != "/":
-            return rules.nice_of_weight(directory.files["cpu.weight"])
-        if file in READ_ONLY and (self.has(path, file) or file in ALWAYS):
-            found = self._statistics(path, file) if self._statistics else None
-            return "0" if found is None else found
-        if file not in directory.files or not self.has(path, file):
-            raise CgroupError(errno.ENOENT, path, file)
-        return directory.files[file]
-
-    def setting(self, path: str, file: str) -> str:
-        """Return the value of a setting that the cgroup has."""
-        return self._directories[path].files[file]
-
-    def has(self, path: str, file: str) -> bool:
-        """Return whether the cgroup has the controller of a setting."""
-        if file.startswith("cgroup."):
-            return True
-        if self.version == 1 or path == "/":
-            return controller_of(file) in self.available or file.startswith("cpuacct.")  # comounted with cpu
-        return controller_of(file) in self._at(_parent(path)).files["cgroup.subtree_control"].split()
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a file.
@@ -337,43 +218,6 @@ class SimulatedCgroupFS:
         if place is not None:
             place.procs.discard(pid)
 
-    def statistics(self, path: str, name: str) -> str | None:
-        """Return a value of the kernel's model; None if it has no such value."""
-        return self._statistics(path, name) if self._statistics else None
-
-    def set_weight(self, path: str, weight: str) -> str:
-        """Set cpu.weight, as a write to cpu.weight.nice does, and return it."""
-        self._at(path).files["cpu.weight"] = weight
-        return weight
-
-    def begin_anew(self, path: str, controller: str) -> None:
-        """Reset the settings of a disabled controller in a cgroup to those of a new one."""
-        fresh = initial_files(self.version, self.machine, root=False)
-        files = self._directories[path].files
-        files.update({name: value for name, value in fresh.items() if controller_of(name) == controller})
-        self._touched.add(path)
-
-    def procs(self, path: str) -> set[int]:
-        """Return the ids of the processes in a cgroup, without those of its descendants."""
-        return set(self._at(path).procs)
-
-    def effective_cpus(self, path: str) -> frozenset[int]:
-        """Return the CPUs of a cgroup's processes; an empty cpuset is the parent's on v2, none on v1."""
-        found = self._effective.get(path)
-        if found is None:
-            found = self._effective[path] = self._compute_cpus(path)
-        return found
-
-    def _compute_cpus(self, path: str) -> frozenset[int]:
-        if path == "/":
-            return frozenset(range(self.machine.cores))
-        directory = self._at(path)
-        own = rules.cpu_list(directory.files.get("cpuset.cpus", ""), self.machine.cores)[1]
-        if self.version == 1:
-            return own
-        above = self.effective_cpus(_parent(path))
-        return (own & above) or above  # v2: without a common CPU the parent's
-
     def apply(self, tree: CgroupTree) -> None:
         """Create every cgroup of a desired tree and write the files of the kubelet and the runtime, parents first.
 
@@ -387,40 +231,8 @@ class SimulatedCgroupFS:
             for file in memory_order(files, partial(self.read, path)):
                 self.write(path, file.name, file.value)
 
-    def lacks(self, file: str) -> bool:
-        """Return whether no cgroup has such a file: its controller, or its size of huge pages, is missing."""
-        if file.startswith("cgroup."):
-            return False
-        if file.startswith("hugetlb."):
-            return file not in self._new_files
-        return controller_of(file) not in self.available
-
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Do nothing: no systemd has to be told the settings, unlike on a real node with the systemd driver."""
-
-    def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
-        """Return the observed cgroup tree.
-
-        Args:
-            driver: the cgroup driver, which determines the names.
-            like: a tree to compare with; None = all settings. A cgroup in it shows its files only, another one below
-                the same top-level cgroups all settings; other top-level cgroups (services of systemd) are left out.
-        """
-        values: dict[str, dict[str, str]] = {}
-        tops = {path.split("/")[1] for path in like} if like is not None else set()
-        for path in self.paths():
-            if like is not None and path.split("/")[1] not in tops:
-                continue
-            wanted = like[path] if like is not None and path in like else None
-            names = [f for f in wanted if f in self.files(path)] if wanted is not None else self.files(path)
-            values[path] = {name: self.read(path, name) for name in names if not name.startswith("cgroup.")}
-        return CgroupTree.observed(self.version, driver, values)
-
-    def _at(self, path: str) -> Directory:
-        found = self._directories.get(path)
-        if found is None:
-            raise CgroupError(errno.ENOENT, path)
-        return found
 
     def _process(self, path: str, file: str, value: str) -> int:
         try:
@@ -439,10 +251,6 @@ class SimulatedCgroupFS:
             raise CgroupError(errno.ERANGE, path, "cgroup.kill", value, "it takes a 1")
         if self.on_kill is not None:
             self.on_kill(path)
-
-
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
 
 
 def _join(path: str, name: str) -> str:

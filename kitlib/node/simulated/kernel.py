@@ -13,26 +13,24 @@ from __future__ import annotations
 import errno
 import heapq
 import itertools
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
-from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
-from kitlib.node.simulated.cgroupfs import CONTROLLERS, SimulatedCgroupFS
-from kitlib.node.simulated.cpu.bursts import BRIEF
-from kitlib.node.simulated.cpu.scheduler import CPUScheduler
-from kitlib.node.simulated.memory import Holder, Ledger, pids_below, upwards
+from kitlib.node.simulated.cgroup_files import CONTROLLERS
+from kitlib.node.simulated.kernel_state import KernelState
+from kitlib.node.simulated.memory import upwards
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Process, ProcessExit
 from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
-from kitlib.node.simulated.statistics import statistic
-from kitlib.node.simulated.swap import waiting_share
+from kitlib.node.simulated.statistics import KernelStatistics
+from kitlib.node.simulated.swap import Holder
 from kitlib.node.simulated.tmpfs import DEV_SHM, Tmpfs
 
 SIGKILL = 9
@@ -41,11 +39,9 @@ CHANGES_KEPT = 20_000
 SHM_SIZE = 64 * 2**20
 """Bytes of a pod's /dev/shm. Source: containerd WithDefaultSandboxShm (size=65536k)."""
 _END = -1  # the phase number in the queue for a terminating process's end
-KEPT_BURSTS = 10_000
-"""Maximum number of recorded bursts of a process."""
 
 
-class Kernel:
+class Kernel(KernelState):
     """The kernel of one machine.
 
     Args:
@@ -54,36 +50,22 @@ class Kernel:
         available: the available controllers.
 
     Attributes:
-        cgroups: the cgroup file system.
-        memory: the charged memory of each cgroup.
-        scheduler: the CPU scheduler.
-        now: seconds since boot.
-        log: the kernel's log, as dmesg shows it.
         changes: (time, cgroup, file) of each write; the file "" = the cgroup was created or removed.
     """
 
     def __init__(self, machine: MachineInfo, version: Version, available: Sequence[str] = CONTROLLERS) -> None:
-        self.machine, self.version = machine, version
-        self.cgroups = SimulatedCgroupFS(version, machine, lambda path, file: statistic(self, path, file), available)
+        super().__init__(machine, version, lambda path, file: self._statistics.content(path, file), available)
         self.cgroups.on_remove, self.cgroups.on_attach = self._removed, self._moved
         self.cgroups.on_reset, self.cgroups.on_kill = self._reset, self._kill_below
         self.cgroups.alive = lambda pid: pid in self.processes
-        for path in machine.cgroups:  # on v1 an administrator's mkdir: unlike a runtime it copies no cpuset
-            (self.cgroups.makedirs if version == 2 else self.cgroups.mkdirs)(path)
-        self.memory: Ledger = Ledger(self.cgroups, machine.memory, machine.swap)
-        self.scheduler = CPUScheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
-        self.now = 0.0
         self.changes: deque[tuple[float, str, str]] = deque(maxlen=CHANGES_KEPT)
         self.cgroups.on_change = lambda path, file: self.changes.append((self.now, path, file))
-        self.log = KernelLog()
-        self.processes: dict[int, Process] = {}
-        self._tasks: dict[str, int] = defaultdict(int)
         self._pids = itertools.count(1000)
         self._exits: list[ProcessExit] = []
         self._due: list[tuple[float, int, int]] = []
         self._stalls = Stalls(self)
         self.reclaim = Reclaim(self.memory, self.cgroups, self._holders, self._pages_swapped)
-        self._allocation = Allocation(self, self.memory, self._stalls, self.reclaim)
+        self._allocation = Allocation(self, self._stalls, self.reclaim, self.end)
         self.tmpfs = Tmpfs(
             self.memory,
             self.reclaim.reclaim,
@@ -91,6 +73,7 @@ class Kernel:
             lambda process: process.pid in self.processes,
             self.end,
         )
+        self._statistics = KernelStatistics(self, self.reclaim, self.tmpfs, self._stalls)
         self.cgroups.on_limit = self._allocation.hold_limit
 
     def spawn(
@@ -156,33 +139,9 @@ class Kernel:
         found, self._exits = self._exits, []
         return found
 
-    def candidate(self, process: Process) -> oom.OOMCandidate:
-        """Return a process's values for the OOM killer."""
-        return oom.OOMCandidate(
-            process.pid,
-            process.name,
-            process.cgroup,
-            process.oom_score_adj,
-            process.memory,
-            process.page_tables,
-            process.swapped,
-        )
-
     def oom_score(self, pid: int) -> int:
         """Return the content of /proc/PID/oom_score."""
         return oom.oom_score(self.candidate(self.processes[pid]), self.machine.memory // oom.PAGE)
-
-    def processes_in(self, path: str) -> int:
-        """Return the number of process ids in a cgroup and its descendants."""
-        return self._tasks.get(path, 0)
-
-    def below(self, path: str) -> Iterator[Process]:
-        """Yield the processes of a cgroup and its descendants."""
-        if path == "/":
-            yield from list(self.processes.values())
-            return
-        for pid in pids_below(self.cgroups, path):
-            yield self.processes[pid]
 
     def _holders(self, path: str) -> Iterator[Holder]:
         """Yield the holders of memory in a cgroup and its descendants: processes, and files in a tmpfs."""
@@ -228,7 +187,7 @@ class Kernel:
         self.scheduler.forget(path, self.now)
         self.tmpfs.removed(path)
         self.memory.forget(path)
-        self._tasks.pop(path, None)
+        self.tasks.pop(path, None)
         self._stalls.forget(path)
         parent = path.rpartition("/")[0] or "/"
         for process in self.processes.values():
@@ -250,32 +209,6 @@ class Kernel:
             group = self.scheduler.group(path)
             group.settle(self.now)
             group.seconds = 0.0
-
-    def demand(self, process: Process) -> None:
-        """Pass a process's demand of CPUs to the scheduler: none while it waits for memory or swap."""
-        phase = process.wants
-        self.scheduler.want(
-            process.cgroup,
-            process.pid,
-            0.0 if process.missing else phase.cpus * (1.0 - waiting_share(process)),
-            self.now,
-            work=phase.burst or FOREVER,
-            every=phase.every or FOREVER,
-            brief=phase.burst > 0 or phase.seconds < BRIEF,
-        )
-
-    def _rate_of(self, pid: int) -> float:
-        return self.processes[pid].rate
-
-    def _burst_done(self, pid: int, seconds: float) -> None:
-        bursts = self.processes[pid].bursts
-        bursts.append(seconds)
-        del bursts[:-KEPT_BURSTS]
-
-    def _run_at(self, pid: int, rate: float) -> None:
-        process = self.processes.get(pid)
-        if process is not None:  # it may just have ended
-            process.run_at(rate)
 
     def advance(self, seconds: float) -> None:
         """Advance the time by a number of seconds."""
@@ -364,10 +297,10 @@ class Kernel:
 
     def _count_tasks(self, path: str, more: int) -> None:
         for above in upwards(path):
-            self._tasks[above] += more
+            self.tasks[above] += more
             if more > 0:
                 counted = self.memory.counters[above]
-                counted.most_processes = max(counted.most_processes, self._tasks[above])
+                counted.most_processes = max(counted.most_processes, self.tasks[above])
 
     def _fork(self, process: Process, wanted: int) -> None:
         """Set the number of a workload's processes; pids.max may reject some. Source: pids_can_fork."""
@@ -388,11 +321,11 @@ class Kernel:
 
     def _room_for_tasks(self, path: str) -> int | None:
         if path == "/":
-            return self.machine.max_pid - self._tasks["/"] if self.machine.max_pid else None
+            return self.machine.max_pid - self.tasks["/"] if self.machine.max_pid else None
         if not self.cgroups.has(path, "pids.max"):
             return None
         text = self.cgroups.setting(path, "pids.max")
-        return None if text == "max" else int(text) - self._tasks[path]
+        return None if text == "max" else int(text) - self.tasks[path]
 
     def usage(self, path: str) -> int:
         """Return the bytes charged to a cgroup and its descendants."""
@@ -402,12 +335,6 @@ class Kernel:
         """Return the memory limit of a cgroup in bytes, of the root the machine's memory; None = no limit."""
         return self.memory.limit(path)
 
-    def say(self, line: str) -> None:
-        """Append a line to the kernel's log."""
-        self.log.append(f"[{self.now:12.6f}] {line}")
-
     def pressure(self, resource: str, path: str = "/") -> Pressure | None:
         """Return the pressure of cpu, memory or io in a cgroup, "/" = the machine; None = none so far."""
-        if resource == "cpu":
-            return self.scheduler.group(path).pressure
-        return self._stalls.pressure(resource, path)
+        return self._statistics.pressure(resource, path)

@@ -14,11 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.swap import Holder
 
 PAGE = 4096
 SWAP_CLUSTER_MAX = 32
@@ -33,33 +34,6 @@ _LINEAR = (LONGEST_SLEEP / _SLEEP) ** 0.5
 
 
 SWAP_MAX = "memory.swap.max"
-
-
-class Holder(Protocol):
-    """A holder of charged memory: a process, or files in a tmpfs.
-
-    Attributes:
-        memory: bytes without a file on a disk.
-        cache: bytes of page cache.
-        active: bytes of the page cache on the active list: used more than once.
-        dirty: bytes of the page cache that are not yet on the disk; they are on the inactive list.
-        swapped: bytes in swap.
-        charged: path of the cgroup that they are charged to.
-        unswappable: whether its memory cannot be swapped.
-    """
-
-    memory: int
-    cache: int
-    active: int
-    dirty: int
-    swapped: int
-    charged: str
-    unswappable: bool
-
-    @property
-    def hot(self) -> int:
-        """The bytes that it accesses repeatedly."""
-        ...
 
 
 class Excess(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
@@ -16,10 +15,15 @@ WINDOW = 1.0
 """Minimum seconds over which the usage of a process with bursts is averaged."""
 
 
-class KernelClock(Protocol):
-    """The source of the time: the kernel."""
+class KernelClock:
+    """The time of one kernel.
 
-    now: float
+    Attributes:
+        now: seconds since boot.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
 
 
 @dataclass(eq=False)

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
-from kitlib.node.simulated.memory import Holder, Ledger, upwards
-from kitlib.node.simulated.swap import cold_resident
+from kitlib.node.simulated.memory import Ledger, upwards
+from kitlib.node.simulated.swap import Holder, cold_resident
 
 Amount = Callable[[Holder], int]
 """Returns the bytes of a holder that one round of reclaim may take."""

@@ -23,32 +23,46 @@ WORK = 1024 * MI
 """Speed at which a process accesses its memory in bytes a second."""
 
 
-class Swapping(Protocol):
-    """The values of a process that swap uses: bytes in memory, in swap, and accessed repeatedly."""
+class Holder(Protocol):
+    """A holder of charged memory: a process, or files in a tmpfs.
+
+    Attributes:
+        memory: bytes without a file on a disk.
+        cache: bytes of page cache.
+        active: bytes of the page cache on the active list: used more than once.
+        dirty: bytes of the page cache that are not yet on the disk; they are on the inactive list.
+        swapped: bytes in swap.
+        charged: path of the cgroup that they are charged to.
+        unswappable: whether its memory cannot be swapped.
+    """
+
+    memory: int
+    cache: int
+    active: int
+    dirty: int
+    swapped: int
+    charged: str
+    unswappable: bool
 
     @property
-    def memory(self) -> int: ...
-
-    @property
-    def swapped(self) -> int: ...
-
-    @property
-    def hot(self) -> int: ...
+    def hot(self) -> int:
+        """The bytes that it accesses repeatedly."""
+        ...
 
 
-def cold_resident(one: Swapping) -> int:
+def cold_resident(one: Holder) -> int:
     """Return the bytes in memory that are not accessed repeatedly: they are swapped out first."""
     cold = max(one.memory + one.swapped - one.hot, 0)
     return min(max(cold - one.swapped, 0), one.memory)
 
 
-def refaulting(one: Swapping) -> int:
+def refaulting(one: Holder) -> int:
     """Return the repeatedly accessed bytes in swap: the last to be swapped out, the first to return."""
     cold = max(one.memory + one.swapped - one.hot, 0)
     return max(one.swapped - cold, 0)
 
 
-def waiting_share(one: Swapping) -> float:
+def waiting_share(one: Holder) -> float:
     """Return the share of its time, 0 to 1, in which a process waits for pages from swap."""
     if not one.swapped:
         return 0.0

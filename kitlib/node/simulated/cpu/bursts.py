@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from kitlib.node.simulated.cpu.bandwidth import CfsBandwidth
+from kitlib.node.simulated.cpu.group import TaskGroup
 from kitlib.node.simulated.cpu.ticks import FILLING, TICK
 
 BRIEF = 1.0
@@ -26,22 +26,6 @@ BRIEF = 1.0
 NEVER = 2**63
 DONE = 1000.0
 """Nanoseconds of CPU time below which a thread has finished."""
-
-
-class Grouped(Protocol):
-    """A cgroup with the attributes that are needed here."""
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def parent(self) -> Grouped | None: ...
-
-    @property
-    def cpus(self) -> frozenset[int]: ...
-
-    @property
-    def bandwidth(self) -> CfsBandwidth | None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +61,7 @@ class Burster:
         told: the last reported demand in CPUs, and the part withheld by throttling.
     """
 
-    group: Grouped
+    group: TaskGroup
     cpus: float
     work: float
     every: float
@@ -114,7 +98,7 @@ class Bursts:
     def __init__(
         self,
         rate: Callable[[int], float],
-        wishes: Callable[[Any, int, float, float], None],
+        wishes: Callable[[TaskGroup, int, float, float], None],
         done: Callable[[int, float], None],
     ) -> None:
         self._rate, self._wishes, self._done = rate, wishes, done
@@ -134,7 +118,7 @@ class Bursts:
             self._bandwidths = dict(from_below)
 
     def follow(
-        self, group: Grouped, pid: int, cpus: float, now: float, *, work: float, every: float, brief: bool
+        self, group: TaskGroup, pid: int, cpus: float, now: float, *, work: float, every: float, brief: bool
     ) -> None:
         """Set the demand of a followed process; 0 CPUs = none."""
         self.step(now)
@@ -268,9 +252,9 @@ class Bursts:
                 self._wishes(one.group, pid, *wishes)
 
 
-def chain(group: Grouped) -> Iterator[CfsBandwidth]:
+def chain(group: TaskGroup) -> Iterator[CfsBandwidth]:
     """Yield the quotas of a cgroup and those above it, the lowest first."""
-    above: Grouped | None = group
+    above: TaskGroup | None = group
     while above is not None:
         if above.bandwidth is not None:
             yield above.bandwidth
