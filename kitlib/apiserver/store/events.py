@@ -13,9 +13,10 @@ Source: client-go tools/record (EventCorrelator, EventAggregator, EventSourceObj
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Protocol
 
 from kitlib.api.core import Event, Namespace, ObjectReference
@@ -54,12 +55,20 @@ class _Bucket:
 
 @dataclass
 class _Written:
-    name: str
-    count: int
+    """The last observation of an event. Source: eventLog."""
+
+    first: datetime
+    last: datetime
+    name: str = ""
+    count: int = 0
 
 
 class EventCorrelator:
-    """The history of written events, from which a new event is counted, combined or dropped."""
+    """The history of written events, from which a new event is counted, combined or dropped.
+
+    Upstream bounds it by its number of entries alone. Here `expire` also removes the entries that can no longer change
+    an answer, so that a cluster whose pods come and go does not grow until thousands of them have been there.
+    """
 
     def __init__(self) -> None:
         self._similar: OrderedDict[Key, _Similar] = OrderedDict()
@@ -69,7 +78,7 @@ class EventCorrelator:
     def aggregate(self, group: Key, message: str, now: datetime) -> tuple[str, Key]:
         """Return the message to write and the key by which its event is counted. Source: EventAggregate."""
         similar = _entry(self._similar, group, _Similar)
-        if similar.last is not None and (now - similar.last).total_seconds() > MAX_INTERVAL_SECONDS:
+        if _outdated(similar.last, now):
             similar.messages.clear()
         similar.messages[message] = None
         similar.last = now
@@ -82,16 +91,55 @@ class EventCorrelator:
     def admit(self, source: Key, now: datetime) -> bool:
         """Return whether an object may write one more event. Source: EventSourceObjectSpamFilter.Filter."""
         bucket = _entry(self._buckets, source, lambda: _Bucket(SPAM_BURST, now))
-        passed = max(0.0, (now - bucket.at).total_seconds())
-        bucket.tokens, bucket.at = min(SPAM_BURST, bucket.tokens + passed * SPAM_QPS), now
+        bucket.tokens, bucket.at = _refilled(bucket, now), now
         if bucket.tokens < 1:
             return False
         bucket.tokens -= 1
         return True
 
-    def written(self, key: Key) -> _Written:
-        """Return the name and the count of the event with this key. Source: eventLogger."""
-        return _entry(self._written, key, lambda: _Written("", 0))
+    def observe(self, key: Key, now: datetime) -> _Written:
+        """Count one more event with this key and return its observation. Source: eventLogger.eventObserve."""
+        written = _entry(self._written, key, lambda: _Written(now, now))
+        written.count, written.last = written.count + 1, now
+        return written
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return len(self._similar) + len(self._buckets) + len(self._written)
+
+    def expire(self, now: datetime, exists: Callable[[str], bool]) -> None:
+        """Remove the entries without which every later event gets the same answer.
+
+        Args:
+            now: the time.
+            exists: returns whether an object with a UID is stored. The count of an event goes on while its object
+                exists, however long ago the event was deleted.
+        """
+        # The caches are in the order of their last use, so that the first recent entry ends the search.
+        for group in list(takewhile(lambda group: _outdated(self._similar[group].last, now), self._similar)):
+            del self._similar[group]
+        for source in [source for source, one in self._buckets.items() if _refilled(one, now) >= SPAM_BURST]:
+            del self._buckets[source]
+        for key in list(takewhile(lambda key: _ended(self._written[key].last, now), self._written)):
+            if not exists(key[1]):
+                del self._written[key]
+
+
+def _outdated(last: datetime | None, now: datetime) -> bool:
+    """Return whether the messages of a group count no longer."""
+    return last is not None and (now - last).total_seconds() > MAX_INTERVAL_SECONDS
+
+
+def _refilled(bucket: _Bucket, now: datetime) -> float:
+    """Return the tokens of a bucket at a time; a full one is like one that was never used."""
+    passed = max(0.0, (now - bucket.at).total_seconds())
+    return min(SPAM_BURST, bucket.tokens + passed * SPAM_QPS)
+
+
+def _ended(written: datetime, now: datetime) -> bool:
+    """Return whether an event of this last write is deleted."""
+    return (now - written).total_seconds() >= EVENT_TTL_SECONDS
 
 
 def _entry(cache: OrderedDict[Key, Any], key: Key, make: Any) -> Any:
@@ -148,9 +196,8 @@ def record(
     if source not in _SERIES_COMPONENTS:
         message, key = correlator.aggregate((*involved, kind, reason), message, now)
         key = (*key, field)
-    written = correlator.written(key)
     # An event that the spam filter drops is counted all the same. Source: EventCorrelate.
-    written.count += 1
+    written = correlator.observe(key, now)
     if source not in _SERIES_COMPONENTS and not correlator.admit(involved, now):
         return
     namespace = about.namespace or "default"
@@ -162,8 +209,6 @@ def record(
         existing.count, existing.last_timestamp, existing.message = written.count, now, message
         api.store.update(existing)
         return
-    if written.name:  # the event was deleted, for example with its namespace
-        written.count = 1
     reference = ObjectReference(
         api_version=about.api_version,
         kind=about.kind,
@@ -174,7 +219,8 @@ def record(
     )
     made = Event(
         metadata=ObjectMeta(
-            name=f"{about.name}.{api.store.version + 1:016x}",
+            # An event that was deleted meanwhile comes back with its name, first time and count. Source: recordEvent.
+            name=written.name or f"{about.name}.{api.store.version + 1:016x}",
             namespace=namespace,
             annotations=dict(annotations or {}),
         ),
@@ -185,25 +231,25 @@ def record(
         count=written.count,
         source={"component": source} if source else {},
         reporting_component=reporter or source,
-        first_timestamp=now,
+        first_timestamp=written.first,
         last_timestamp=now,
     )
     api.store.create(made)
     written.name = made.name
 
 
-def expire(store: Store) -> int:
+def expire(api: EventWriter) -> int:
     """Delete the events whose last write is an hour ago and return their number.
 
     Source: kube-apiserver's event storage, which attaches leases (registry/core/event, --event-ttl).
     """
-    now = store.now()
+    store, now = api.store, api.store.now()
     old = [
         event
         for event in store.list(Event, copy=False)
-        if (written := event.last_timestamp or event.metadata.creation_timestamp) is not None
-        and (now - written).total_seconds() >= EVENT_TTL_SECONDS
+        if (written := event.last_timestamp or event.metadata.creation_timestamp) is not None and _ended(written, now)
     ]
     for event in old:
         store.delete(Event, event.name, event.namespace)
+    api.correlator.expire(now, store.has_uid)
     return len(old)

@@ -224,10 +224,13 @@ class Store:
 
     def free_uid(self, wanted: str) -> str:
         """Return the wanted UID, or a new one if it is "" or in use."""
-        plural, key = self._uids.get(wanted, ("", ("", "")))
+        return self.new_uid() if not wanted or self.has_uid(wanted) else wanted
+
+    def has_uid(self, uid: str) -> bool:
+        """Return whether an object with this UID is stored."""
+        plural, key = self._uids.get(uid, ("", ("", "")))
         standing = self._objects.get(plural, {}).get(key)
-        taken = standing is not None and standing.metadata.uid == wanted
-        return self.new_uid() if taken or not wanted else wanted
+        return standing is not None and standing.metadata.uid == uid
 
     def new_uid(self) -> str:
         """Return a UID that is not in use."""

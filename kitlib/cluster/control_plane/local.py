@@ -406,7 +406,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         """Once a minute, delete old events and forget old changes."""
         if self.clock.seconds >= self._next_expiry:
             self._next_expiry = self.clock.seconds + EXPIRE_EVERY
-            expire(self.api.store)
+            expire(self.api)
             self.api.store.compact()
 
     def _node_failed(self, name: str, error: Exception) -> None:

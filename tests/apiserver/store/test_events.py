@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
-from kitlib.apiserver.store.events import record
+from kitlib.apiserver.store.events import EventCorrelator, expire, record
 
 ABOUT = Pod(metadata=ObjectMeta(name="a", namespace="default", uid="u"))
 
@@ -73,3 +74,81 @@ def test_the_schedulers_events_are_counted_but_neither_combined_nor_cut_off():
     for i in range(40):
         record(api, ABOUT, "Warning", "FailedScheduling", f"reason {i}")
     assert len(written(api)) == 40
+
+
+def test_an_event_that_was_deleted_comes_back_with_its_name_first_time_and_count():
+    clock = Clock()
+    api = APIServer(clock)
+    record(api, ABOUT, "Warning", "BackOff", "text", "kubelet")
+    (old,) = api.store.list("Event")
+    api.store.delete("Event", old.name, old.namespace)
+    clock.now += timedelta(seconds=5)
+    record(api, ABOUT, "Warning", "BackOff", "text", "kubelet")
+    (new,) = api.store.list("Event")
+    assert (new.name, new.count, new.first_timestamp) == (old.name, 2, old.first_timestamp)
+    assert new.last_timestamp == clock.now and new.metadata.uid != old.metadata.uid
+
+
+def test_the_count_of_an_event_goes_on_after_an_hour_while_its_object_exists():
+    clock = Clock()
+    api = APIServer(clock)
+    api.store.create(ABOUT)
+    record(api, ABOUT, "Normal", "Pulled", "image", "kubelet")
+    clock.now += timedelta(hours=1)
+    assert expire(api) == 1 and written(api) == []
+    record(api, ABOUT, "Normal", "Pulled", "image", "kubelet")
+    assert written(api) == [("image", 2)]
+
+
+def test_what_pods_wrote_that_are_gone_is_forgotten():
+    # Scheduled, Pulled, Created, Started of a pod every five seconds for two hours
+    clock = Clock()
+    api = APIServer(clock)
+    held = []
+    for i in range(1440):
+        pod = Pod(metadata=ObjectMeta(name=f"p{i}", namespace="default", uid=f"u{i}"))
+        api.store.create(pod)
+        for source, reason in (
+            ("", "Scheduled"),
+            ("kubelet", "Pulled"),
+            ("kubelet", "Created"),
+            ("kubelet", "Started"),
+        ):
+            record(api, pod, "Normal", reason, f"of {i}", source)
+        api.store.delete("Pod", pod.name, "default")
+        clock.now += timedelta(seconds=5)
+        if i % 12 == 11:
+            expire(api)
+            held.append(api.correlator.size)
+    hour = 60
+    assert max(held[hour:]) <= max(held[:hour]) + 4 * 12 < 4000
+
+
+def test_what_is_forgotten_does_not_change_an_answer():
+    def replies(forget: bool) -> list[list[tuple[str, int]]]:
+        rng, clock = Random(7), Clock()
+        api = APIServer(clock)
+        pods = [Pod(metadata=ObjectMeta(name=f"p{i}", namespace="default", uid=f"u{i}")) for i in range(3)]
+        for pod in pods:
+            api.store.create(pod)
+        found = []
+        for _ in range(600):
+            record(
+                api,
+                rng.choice(pods),
+                "Normal",
+                rng.choice("AB"),
+                f"text {rng.randrange(20)}",
+                rng.choice(["", "kubelet"]),
+            )
+            clock.now += timedelta(seconds=rng.choice([1, 30, 300, 601, 4000]))
+            if forget:
+                expire(api)
+            else:
+                api.correlator, kept = EventCorrelator(), api.correlator
+                expire(api)
+                api.correlator = kept
+            found.append(sorted(written(api)))
+        return found
+
+    assert replies(forget=True) == replies(forget=False)
