@@ -9,10 +9,10 @@ from __future__ import annotations
 import pkgutil
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
 
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.errors import KitError
@@ -32,6 +32,13 @@ from kitlib.cluster.journal import Journal
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.serving import Serve, ServedAPI
 
+if TYPE_CHECKING:
+    from kitlib.cluster.typed_reads import GetByKind, ListByKind, Selector
+
+K = TypeVar("K", bound=KubeObject)
+EventList: TypeAlias = list[Event]
+NodeList: TypeAlias = list[Node]
+PodList: TypeAlias = list[Pod]
 MOST_SECONDS = 366 * 86400
 """The maximum seconds of one `advance`; an idle node needs two seconds of real time for a day."""
 
@@ -110,6 +117,18 @@ def check_seconds(seconds: float) -> None:
     if seconds > MOST_SECONDS:
         days = MOST_SECONDS // 86400
         raise KitError(f"advance: must be at most {MOST_SECONDS} seconds ({days} days) at once, got {seconds!r}")
+
+
+def _exclusive_get(method: Callable[..., Any]) -> GetByKind:
+    """Decorate `get` like `exclusive`; the kind decides the type of the object, which only overloads can state."""
+    typed: GetByKind = exclusive(method)  # type: ignore[assignment]
+    return typed
+
+
+def _exclusive_list(method: Callable[..., Any]) -> ListByKind:
+    """Decorate `list` as `_exclusive_get` decorates `get`."""
+    typed: ListByKind = exclusive(method)  # type: ignore[assignment]
+    return typed
 
 
 class BaseCluster(Closeable, ABC):
@@ -258,6 +277,12 @@ class BaseCluster(Closeable, ABC):
 
     # Objects.
 
+    @overload
+    @exclusive
+    def apply(self, source: K | Sequence[K]) -> list[K]: ...
+    @overload
+    @exclusive
+    def apply(self, source: Manifests) -> list[Any]: ...
     @exclusive
     def apply(self, source: Manifests) -> list[Any]:
         """Create or change every object of a manifest, all or none, as `kubectl apply` does.
@@ -274,6 +299,12 @@ class BaseCluster(Closeable, ABC):
         self._check_open()
         return self.apply_located("apply", manifests.read(source), False)
 
+    @overload
+    @exclusive
+    def create(self, source: K | Sequence[K]) -> list[K]: ...
+    @overload
+    @exclusive
+    def create(self, source: Manifests) -> list[Any]: ...
     @exclusive
     def create(self, source: Manifests) -> list[Any]:
         """Create every object of a manifest; an object that already exists is an error (`kubectl create`)."""
@@ -313,45 +344,52 @@ class BaseCluster(Closeable, ABC):
         else:
             self._delete(kind, name, namespace, grace, propagation_policy)
 
-    @exclusive
-    def get(self, kind: str, name: str, namespace: str = "default") -> Any:
+    def _refresh_to_read(self) -> None:
+        """Process what has been reported; clusters whose nodes report by themselves implement it."""
+
+    @_exclusive_get
+    def get(self, kind: str | type[KubeObject], name: str, namespace: str = "default") -> Any:
         """Return a copy of one object.
+
+        Args:
+            kind: the kind, as `Pod`, `pods` or `po`, or its type.
+            name: the object's name.
+            namespace: the object's namespace.
 
         Raises:
             NotFound: the object does not exist.
         """
+        self._refresh_to_read()
         return self.api.store.get(kind, name, namespace or "default")
 
-    @exclusive
-    def list(
-        self, kind: str, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None
-    ) -> Any:
+    @_exclusive_list
+    def list(self, kind: str | type[KubeObject], namespace: str | None = None, selector: Selector = None) -> Any:
         """Return copies of all objects of a kind, oldest first.
 
         Args:
-            kind: the kind, as `Pod`, `pods` or `po`.
+            kind: the kind, as `Pod`, `pods` or `po`, or its type.
             namespace: the namespace; None = all.
             selector: the labels of the objects, or a label selector; None = every object.
         """
+        self._refresh_to_read()
         if selector is not None and not isinstance(selector, LabelSelector):
             selector = LabelSelector(match_labels=dict(selector))
         matcher = None if selector is None else LabelSelectorMatcher(selector)
         return self.api.store.list(kind, namespace, matcher)
 
     @exclusive
-    def pods(self, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None) -> Any:
+    def pods(self, namespace: str | None = None, selector: Selector = None) -> PodList:
         """Return copies of the pods, oldest first."""
         return self.list("Pod", namespace, selector)
 
     @exclusive
     def pod(self, name: str, namespace: str = "default") -> Pod:
         """Return a copy of one pod."""
-        found: Pod = self.get("Pod", name, namespace)
-        return found
+        return self.get("Pod", name, namespace)
 
     @property
     @exclusive
-    def nodes(self) -> Any:
+    def nodes(self) -> NodeList:
         """The copies of the Node objects, oldest first."""
         return self.list("Node")
 
@@ -361,12 +399,13 @@ class BaseCluster(Closeable, ABC):
         return self.api.store.watch(kind, namespace, since)
 
     @exclusive
-    def events(self, about: KubeObject | str | None = None) -> Any:
+    def events(self, about: KubeObject | str | None = None) -> EventList:
         """Return Kubernetes events, oldest first.
 
         Args:
             about: an object, or the name of one; None = all.
         """
+        self._refresh_to_read()
         found = self.api.store.list(Event)
         if isinstance(about, KubeObject):
             return [e for e in found if e.involved_object.uid == about.metadata.uid]
@@ -378,9 +417,10 @@ class BaseCluster(Closeable, ABC):
         return self.patch(kind, name, {"spec": {"replicas": replicas}}, namespace)
 
     @exclusive
-    def cordon(self, node: str, unschedulable: bool = True) -> Any:
+    def cordon(self, node: str, unschedulable: bool = True) -> Node:
         """Mark a node as unschedulable, or (False) as schedulable."""
-        return self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
+        marked: Node = self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
+        return marked
 
     def serve(self, **options: Any) -> ServedAPI:
         """Serve the API to kubectl and other clients of Kubernetes until the server or the cluster is closed.

@@ -150,24 +150,6 @@ class PollingCluster(BaseCluster):
             self.wait(gone, _GONE_WITHIN)
 
     @exclusive
-    def get(self, kind: str, name: str, namespace: str = "default") -> Any:
-        """Return a copy of one object; see `BaseCluster.get`."""
-        self._refresh_to_read()
-        return super().get(kind, name, namespace)
-
-    @exclusive
-    def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
-        """Return copies of all objects of a kind; see `BaseCluster.list`."""
-        self._refresh_to_read()
-        return super().list(kind, namespace, selector)
-
-    @exclusive
-    def events(self, about: Any = None) -> Any:
-        """Return Kubernetes events; see `BaseCluster.events`."""
-        self._refresh_to_read()
-        return super().events(about)
-
-    @exclusive
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
         """Watch for changes from now on; see `BaseCluster.watch`."""
         self.refresh()
