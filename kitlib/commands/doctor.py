@@ -219,7 +219,7 @@ def _engines() -> list[Finding]:
         text = "the docker package is not installed"
         return [Finding("container engine", "missing", text, "pip install 'kitlib[docker]'")]
     from kitlib.api.errors import KitError
-    from kitlib.node.real import engine, host, image
+    from kitlib.node.real import engine, host, image, leftovers
 
     try:
         client, endpoint = engine.reach()
@@ -233,6 +233,9 @@ def _engines() -> list[Finding]:
             instead = "Cluster.simulated() needs no engine"
             return [*found, Finding("a real node", "missing", "cannot start on this engine", instead)]
         found.append(_root(there.maps_root))
+        if gone := leftovers.remove_unfinished(client):
+            text = f"removed {len(gone)} {'image' if len(gone) == 1 else 'images'} of builds that were killed"
+            found.append(Finding("unfinished builds", "ok", text))
         if image.have(client, image.tag()):
             found.append(Finding("image of a node", "ok", image.tag()))
             found.append(_node())

@@ -22,14 +22,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from kitlib.api.errors import KitError
+from kitlib.node.real import reaper
 from kitlib.node.real.engine import FULL, EngineError, asking, patiently
+from kitlib.node.real.leftovers import labelled, remove_unfinished
 from kitlib.node.real.root_check import PROGRAMS, SYSTEMD_PROGRAMS, can_install, missing_packages, offline
 
 BASE = "kitlib-base"
 NAME = "kitlib-node"
 SYSTEMD = "-systemd"
 """Suffix of both names for nodes with systemd as process 1."""
-LABEL = "dev.kitlib.image"
 DEBIAN = "debian:bookworm-slim"
 PACKAGE = Path(__file__).resolve().parents[2]
 PACKAGES = ("api", "apiserver", "cel", "cluster", "controllers", "kubelet", "node", "scheduler")
@@ -91,19 +92,26 @@ def _named(name: str, systemd: bool) -> str:
     return name + SYSTEMD if systemd else name
 
 
-def context(base: str, *, systemd: bool = False) -> bytes:
+def context(base: str, name: str, *, systemd: bool = False) -> bytes:
     """Return the engine's build context as a tar archive: the Dockerfile and the library.
 
     The image with systemd copies the library from the other image.
+
+    Args:
+        base: the name of the base image.
+        name: the name of the image, for its label.
+        systemd: whether to return the context of the image with systemd.
     """
     buffer = io.BytesIO()
     if systemd:
         given = dockerfile(systemd=True).replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode())
         with tarfile.open(fileobj=buffer, mode="w") as archive:
-            _add(archive, "Dockerfile", given.replace(f"NODE={NAME}".encode(), f"NODE={tag()}".encode()))
+            given = given.replace(f"NODE={NAME}".encode(), f"NODE={tag()}".encode())
+            _add(archive, "Dockerfile", labelled(given, name))
         return buffer.getvalue()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        _add(archive, "Dockerfile", dockerfile().replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode()))
+        given = dockerfile().replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode())
+        _add(archive, "Dockerfile", labelled(given, name))
         for name, path in sources():
             _add(archive, f"site/{name}", path.read_bytes())
         for name, path in _foreign():
@@ -190,6 +198,9 @@ def build(
     Raises:
         ImageError: the build failed; the message has the end of the engine's output.
     """
+    reaper.start()  # removes the finished layers if this process is killed
+    with asking("images without a name"):
+        remove_unfinished(client)
     if systemd:
         ensure(client, tell)
     if root is not None:
@@ -202,12 +213,14 @@ def build(
     name, ours = tag(systemd=systemd), base_of(systemd=systemd)
     if base != ours:  # the old base is replaced only after the new one was built
         try:
-            _run_build(client, context(base, systemd=systemd), ours, tell, "packages", _lacks(root, systemd=systemd))
+            _run_build(
+                client, context(base, ours, systemd=systemd), ours, tell, "packages", _lacks(root, systemd=systemd)
+            )
         finally:
             if root is not None:
                 _forget(client, base)
         base = ours  # later builds need no network
-    _run_build(client, context(base, systemd=systemd), name, tell)
+    _run_build(client, context(base, name, systemd=systemd), name, tell)
     _forget_older(client, name)
     return name
 
@@ -245,7 +258,6 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
             rm=True,
             forcerm=True,
             decode=True,
-            labels={LABEL: name},
         )
         for piece in said:
             text = str(piece.get("stream") or piece.get("error") or piece.get("status") or "").strip()

@@ -1,4 +1,4 @@
-"""A process that cleans up after a killed owner: containers that were not started yet, paused nodes, pods.
+"""A process that cleans up after a killed owner: containers that were not started yet, paused nodes, layers, pods.
 
 A node ends by itself with its owner's stream, but these do not. Therefore the owner starts a small process in its own
 session, which reads from a pipe without a writer. The end of the pipe means that the owner has ended.
@@ -17,6 +17,7 @@ from typing import Any
 
 from kitlib.node.real import engine
 from kitlib.node.real.container import OWNER, owner
+from kitlib.node.real.leftovers import remove_unfinished
 
 LOOKS_FOR = 3.0
 """Seconds of the search after the owner's end, or after the last find: the engine may still process a request."""
@@ -56,16 +57,16 @@ def start(module: str = __name__, *words: str) -> None:
 
 
 def reap(whose: str) -> None:
-    """Remove the containers of an ended owner."""
+    """Remove the containers of an ended owner, and the images of a build that it did not finish."""
     clean(engine.connect(), whose)
 
 
 def clean(client: Any, whose: str) -> None:
-    """Remove the containers of an ended owner until no new one has appeared for `LOOKS_FOR` seconds.
+    """Remove what an ended owner has left until nothing new has appeared for `LOOKS_FOR` seconds.
 
     Args:
         client: client of the engine.
-        whose: the owner, as in its containers' labels.
+        whose: the owner, as in the labels of its containers and of the layers that it built.
     """
 
     def remove() -> bool:
@@ -73,7 +74,7 @@ def clean(client: Any, whose: str) -> None:
         for one in found:
             with suppress(Exception):  # it ends by itself in this moment
                 client.api.remove_container(one["Id"], force=True)
-        return bool(found)
+        return bool(remove_unfinished(client, lambda held: held == whose)) or bool(found)
 
     until_none_comes(remove, LOOKS_FOR, EVERY)
 

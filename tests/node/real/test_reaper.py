@@ -8,6 +8,7 @@ import pytest
 
 from kitlib.node.real import reaper
 from kitlib.node.real.container import OWNER
+from kitlib.node.real.leftovers import LABEL
 
 
 class Client:
@@ -15,6 +16,7 @@ class Client:
 
     def __init__(self) -> None:
         self.there, self.looks, self.removed, self.api = {"a": "host:1", "b": "host:2"}, 0, list[str](), self
+        self.layers = {"layer": "host:1", "other": "host:2"}
 
     def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
         self.looks += 1
@@ -24,6 +26,13 @@ class Client:
             self.there["late"] = "host:1"
         wanted = filters["label"].removeprefix(f"{OWNER}=")
         return [{"Id": one} for one, whose in self.there.items() if whose == wanted]
+
+    def images(self, *, filters: dict[str, Any]) -> list[dict[str, Any]]:
+        assert filters == {"dangling": True, "label": LABEL}
+        return [{"Id": one, "Labels": {OWNER: whose}} for one, whose in self.layers.items()]
+
+    def remove_image(self, identity: str) -> None:
+        del self.layers[identity]
 
     def remove_container(self, identity: str, *, force: bool) -> None:
         assert force
@@ -38,6 +47,7 @@ def test_the_dead_owners_containers_go_also_those_that_come_late(monkeypatch: py
     client = Client()
     reaper.clean(client, "host:1")
     assert client.removed == ["a", "late"] and client.there == {"b": "host:2"}
+    assert client.layers == {"other": "host:2"}
     assert reaper.LOOKS_FOR <= now[0] <= 2 * reaper.LOOKS_FOR
 
 
