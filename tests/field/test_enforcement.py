@@ -25,12 +25,12 @@ ROWS = sorted({*range(1, 53)} - {28, 36, 39, 43})
 _SETTINGS = "tests/field/test_enforcement_settings.py"
 ELSEWHERE = {
     **dict.fromkeys((3, 4, 9, 12, 14, 21, 26, 35, 41, 50, 51), _SETTINGS),
-    13: "tests/cluster/nodes/test_simulated_restart.py",
-    18: "tests/cluster/nodes/test_simulated_restart.py",
+    13: "tests/kubelet/loop/test_restarting_reconfigured.py",
+    18: "tests/kubelet/loop/test_restarting_reconfigured.py",
     27: "tests/node/simulated/test_memory_page_cache.py",
     29: "tests/node/simulated/test_memory_page_cache.py",
     38: "tests/cluster/nodes/test_simulated_programs.py",
-    42: "tests/cluster/nodes/test_simulated_evicting.py",
+    42: "tests/kubelet/loop/test_evicting.py",
     45: "tests/node/simulated/test_tmpfs.py",
 }
 """Row -> the file with its test."""

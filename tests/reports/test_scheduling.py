@@ -1,8 +1,8 @@
 """Public reports about scheduling, rebuilt: each has the result of its thread, or of Kubernetes 1.36.2's source.
 
 A report is named by repository and number. Those about claims that wait for their first pod, about refused pods and
-about ports that the kubelet refuses are in tests/cluster/control_plane/test_scheduling_volumes.py,
-tests/controllers/test_pace.py and tests/cluster/nodes/test_simulated_admission.py.
+about ports that the kubelet refuses are in tests/scheduler/plugins/test_volume_binding_writes.py,
+tests/controllers/test_pace.py and tests/kubelet/loop/test_admission.py.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def test_every_setting_is_in_the_table() -> None:
         "fail_swap_on",  # decide only whether the kubelet starts: among the refusals
         "fail_cgroup_v1",
         "reserved_memory",  # together with memory_manager_policy
-        "cpu_manager_reconcile_period",  # in tests/cluster/nodes/test_simulated_shared_cpus.py
+        "cpu_manager_reconcile_period",  # in tests/kubelet/loop/test_cpu_reconciler.py
         "shutdown_grace_period",  # in tests/kubelet/loop/test_node_shutdown.py
         "shutdown_grace_period_critical_pods",
         "shutdown_grace_period_by_pod_priority",
