@@ -1,7 +1,8 @@
-"""The options of a request that opens a stream into a pod, as admission sees them.
+"""The options of a request that connects to a pod or a node, as admission sees them.
 
-Source: k8s.io/api/core/v1 types.go PodExecOptions, PodAttachOptions, PodPortForwardOptions; conversions from
-url.Values: apimachinery runtime Convert_Slice_string_To_bool, metav1 Convert_Slice_string_To_Slice_int32.
+Source: k8s.io/api/core/v1 types.go PodExecOptions, PodAttachOptions, PodPortForwardOptions, NodeProxyOptions;
+conversions from url.Values: apimachinery runtime Convert_Slice_string_To_bool, Convert_Slice_string_To_string, metav1
+Convert_Slice_string_To_Slice_int32.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ class PodPortForwardOptions(KubeObject):
     ports: list[int] = []
 
 
+class NodeProxyOptions(KubeObject):
+    api_version: str = "v1"
+    kind: str = "NodeProxyOptions"
+    path: str = ""
+
+
 PodConnectOptions = PodAttachOptions | PodExecOptions | PodPortForwardOptions
 
 
@@ -58,6 +65,17 @@ def connect_options(subresource: str, query: Mapping[str, Sequence[str]]) -> Pod
     if subresource == "exec":
         return PodExecOptions(**flags, container=container, command=list(query.get("command", ())))
     return PodAttachOptions(**flags, container=container)
+
+
+def node_proxy_options(rest: str) -> NodeProxyOptions:
+    """Return the options of a request that is proxied to a node's kubelet.
+
+    Args:
+        rest: the path after `proxy/`; "" = the root.
+
+    Source: endpoints/handlers getRequestOptions.
+    """
+    return NodeProxyOptions(path=f"/{rest}" if rest else "")
 
 
 def _port(text: str) -> int:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from kitlib.api.core import TERMINAL_PHASES, Namespace, Pod
 from kitlib.api.errors import NotFound
 from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission.attributes import Deletion
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.controller_utils import condition
 from kitlib.controllers.informers import Delta
@@ -24,6 +25,8 @@ GRACE_PERIOD = 5.0
 """The delay in seconds in which all API servers observe the deletion. Source: namespaceDeletionGracePeriod."""
 FINALIZER_ESTIMATE = 15
 """The estimated seconds until finalizers are removed. Source: finalizerEstimateSeconds."""
+_CONTENT = Deletion(collection=True, options={"propagationPolicy": "Background"})
+"""The request that deletes all objects of one resource. Source: deleteCollection."""
 
 
 class NamespaceController(Controller):
@@ -54,7 +57,7 @@ class NamespaceController(Controller):
             for obj in self.api.store.list(one, namespace.name, copy=False):
                 if obj.metadata.deletion_timestamp is None:
                     try:
-                        self.api.delete(one, obj.name, namespace.name, grace=None)
+                        self.api.delete(one, obj.name, namespace.name, grace=None, request=_CONTENT)
                     except NotFound:
                         continue
             left = self.api.store.list(one, namespace.name, copy=False)

@@ -28,7 +28,7 @@ from kitlib.api.pod_strategy import mark_deleted, mark_gated, prepare_for_create
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission import custom_kinds, deletion, plugins, strategy
-from kitlib.apiserver.admission.attributes import attributes_of, delete_options
+from kitlib.apiserver.admission.attributes import DELETION, Deletion, attributes_of, delete_options
 from kitlib.apiserver.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.apiserver.admission.initial_status import reset_status
 from kitlib.apiserver.admission.plugin import AdmissionContext
@@ -271,6 +271,7 @@ class APIServer:
         *,
         grace: int | None = 0,
         propagation: str = "Background",
+        request: Deletion = DELETION,
     ) -> Any:
         """Delete an object.
 
@@ -282,14 +283,20 @@ class APIServer:
                 period is marked until its kubelet has stopped it and deletes it with 0; the period can only be
                 shortened.
             propagation: the treatment of its dependents: "Background", "Foreground" or "Orphan".
+            request: the client's request, which admission sees.
 
         Returns:
             The object before its deletion, or marked: one with finalizers is kept until the last is removed.
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
+        self.warnings.clear()
         obj: KubeObject = self.store.get(kind, name, namespace)
-        self.ask_plugins(None, obj, options=delete_options(obj, grace, propagation))
+        options = delete_options(obj, grace, propagation, request)
+        seen = custom_kinds.in_version(self.store, obj, request.version or obj.api_version, self.webhooks)
+        how: dict[str, Any] = {"options": options, "unnamed": request.collection}
+        plugins.admit(attributes_of(self.store, None, seen, dry_run=self._dry_running, **how), self._around())
+        self.ask_plugins(None, seen, **how)
         return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
 
     def remove(

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.pod_strategy import grace_period
@@ -20,7 +22,9 @@ from kitlib.apiserver.store.store import Store
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 STREAMS = ("attach", "exec", "portforward")
-"""The subresources of a pod that a client connects to."""
+"""The subresources of a pod that a client opens a stream to."""
+CONNECTED = (*STREAMS, "proxy")
+"""The subresources that a client connects to."""
 SCALE = "scale"
 _OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
 
@@ -37,6 +41,24 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
     return complete(obj.kind, to_dict(obj))
 
 
+class Deletion(msgspec.Struct, frozen=True):
+    """A deletion as it was requested.
+
+    Attributes:
+        version: the API version of the request, in which admission sees the object; "" = the stored one.
+        collection: whether the request deletes a collection and therefore names no object.
+        options: the fields of the request's DeleteOptions.
+    """
+
+    version: str = ""
+    collection: bool = False
+    options: dict[str, Any] = {}
+
+
+DELETION = Deletion()
+"""A deletion by a component, which sets no options."""
+
+
 @dataclass(frozen=True)
 class AdmissionAttributes:
     """The attributes of a write.
@@ -44,13 +66,14 @@ class AdmissionAttributes:
     Attributes:
         operation: CREATE, UPDATE, DELETE or CONNECT.
         resource: the resource of the request.
-        new: the object after the write; None for a deletion. For CONNECT the options of the stream.
+        new: the object after the write; None for a deletion. For CONNECT the options of the connection.
         old: the stored object; None for a creation.
         subresource: `status`, `resize`; "" = the object itself.
         dry_run: whether nothing is stored.
         parent: the object of a subresource whose kind differs: a Scale's workload, the pod of a Binding, an Eviction or
-            a stream.
+            a stream, the node of a proxied request.
         options: the fields of the request's CreateOptions, UpdateOptions or DeleteOptions.
+        unnamed: whether the request names no object: the deletion of a collection.
     """
 
     operation: str
@@ -61,6 +84,7 @@ class AdmissionAttributes:
     dry_run: bool = False
     parent: KubeObject | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    unnamed: bool = False
 
     @property
     def object(self) -> KubeObject:
@@ -73,6 +97,11 @@ class AdmissionAttributes:
     def named(self) -> KubeObject:
         """The object with the name and the namespace of the request: the options of a stream have none."""
         return self.parent or self.object
+
+    @property
+    def name(self) -> str:
+        """The name in the request. Source: handlers DeleteCollection, whose attributes have none."""
+        return "" if self.unnamed else self.named.name
 
     @property
     def version(self) -> str:
@@ -98,7 +127,7 @@ class AdmissionAttributes:
             **dict.fromkeys(("kind", "requestKind"), kind),
             **dict.fromkeys(("resource", "requestResource"), named),
             **dict.fromkeys(("subResource", "requestSubResource"), self.subresource),
-            "name": self.named.name,
+            "name": self.name,
             "namespace": self.named.namespace,
             "operation": self.operation,
             "userInfo": user,
@@ -112,20 +141,23 @@ class AdmissionAttributes:
         return None if kind is None else {"kind": kind, "apiVersion": "meta.k8s.io/v1", **self.options}
 
 
-def delete_options(obj: KubeObject, grace: int | None, propagation: str) -> dict[str, Any]:
+def delete_options(obj: KubeObject, grace: int | None, propagation: str, request: Deletion) -> dict[str, Any]:
     """Return the fields of a deletion's DeleteOptions, for a pod with the grace period that results.
 
     Args:
         obj: the object to delete.
         grace: the requested grace period in seconds; None = not requested.
-        propagation: the treatment of dependents; the default, Background, is left out.
+        propagation: the treatment of dependents; the default, Background, is left out if it was not requested.
+        request: the request. Options of a collection are shown as sent: each object is deleted with a copy of them.
 
-    Source: registry Store.Delete, which calls rest.BeforeDelete (it sets the period) before admission.
+    Source: registry Store.DeleteCollection; Store.Delete, which sets the period before admission (BeforeDelete).
     """
+    if request.collection:
+        return dict(request.options)
     if isinstance(obj, Pod):
         grace = grace_period(obj, grace)
     fields = {"gracePeriodSeconds": grace, "propagationPolicy": None if propagation == "Background" else propagation}
-    return {name: value for name, value in fields.items() if value is not None}
+    return {**request.options, **{name: value for name, value in fields.items() if value is not None}}
 
 
 def attributes_of(
@@ -137,6 +169,7 @@ def attributes_of(
     dry_run: bool = False,
     parent: KubeObject | None = None,
     options: Mapping[str, Any] | None = None,
+    unnamed: bool = False,
 ) -> AdmissionAttributes:
     """Return the attributes of a write to an object or a subresource; `scale` of a workload is shown as a Scale.
 
@@ -146,13 +179,14 @@ def attributes_of(
         old: the stored object; None for a creation.
         subresource: see `AdmissionAttributes`.
         dry_run: see `AdmissionAttributes`.
-        parent: the pod of a Binding, an Eviction or a stream.
+        parent: the pod of a Binding, an Eviction or a stream; the node of a proxied request.
         options: see `AdmissionAttributes`.
+        unnamed: see `AdmissionAttributes`.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
     """
     operation = DELETE if new is None else CREATE if old is None else UPDATE
-    if subresource in STREAMS:
+    if subresource in CONNECTED:
         operation = CONNECT
     about = parent or new or old
     assert about is not None, "a write has an object"
@@ -164,4 +198,4 @@ def attributes_of(
             return AdmissionAttributes(
                 operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new
             )
-    return AdmissionAttributes(operation, resource, new, old, subresource, dry_run, parent, options or {})
+    return AdmissionAttributes(operation, resource, new, old, subresource, dry_run, parent, options or {}, unnamed)

@@ -18,7 +18,7 @@ from kitlib.api.core import LimitRange, Namespace, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.persistent_volume import PersistentVolume, PersistentVolumeClaim
 from kitlib.api.policy import PriorityClass
-from kitlib.apiserver.admission.attributes import CONNECT, CREATE, UPDATE, AdmissionAttributes
+from kitlib.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin
 
 Wanted = Callable[[AdmissionAttributes, AdmissionContext], bool]
@@ -112,7 +112,7 @@ PLUGINS: tuple[PluginDescriptor, ...] = (
     PluginDescriptor(
         "MutatingAdmissionWebhook",
         "webhook.hooks",
-        lambda a, s: a.new is not None and bool(s.store.list("MutatingWebhookConfiguration", copy=False)),
+        lambda a, s: bool(s.store.list("MutatingWebhookConfiguration", copy=False)),
     ),
     PluginDescriptor(
         "ValidatingAdmissionPolicy",
@@ -122,8 +122,7 @@ PLUGINS: tuple[PluginDescriptor, ...] = (
     PluginDescriptor(
         "ValidatingAdmissionWebhook",
         "webhook.hooks",
-        # a webhook's answer is waited for by handling the request again, which an upgraded connection cannot be
-        lambda a, s: a.operation != CONNECT and bool(s.store.list("ValidatingWebhookConfiguration", copy=False)),
+        lambda a, s: bool(s.store.list("ValidatingWebhookConfiguration", copy=False)),
     ),
     PluginDescriptor("ResourceQuota", "quota", _counted),
 )

@@ -74,28 +74,38 @@ class Pending(BaseException):
         self.calls = calls
 
 
-_answers: ContextVar[dict[str, Answer] | None] = ContextVar("webhook answers", default=None)
-
-
 class Attempts:
     """The attempts at one request: the responses received so far, and the names generated for it.
 
     Every attempt must send the same requests, so it gets the same random names.
+
+    Attributes:
+        answers: the responses by the keys of their calls.
+        done: the steps of a request of several steps that are not to be repeated, as that request records them.
     """
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
+        self.done: dict[str, Any] = {}
         self._names: list[str] = []
 
     @contextmanager
     def attempt(self, names: Names) -> Iterator[None]:
         """Use the cached responses inside; a call without one raises Pending instead of being made."""
-        token = _answers.set(self.answers)
+        token = _attempts.set(self)
         try:
             with names.repeating(self._names):
                 yield
         finally:
-            _answers.reset(token)
+            _attempts.reset(token)
+
+
+_attempts: ContextVar[Attempts | None] = ContextVar("attempts", default=None)
+
+
+def current_attempts() -> Attempts:
+    """Return the attempts at the current request; new ones if it does not wait for webhooks."""
+    return _attempts.get() or Attempts()
 
 
 class WebhookCaller(Protocol):
@@ -122,18 +132,18 @@ def ask(caller: WebhookCaller | None, calls: Sequence[WebhookCall]) -> list[Answ
     Raises:
         Pending: responses are missing, and the caller makes the calls itself.
     """
-    answers = _answers.get()
+    attempts = _attempts.get()
     if caller is None:
         return [WebhookError("nothing calls webhooks while the cluster is not served: use `cluster.serve()`")] * len(
             calls
         )
-    if answers is None:
+    if attempts is None:
         return [caller.perform(call) for call in calls]
     # All missing calls are raised together, so that validating webhooks are called in parallel.
-    missing = [call for call in calls if call.key not in answers]
+    missing = [call for call in calls if call.key not in attempts.answers]
     if missing:
         raise Pending(missing)
-    return [answers[call.key] for call in calls]
+    return [attempts.answers[call.key] for call in calls]
 
 
 def call_of(name: str, target: WebhookServer, review: Mapping[str, Any]) -> WebhookCall:

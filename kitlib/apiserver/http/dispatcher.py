@@ -15,9 +15,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kitlib.api.collector import collector_paused
+from kitlib.api.core import Node
 from kitlib.api.errors import KitError
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.pod_connect import NodeProxyOptions, node_proxy_options
 from kitlib.api.prometheus import CONTENT_TYPE
 from kitlib.apiserver.admission.authorization import RBACAuthorizer
+from kitlib.apiserver.admission.connecting import admitted
 from kitlib.apiserver.admission.requester import Requester, requested_by
 from kitlib.apiserver.http import (
     discovery,
@@ -360,14 +364,24 @@ class Dispatcher:
         if below.name == "proxy":  # only nodes have this subresource
             if request.method not in ("GET", "HEAD"):
                 raise StatusError(405, "the server does not allow this method on the requested resource")
+            path = self._admitted_path(served, target)
             self.rest.get(served, "", target.name)  # 404 for an unknown node
-            return Response(200, *node_proxy.answer(self.cluster, target.name, target.rest))
+            return Response(200, *node_proxy.answer(self.cluster, target.name, path))
         code, body = self.subresources.handle(served, below, target, request)
         if isinstance(body, LogRequest):
             return body
         if isinstance(body, bytes):
             return Response(code, body, "text/plain; charset=utf-8")
         return _negotiated(code, body, request)
+
+    def _admitted_path(self, served: APIResource, target: Target) -> str:
+        """Return the path of a request that is proxied to a node, after admission."""
+        node = Node(metadata=ObjectMeta(name=target.name))
+        with self.rest.errors(served, target.name):
+            options, warnings = admitted(self.cluster, node_proxy_options(target.rest), node, target.subresource)
+        self.rest.warnings += warnings
+        assert isinstance(options, NodeProxyOptions), "admission does not change the kind"
+        return options.path
 
     def _metrics(self, served: APIResource, target: Target, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):

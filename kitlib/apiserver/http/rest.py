@@ -16,12 +16,14 @@ from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
+from kitlib.apiserver.admission.attributes import Deletion
+from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.admission.updating import check_preconditions as check_changes
+from kitlib.apiserver.admission.webhook_calls import current_attempts
 from kitlib.apiserver.http import lists
 from kitlib.apiserver.http.actions import ActionLog
-from kitlib.apiserver.http.bodies import apply_document, object_body, read_object
-from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
+from kitlib.apiserver.http.bodies import apply_document, read_object
+from kitlib.apiserver.http.delete_options import check_preconditions, grace_of, options_of, propagation_of
 from kitlib.apiserver.http.event_versions import EVENTS, check_event
 from kitlib.apiserver.http.field_validation import (
     check_applied,
@@ -35,7 +37,7 @@ from kitlib.apiserver.http.field_validation import (
 )
 from kitlib.apiserver.http.managed_fields import Managers
 from kitlib.apiserver.http.patches import PATCH_TYPES, patched, undecodable
-from kitlib.apiserver.http.request import Request, mapping
+from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.reset_fields import own_fields, without_reset_fields
 from kitlib.apiserver.http.resources import APIResource, ResourceTable
 from kitlib.apiserver.http.selectors import field_selector, label_selector
@@ -241,19 +243,17 @@ class Rest:
 
     def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
         """Delete an object, or mark it as terminating if it has a grace period or finalizers."""
-        options = mapping(object_body(request)) if request.body else {}
-        live = self.get(served, namespace, name)
+        return self._delete(served, namespace, name, Deletion(served.group_version, options=options_of(request)))
+
+    def _delete(self, served: APIResource, namespace: str, name: str, request: Deletion) -> Object:
+        live, options = self.get(served, namespace, name), request.options
         check_preconditions(served, live, options)
-        grace = grace_of(options.get("gracePeriodSeconds", request.number("gracePeriodSeconds")))
-        policy = options.get("propagationPolicy") or request.get("propagationPolicy") or ""
-        if policy not in ("", *PROPAGATION_POLICIES):
-            why = f'propagationPolicy: Unsupported value: "{str(policy)[:40]}": supported values: '
-            why += '"Background", "Foreground", "Orphan"'
-            raise StatusError(422, f'DeleteOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
-        dry = request.dry_run or options.get("dryRun") == ["All"]
+        grace, policy = grace_of(options.get("gracePeriodSeconds")), propagation_of(options)
+        dry = bool(options.get("dryRun"))
         with self.errors(served, name), self._undone_if(dry):
-            kind = self.kind_of(served)
-            self.cluster.api.delete(kind, name, namespace, grace=grace, propagation=policy or "Background")
+            kind, api = self.kind_of(served), self.cluster.api
+            api.delete(kind, name, namespace, grace=grace, propagation=policy or BACKGROUND, request=request)
+            self.warnings += api.warnings
             if not dry:
                 self.actions.deleted(kind, namespace, name, grace, policy)
             self.cluster.settle()
@@ -264,11 +264,29 @@ class Rest:
         return success({key: value for key, value in details.items() if value})
 
     def delete_collection(self, served: APIResource, namespace: str, request: Request) -> Object:
-        """Delete every object that the selectors match and return their list."""
-        items, meta = self.list(served, namespace, request)
-        for one in items:
-            plain = Request("DELETE", request.path, {}, request.headers, request.body, request.user)
-            self.delete(served, one["metadata"].get("namespace", ""), one["metadata"]["name"], plain)
+        """Delete every object that the selectors match, one after the other, and return their list.
+
+        The first object that cannot be deleted ends the request; the objects before it are deleted.
+
+        Source: registry.Store.DeleteCollection, with one worker (--delete-collection-workers).
+        """
+        deletion = Deletion(served.group_version, True, options_of(request))
+        # A webhook's answer is waited for between two objects: the attempts of one request continue, none starts anew.
+        done = current_attempts().done
+        if not done:
+            done["list"], done["warnings"] = self.list(served, namespace, request), []
+            done["left"] = list(done["list"][0])
+        self.warnings += done["warnings"]
+        while done["left"]:
+            meta = done["left"][0]["metadata"]
+            try:
+                self._delete(served, meta.get("namespace", ""), meta["name"], deletion)
+            except StatusError as error:
+                if error.code != 404:
+                    raise
+            done["left"] = done["left"][1:]
+            done["warnings"] = list(self.warnings)
+        items, meta = done["list"]
         return {"kind": f"{served.kind}List", "apiVersion": served.group_version, "metadata": meta, "items": items}
 
     # Helpers.

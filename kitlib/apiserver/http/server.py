@@ -236,7 +236,9 @@ class GenericAPIServer:
         The object may change meanwhile, as on kube-apiserver, which then calls the webhooks again.
         """
         attempts, names = Attempts(), self.cluster.api.store.names
-        for _ in range(MAX_WEBHOOK_ROUNDS):
+        rounds = 0
+        while rounds < MAX_WEBHOOK_ROUNDS:
+            before = dict(attempts.done)
             try:
                 with self.lock, attempts.attempt(names):
                     return act()
@@ -244,6 +246,7 @@ class GenericAPIServer:
                 run = asyncio.get_running_loop().run_in_executor
                 made = await asyncio.gather(*(run(None, perform, call) for call in pending.calls))
                 attempts.answers |= {call.key: answer for call, answer in zip(pending.calls, made, strict=True)}
+                rounds = rounds + 1 if attempts.done == before else 0
         with self.lock:  # the object changes faster than the webhooks respond: hold the lock
             return act()
 

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, TypeVar
 from urllib.parse import parse_qs
 
 import msgspec
@@ -25,12 +25,10 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from kitlib.api.convert import decoder
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import ObjectMeta
-from kitlib.api.pod_connect import connect_options
+from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.api.pod_connect import PodAttachOptions, PodExecOptions, connect_options
 from kitlib.api.streams import WINDOW, Stream, StreamEvent, StreamNode
-from kitlib.apiserver.admission import plugins
-from kitlib.apiserver.admission.attributes import attributes_of
-from kitlib.apiserver.admission.plugin import AdmissionContext
+from kitlib.apiserver.admission.connecting import admitted
 from kitlib.apiserver.admission.requester import Requester, requested_by
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.request import Request, Target, parse_path
@@ -38,7 +36,9 @@ from kitlib.apiserver.http.spdy import SpdyError
 from kitlib.apiserver.http.spdy_upgrade import LINGER, STREAMS, UPGRADE, Channels, Connection, negotiate
 from kitlib.apiserver.http.status import StatusError, success
 from kitlib.apiserver.http.users import User
+from kitlib.apiserver.validation.warnings.kinds import warning_header
 
+T = TypeVar("T")
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
@@ -74,6 +74,10 @@ class StreamServer(Protocol):
         """
         ...
 
+    async def attempt(self, act: Callable[[], T]) -> T:
+        """Call a function with the lock held, and again with the responses of webhooks, which are called without it."""
+        ...
+
 
 class _Size(msgspec.Struct):
     """The terminal size in a client's message. Source: client-go remotecommand.TerminalSize (two uint16)."""
@@ -107,9 +111,11 @@ class PodStream(WebSocketHandler, ABC):
 
     Attributes:
         spdy_protocol: the protocol over SPDY streams if the client uses SPDY instead of a WebSocket.
+        connection_options: the options of the request as admission left them; the query is read for nothing else.
     """
 
     spdy_protocol: str
+    connection_options: KubeObject
 
     def initialize(self, service: StreamServer) -> None:
         self._service = service
@@ -120,12 +126,18 @@ class PodStream(WebSocketHandler, ABC):
         self._counting = ExitStack()
         self._connection: Connection | None = None  # with SPDY
 
-    def prepare(self) -> None:
+    async def prepare(self) -> None:
         try:
             user = self._service.user_of(self.request)
             with self._service.lock:
                 self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
-                self._admit(user)
+            query = parse_qs(self.request.query, keep_blank_values=True)
+            if "dryRun" in query:
+                raise StatusError(400, "dryRun is not supported")
+            self.connection_options, warnings = await self._service.attempt(partial(self._admitted, user, query))
+            for warning in dict.fromkeys(warnings):
+                self.add_header("Warning", warning_header(warning))
+            with self._service.lock:
                 self.find()
                 if self.upgrade not in ("websocket", UPGRADE.lower()):
                     raise StatusError(400, "Upgrade request required")
@@ -136,18 +148,15 @@ class PodStream(WebSocketHandler, ABC):
         except KitError as error:
             self._refuse(StatusError(400, str(error)))
 
-    def _admit(self, user: User) -> None:
-        """Ask the admission policies before the pod is looked for. Source: endpoints/handlers ConnectResource."""
+    def _admitted(self, user: User, query: dict[str, list[str]]) -> tuple[KubeObject, list[str]]:
+        """Return the options after admission, which precedes the search for the pod. Source: ConnectResource."""
         rest, target = self._service.dispatcher.rest, parse_path(self.request.path)
         served = rest.resources.find("", "v1", "pods")
         assert target is not None and served is not None
-        options = connect_options(target.subresource, parse_qs(self.request.query, keep_blank_values=True))
+        options = connect_options(target.subresource, query)
         named = Pod(metadata=ObjectMeta(name=target.name, namespace=target.namespace))
-        cluster = self._service.cluster
-        store = cluster.api.store  # a copy, where the control plane runs in a container: policies are read from it too
         with requested_by(Requester(user.name, user.groups, user.uid)), rest.errors(served, target.name):
-            about = attributes_of(store, options, None, target.subresource, parent=named)
-            plugins.validate(about, AdmissionContext(store, cluster.release))
+            return admitted(self._service.cluster, options, named, target.subresource)
 
     @property
     def upgrade(self) -> str:
@@ -287,8 +296,9 @@ class StreamHandler(PodStream):
 
     async def speak(self, connection: Connection) -> None:
         """Map the SPDY streams to channels; the command starts when the client has opened all requested streams."""
-        asked = {name for name in ("stdin", "stdout", "stderr") if self._flag(name)} | {"error"}
-        if self._flag("tty"):
+        options = self._pod_options
+        asked = {name for name in ("stdin", "stdout", "stderr") if getattr(options, name)} | {"error"}
+        if options.tty:
             asked = asked - {"stderr"} | {"resize"}
         wanted = {name: channel for name, channel in _CHANNELS.items() if name in asked}
         streams = self._channels = Channels(connection, wanted, (STDIN, bytes([CLOSE, STDIN])), RESIZE, ERROR)
@@ -315,8 +325,14 @@ class StreamHandler(PodStream):
         self._channels.end(_CHANNELS.values())
         self._loop.call_later(LINGER, self._connection.close)
 
-    def _flag(self, name: str) -> bool:
-        return self.get_query_argument(name, "false") in ("true", "1")
+    @property
+    def _pod_options(self) -> PodAttachOptions:
+        assert isinstance(self.connection_options, PodAttachOptions), "admission does not change the kind"
+        return self.connection_options
+
+    @property
+    def _command(self) -> list[str]:
+        return self.connection_options.command if isinstance(self.connection_options, PodExecOptions) else []
 
     def select_subprotocol(self, subprotocols: list[str]) -> str | None:
         return next((one for one in PROTOCOLS if one in subprotocols), None)
@@ -329,7 +345,7 @@ class StreamHandler(PodStream):
             for field in ("containers", "initContainers", "ephemeralContainers")
             for c in pod["spec"].get(field) or ()
         ]
-        container = self.get_query_argument("container", names[0])
+        container = self._pod_options.container or names[0]
         if container not in names:
             raise StatusError(400, f"container {container} is not valid for pod {target.name}")
         status = pod.get("status") or {}
@@ -340,7 +356,7 @@ class StreamHandler(PodStream):
         ]
         if not any(one["name"] == container and "running" in (one.get("state") or {}) for one in statuses):
             raise StatusError(404, f'container not found ("{container}")', "NotFound")
-        if target.subresource == "exec" and not self.get_query_arguments("command"):
+        if target.subresource == "exec" and not self._command:
             raise StatusError(400, "you must specify at least 1 command for the container")
         self._target, self._container = target, container
 
@@ -348,10 +364,8 @@ class StreamHandler(PodStream):
         await super().open()
         self._counted = 1
         self._service.watches += 1
-        stdin, tty = self._flag("stdin"), self._flag("tty")
+        stdin, tty, command = self._pod_options.stdin, self._pod_options.tty, self._command
         where = self._target.namespace, self._target.name, self._container
-
-        command = self.get_query_arguments("command", strip=False)
 
         def begin() -> Stream:
             with self._service.lock:

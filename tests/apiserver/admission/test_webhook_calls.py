@@ -113,6 +113,37 @@ def test_a_webhook_may_ask_the_api_while_it_is_asked() -> None:
         assert made_jobs == ["/mutating", "/validating"]
 
 
+def test_a_collection_whose_webhooks_are_waited_for_is_deleted_and_listed_once() -> None:
+    """Each object's webhook is called with the lock free, and the objects before it are deleted by then."""
+    with Cluster.simulated(0) as cluster, webhook_server() as server, GenericAPIServer(cluster, pace=0) as service:
+        names = ["a", "b", "c"]
+        for name in names:
+            meta = {"name": name, "labels": {"of": "it"}}
+            cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+        seen: list[list[str]] = []
+
+        def answer(asked: dict[str, Any]) -> dict[str, Any]:
+            with service.lock:
+                standing = cluster.api.store.list("ConfigMap", "default")
+            seen.append([one.name for one in standing if one.metadata.labels])
+            return {"allowed": True, "warnings": [asked["oldObject"]["metadata"]["name"]]}
+
+        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+        hook = server.hook("/see", answer, ["configmaps"])
+        cluster.apply({**kind, "metadata": {"name": "v"}, "webhooks": [hook]})
+        sent = urllib.request.Request(
+            f"{service.address}/api/v1/namespaces/default/configmaps?labelSelector=of%3Dit",
+            headers={"Authorization": f"Bearer {service.token}"},
+            method="DELETE",
+        )
+        with urllib.request.urlopen(sent, context=ssl._create_unverified_context(), timeout=60) as response:
+            found = json.loads(response.read())
+            warnings = [text.split('"')[1] for text in response.headers.get_all("Warning")]
+        assert [one["metadata"]["name"] for one in found["items"]] == names == warnings
+        assert seen == [names, names[1:], names[2:]]
+        assert [one for one in cluster.api.store.list("ConfigMap", "default") if one.metadata.labels] == []
+
+
 def test_a_cluster_that_is_not_served_reaches_no_webhook() -> None:
     with Cluster.simulated(0) as cluster:
         hook = {"name": "h.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"]}

@@ -125,7 +125,7 @@ def authorizer(store: Store, about: AdmissionAttributes) -> AuthorizerValue:
         resource=named.plural,
         subresource=about.subresource,
         namespace=about.named.namespace,
-        name=about.named.name,
+        name=about.name,
     )
     return AuthorizerValue(decide, request)
 

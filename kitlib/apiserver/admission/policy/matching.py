@@ -72,7 +72,7 @@ def _matches_rule(rule: NamedRuleWithOperations, about: AdmissionAttributes, exa
         and _has(rule.api_groups, resource.group)
         and (not exact or _has(rule.api_versions, about.version))
         and any(_names(one, resource.plural, about.subresource) for one in rule.resources)
-        and (not rule.resource_names or about.named.name in rule.resource_names)
+        and (not rule.resource_names or about.name in rule.resource_names)
     )
 
 

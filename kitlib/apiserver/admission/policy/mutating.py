@@ -172,7 +172,8 @@ class MutationRequest:
         self._output = to_dict(obj)
         if failures:
             resource = self._about.resource.qualified
-            raise MutationDenied(resource, obj.name, [message for message, _ in failures], failures[0][1])
+            name = (self._about.parent or obj).name
+            raise MutationDenied(resource, name, [message for message, _ in failures], failures[0][1])
         return obj
 
     def _ask_again(self) -> None:
@@ -187,7 +188,7 @@ class MutationRequest:
         failures: list[tuple[str, str]],
     ) -> Iterator[_Invocation]:
         """Yield the matching policies with every binding and parameter."""
-        name = about.object.namespace
+        name = about.named.namespace
         namespace = self._store.find(Namespace, name, copy=False) if name else None
         for binding in sorted(bound, key=lambda one: (one.spec.policy_name, one.name)):
             policy = self._store.find(MutatingAdmissionPolicy, binding.spec.policy_name, copy=False)
@@ -211,9 +212,10 @@ class MutationRequest:
             failures.append((message, reason))
 
     def _names(self, obj: KubeObject) -> dict[str, Any]:
-        namespace = self._store.find(Namespace, obj.namespace, copy=False) if obj.namespace else None
-        seen = replace(self._about, new=obj).names
-        return {**seen, "namespaceObject": shown(namespace), "authorizer": authorizer(self._store, self._about)}
+        seen = replace(self._about, new=obj)
+        name = seen.named.namespace
+        namespace = self._store.find(Namespace, name, copy=False) if name else None
+        return {**seen.names, "namespaceObject": shown(namespace), "authorizer": authorizer(self._store, self._about)}
 
     def _params(self, one: _Invocation) -> Mapping[str, Any]:
         if one.policy.spec.param_kind is None:

@@ -174,7 +174,7 @@ def ask(store: Store, about: AdmissionAttributes) -> list[str]:
     if denied:
         reason = first.reason or "Invalid"
         why = f"ValidatingAdmissionPolicy {denied[0]}"
-        raise PolicyDenied(about.resource.qualified, about.named.name, why, CODES.get(reason, 422), reason)
+        raise PolicyDenied(about.resource.qualified, about.name or "Unknown", why, CODES.get(reason, 422), reason)
     return warnings
 
 

@@ -30,7 +30,7 @@ from kitlib.api.errors import APIError, Forbidden, InternalError, KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import custom_kinds
-from kitlib.apiserver.admission.attributes import AdmissionAttributes, shown
+from kitlib.apiserver.admission.attributes import CONNECT, AdmissionAttributes, shown
 from kitlib.apiserver.admission.plugin import AdmissionContext, AdmissionPlugin, before_it_is_named
 from kitlib.apiserver.admission.policy.invocations import (
     EXEMPT,
@@ -171,7 +171,7 @@ def _conditions_hold(
     except ConditionError as error:
         if hook.failure_policy == IGNORE:
             return False
-        raise Forbidden(about.resource.qualified, about.object.name, str(error)) from None
+        raise Forbidden(about.resource.qualified, about.name, str(error)) from None
 
 
 def _call(store: Store, one: _Hook, about: AdmissionAttributes, given: AdmissionAttributes) -> WebhookCall:
@@ -202,8 +202,8 @@ def _call(store: Store, one: _Hook, about: AdmissionAttributes, given: Admission
     return call_of(one.place, target_of(store, hook.client_config, float(hook.timeout_seconds or 10)), review)
 
 
-def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
-    """Return the response in a webhook's answer. Source: VerifyAdmissionResponse.
+def _response(call: WebhookCall, answer: Answer, *, mutating: bool) -> Mapping[str, Any]:
+    """Return the response in the answer of a mutating or validating webhook. Source: VerifyAdmissionResponse.
 
     Raises:
         WebhookError: the answer does not belong to this request.
@@ -220,11 +220,41 @@ def _response(call: WebhookCall, answer: Answer) -> Mapping[str, Any]:
     elif response.get("uid") != call.review["request"]["uid"] and sent.endswith("/v1"):
         wanted = call.review["request"]["uid"]
         problem = f'expected response.uid="{wanted}", got "{response.get("uid") or ""}"'
-    elif response.get("patch") and sent.endswith("/v1") and response.get("patchType") != "JSONPatch":
-        problem = f'invalid webhook patch type "{response.get("patchType") or ""}"'
+    elif sent.endswith("/v1"):
+        problem = _patch_problem(response, mutating=mutating)
     if problem:
         raise WebhookError(f"received invalid webhook response: {problem}")
     return cast(Mapping[str, Any], response)
+
+
+def _patch_problem(response: Mapping[str, Any], *, mutating: bool) -> str:
+    """Return the error in patch and patchType of a v1 response; "" if there is none."""
+    patch, type_ = bool(response.get("patch")), response.get("patchType")
+    if not mutating:
+        field = "patch" if patch else "patchType" if type_ is not None else ""
+        return f"validating webhook may not return response.{field}" if field else ""
+    if patch and type_ is None:
+        return "webhook returned response.patch but not response.patchType"
+    if type_ is not None and not patch:
+        return "webhook returned response.patchType but not response.patch"
+    return 'webhook returned invalid response.patchType of ""' if type_ == "" else ""
+
+
+def _patch_in(response: Mapping[str, Any]) -> list[Any]:
+    """Return the operations of a response's patch; [] if it has none.
+
+    Raises:
+        WebhookError: the patch is not a list in JSON.
+    """
+    if not response.get("patch"):
+        return []
+    try:
+        found = json.loads(base64.b64decode(str(response["patch"])))
+    except ValueError as error:
+        raise WebhookError(f"received undecodable patch in webhook response: {error}") from None
+    if not isinstance(found, list):
+        raise WebhookError("received undecodable patch in webhook response: the patch must be a list of operations")
+    return found
 
 
 def _failed(hook: ValidatingWebhook, error: WebhookError) -> None:
@@ -258,7 +288,7 @@ def validate(store: Store, about: AdmissionAttributes, caller: WebhookCaller | N
     warnings: list[str] = []
     for (hook, call), answer in zip(asked, ask(caller, [call for _, call in asked]), strict=True):
         try:
-            response = _response(call, answer)
+            response = _response(call, answer, mutating=False)
         except WebhookError as error:
             _failed(hook, error)
             continue
@@ -300,12 +330,10 @@ class MutatingRequest:
         Raises:
             WebhookDenied, InternalError, Forbidden: the write is rejected.
         """
-        if self._about.operation == "DELETE" or not self._store.list(MutatingWebhookConfiguration, copy=False):
-            return obj
         # Another plugin has changed the object since the first round, so all eligible webhooks are due.
         if second and self._output is not None and to_dict(obj) != self._output:
             self._require_reinvocation()
-        for one in list(_hooks(self._store, MutatingWebhookConfiguration, self._about)):
+        for one in _hooks(self._store, MutatingWebhookConfiguration, self._about):
             # Each is matched against the object as the ones before it left it: a label that the first adds can select
             # the second. Source: mutatingDispatcher.Dispatch (attrForCheck).
             about = replace(self._about, new=obj)
@@ -325,6 +353,17 @@ class MutatingRequest:
         self._output = to_dict(obj)
         return obj
 
+    def ask_about_deletion(self) -> None:
+        """Call all matching webhooks about a deletion, which has no object to change.
+
+        Raises:
+            WebhookDenied, InternalError, Forbidden: the deletion is rejected.
+        """
+        for one in _hooks(self._store, MutatingWebhookConfiguration, self._about):
+            seen = one.write(self._store, self._about, self._caller)
+            if seen is not None:
+                self._ask(one, seen, self._about)
+
     def _require_reinvocation(self) -> None:
         """Mark the webhooks called so far for reinvocation. Source: RequireReinvokingPreviouslyInvokedPlugins."""
         self._due |= self._asked
@@ -336,19 +375,25 @@ class MutatingRequest:
                 call = _call(self._store, one, about, given)
             except WebhookError as error:
                 raise WebhookError(f"failed to call webhook: {error}") from None
-            response = _response(call, ask(self._caller, [call])[0])
+            response = _response(call, ask(self._caller, [call])[0], mutating=True)
+            self._warnings.extend(str(one) for one in response.get("warnings") or ())
+            if response.get("allowed") is not True:
+                raise WebhookDenied(hook.name, response.get("status") or {})
+            operations = _patch_in(response)
+            if operations and given.new is not None and response.get("patchType") not in (None, "JSONPatch"):
+                raise WebhookError(f'unsupported patch type "{response["patchType"]}"')
         except WebhookError as error:
             _failed(hook, error)
             return None
-        self._warnings.extend(str(one) for one in response.get("warnings") or ())
-        if response.get("allowed") is not True:
-            raise WebhookDenied(hook.name, response.get("status") or {})
-        if not response.get("patch"):
+        if not operations:
             return None
+        if given.new is None:
+            why = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this '
+            raise InternalError(f"Internal error occurred: {why}operation")
         try:
-            operations = json.loads(base64.b64decode(str(response["patch"])))
             changed = apply_json_patch(call.review["request"]["object"], operations)
-            made = set_defaults(from_dict(changed))
+            # Options of a connection are no kind of an API group, so their type is not found by the kind's name.
+            made = set_defaults(from_dict(changed, type(given.new) if given.operation == CONNECT else None))
         except (PatchError, KitError, ValueError, TypeError) as error:
             raise InternalError(f"Internal error occurred: {error}") from None
         version = given.object.api_version
@@ -356,13 +401,16 @@ class MutatingRequest:
 
 
 class MutatingAdmissionWebhookPlugin(AdmissionPlugin):
-    """A plugin for every write except deletions, used if a mutating webhook is configured."""
+    """A plugin for every write, used if a mutating webhook is configured."""
 
     def __init__(self) -> None:
         self._request: MutatingRequest | None = None
 
     def admit(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:
         self._request = MutatingRequest(around.store, about, around.caller, around.warnings)
+        if about.new is None:
+            self._request.ask_about_deletion()
+            return None
         return before_it_is_named(about.object, around.given, self._request.mutated)
 
     def admit_again(self, about: AdmissionAttributes, around: AdmissionContext) -> KubeObject | None:

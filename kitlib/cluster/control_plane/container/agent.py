@@ -24,6 +24,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.apiserver.admission.attributes import Deletion
 from kitlib.apiserver.admission.requester import requested_by
 from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.cluster.control_plane.container import wire
@@ -315,11 +316,19 @@ class ControlPlane:
         return to_dict(found) if isinstance(found, KubeObject) else None
 
     def _api_delete(
-        self, kind: str, name: str, namespace: str, grace: int | None, propagation: str, dry_run: bool
-    ) -> None:
-        api = self._standing.api
+        self,
+        kind: str,
+        name: str,
+        namespace: str,
+        grace: int | None,
+        propagation: str,
+        dry_run: bool,
+        request: Mapping[str, Any],
+    ) -> Any:
+        api, asked = self._standing.api, msgspec.convert(request, Deletion)
         with api.dry_run() if dry_run else nullcontext():
-            api.delete(kind, name, namespace, grace=grace, propagation=propagation)
+            api.delete(kind, name, namespace, grace=grace, propagation=propagation, request=asked)
+        return {"warnings": list(api.warnings)}
 
     def _api(self, method: str, object: Mapping[str, Any], dry_run: bool = False, subresource: str = "") -> Any:
         if method not in _API:

@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
 from msgspec.structs import asdict
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.apiserver.admission.attributes import DELETION, Deletion
 from kitlib.apiserver.admission.requester import requester
 from kitlib.apiserver.store.kinds import resource
 from kitlib.cluster.control_plane.container import wire
@@ -112,11 +114,14 @@ class RemoteAPIServer:
         *,
         grace: int | None = None,
         propagation: str = "Background",
+        request: Deletion = DELETION,
     ) -> None:
         """Delete an object; the kind is a name, a type, or the store's name of it."""
         named = kind if isinstance(kind, str) else resource(kind).qualified
         how = {"grace": grace, "propagation": propagation, "dry_run": self._dry}
-        self._cluster._ask("api_delete", kind=named, name=name, namespace=namespace, **how)
+        sent = msgspec.to_builtins(request)
+        answer = self._cluster._ask("api_delete", kind=named, name=name, namespace=namespace, request=sent, **how)
+        self.warnings = answer["warnings"]
 
     def _write(self, method: str, obj: KubeObject, subresource: str = "") -> Any:
         sent = {"object": to_dict(obj), "dry_run": self._dry, "subresource": subresource}

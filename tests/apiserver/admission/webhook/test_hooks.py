@@ -78,6 +78,64 @@ def test_updates_and_deletions_have_the_old_object(hooks: Any) -> None:
     assert (deletion["operation"], deletion["object"], deletion["oldObject"]["data"]) == ("DELETE", None, {"a": "c"})
 
 
+def test_mutating_webhooks_may_deny_a_deletion_but_not_patch_it(hooks: Any) -> None:
+    call, server = hooks
+    call("POST", PODS, {**POD, "metadata": {"name": "p"}})
+    answers = [patch_of({"op": "add", "path": "/metadata/labels", "value": {}}), {"allowed": False}]
+    by_user = lambda request: request["userInfo"]["username"] == "kubernetes-admin" and bool(answers)  # noqa: E731
+    hook = server.hook("/del", lambda request: answers.pop(0) if by_user(request) else ALLOW, ["pods"])
+    configure(call, "Mutating", "m", {**hook, "reinvocationPolicy": "IfNeeded"})
+    denied = 'admission webhook "del.example.com" attempted to modify the object'
+    options = {"gracePeriodSeconds": 7, "propagationPolicy": "Background", "preconditions": {}}
+    code, answer = call("DELETE", f"{PODS}/p", options)
+    assert (code, answer["message"]) == (
+        500,
+        f"Internal error occurred: {denied}, which is not supported for this operation",
+    )
+    assert call("DELETE", f"{PODS}/p")[0] == 400
+    assert "deletionTimestamp" not in call("GET", f"{PODS}/p")[1]["metadata"]
+    assert call("DELETE", f"{PODS}/p")[0] == 200 and not answers
+    first, second, _, *_ = [request for _, request in server.asked if request["operation"] == "DELETE"]
+    assert (first["object"], first["oldObject"]["metadata"]["name"], first["name"]) == (None, "p", "p")
+    assert first["options"] == {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
+    assert second["options"]["gracePeriodSeconds"] == 30, "that of the pod"
+
+
+def test_a_collection_is_deleted_one_by_one_until_a_webhook_denies(hooks: Any) -> None:
+    """Source: registry.Store.DeleteCollection; the attributes of the request have no name."""
+    call, server = hooks
+    for name in "abc":
+        call("POST", MAPS, {**config_map(name), "metadata": {"name": name, "labels": {"of": "it"}}})
+    allowed = lambda request: {"allowed": request["oldObject"]["metadata"]["name"] != "b", "warnings": ["w"]}  # noqa: E731
+    configure(call, "Validating", "v", server.hook("/all", allowed, ["configmaps"]))
+    server.asked.clear()
+    assert call("DELETE", f"{MAPS}?labelSelector=of=it&gracePeriodSeconds=5&dryRun=All")[0] == 400
+    asked = [request for _, request in server.asked]
+    assert not any("name" in one or not one["dryRun"] for one in asked)
+    assert [one["oldObject"]["metadata"]["name"] for one in asked] == ["a", "b"]
+    assert asked[0]["options"] == {
+        "kind": "DeleteOptions",
+        "apiVersion": "meta.k8s.io/v1",
+        "gracePeriodSeconds": 5,
+        "dryRun": ["All"],
+    }
+    assert call("DELETE", f"{MAPS}?labelSelector=of=it")[0] == 400
+    left = call("GET", f"{MAPS}?labelSelector=of=it")[1]["items"]
+    assert [one["metadata"]["name"] for one in left] == ["b", "c"]
+
+
+def test_a_deletion_is_sent_in_the_version_of_the_request(hooks: Any) -> None:
+    call, server = hooks
+    server.answers["/convert"] = convert
+    call("POST", CRDS, two_versions(server))
+    call("POST", NEW, lake("v2", area=7))
+    configure(call, "Validating", "v", server.hook("/see", lambda r: ALLOW, ["lakes"]))
+    assert call("DELETE", f"{NEW}/x")[0] == 200
+    (request,) = [request for path, request in server.asked if path == "/see"]
+    assert (request["oldObject"]["apiVersion"], request["oldObject"]["spec"]) == ("example.com/v2", {"area": 7})
+    assert request["kind"]["version"] == request["resource"]["version"] == "v2"
+
+
 def test_mutating_webhooks_are_asked_in_order_and_again_where_they_ask_for_it(hooks: Any) -> None:
     call, server = hooks
     count = lambda request: {"op": "add", "path": "/data/n", "value": str(len(request["object"]["data"]))}  # noqa: E731
@@ -182,7 +240,11 @@ def test_a_webhook_that_does_not_answer_refuses_or_is_ignored(hooks: Any) -> Non
     ("answer", "said"),
     [
         ({"uid": "other"}, 'expected response.uid="'),
-        ({**ALLOW, "patch": "W10=", "patchType": "Merge"}, 'invalid webhook patch type "Merge"'),
+        ({**ALLOW, "patch": "W3t9XQ==", "patchType": "Merge"}, 'unsupported patch type "Merge"'),
+        ({**ALLOW, "patch": "W10=", "patchType": ""}, 'webhook returned invalid response.patchType of ""'),
+        ({**ALLOW, "patch": "W10="}, "webhook returned response.patch but not response.patchType"),
+        ({**ALLOW, "patchType": "JSONPatch"}, "webhook returned response.patchType but not response.patch"),
+        ({**ALLOW, "patch": "e30=", "patchType": "JSONPatch"}, "received undecodable patch in webhook response"),
     ],
 )
 def test_an_answer_that_is_none_counts_as_a_failure(hooks: Any, answer: dict[str, Any], said: str) -> None:

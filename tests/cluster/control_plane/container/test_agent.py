@@ -105,7 +105,7 @@ def test_a_dry_run_is_checked_as_ever_and_does_not_stand(owner: Owner) -> None:
     assert answer["ok"]["object"]["metadata"]["name"] == "b"
     refused = owner.ask("api", method="create", object=pod("a"), dry_run=True, since=version)
     assert isinstance(wire.error_from_data(refused["error"]), AlreadyExists)
-    how = {"namespace": "default", "grace": 0, "propagation": "Background", "dry_run": True}
+    how = {"namespace": "default", "grace": 0, "propagation": "Background", "dry_run": True, "request": {}}
     assert "error" not in owner.ask("api_delete", kind="Pod", name="a", since=version, **how)
     gone = owner.ask("api_delete", kind="Pod", name="b", since=version, **how)
     assert isinstance(wire.error_from_data(gone["error"]), NotFound)
