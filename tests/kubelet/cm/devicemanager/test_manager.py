@@ -57,3 +57,53 @@ def test_too_few_devices_change_nothing() -> None:
     with pytest.raises(KitError, match="Requested: 6, Available: 5"):
         made.allocate_pod(asked, TopologyHint(None, True))
     assert made.held == {}
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "expected"),
+    [
+        ("", 1, {"0": True, "1": True, "01": False}),
+        ("", 2, {"0": True, "1": True, "01": False}),
+        ("", 3, {"01": True}),
+        ("b", 2, {"1": True, "01": False}),
+        ("bc", 2, {"01": False}),
+        ("bcd", 2, {}),
+        ("bcdea", 1, {}),
+    ],
+    ids=[
+        "every set with devices, the smallest preferred", "exactly enough", "both nodes", "the other node",
+        "the smallest set that could have served is not left", "the device without a node is in no set", "none left",
+    ],
+)  # fmt: skip
+def test_the_nodes_that_can_serve_a_container(held: str, wanted: int, expected: dict[str, bool]) -> None:
+    """Source: generateDeviceTopologyHints."""
+    made, asked = manager(), pod(wanted)
+    made.held["other", "c", GPU] = frozenset(held)
+    for found in (made.hints(asked, asked.spec.containers[0]), made.pod_hints(asked)):
+        shown = {"".join(map(str, sorted(one.nodes or ()))): one.preferred for one in found[GPU] or ()}
+        assert shown == expected
+
+
+def test_a_container_with_devices_is_hinted_to_their_nodes_while_it_wants_as_many() -> None:
+    made, asked = manager(), pod(2)
+    made.held["p", "c0", GPU] = frozenset("bd")
+    for found in (made.hints(asked, asked.spec.containers[0]), made.pod_hints(asked)):
+        assert [sorted(one.nodes or ()) for one in found[GPU] or ()] == [[0], [0, 1]]
+    assert made.hints(pod(3), pod(3).spec.containers[0]) == {GPU: []}
+
+
+def test_devices_without_nodes_give_no_hint() -> None:
+    plain = DeviceManager.of([DevicePlugin(GPU, {"a": None})], (0, 1), Release("1.36"))
+    assert plain.hints(pod(1), pod(1).spec.containers[0]) == {GPU: None}
+
+
+def test_each_container_sees_its_own_devices_and_gives_back_its_own() -> None:
+    made, asked = manager(), pod(1, 2)
+    made.allocate_pod(asked, TopologyHint(None, True))
+    first, second = (",".join(sorted(made.held["p", name, GPU])) for name in ("c0", "c1"))
+    assert made.environment("p", "c0") == {"EXAMPLE_COM_GPU": first}
+    assert made.environment("p", "c1") == {"EXAMPLE_COM_GPU": second}
+    assert made.environment("p", "other") == made.environment("q", "c0") == {}
+    made.release_container("p", "c0")
+    assert (made.environment("p", "c0"), made.environment("p", "c1")) == ({}, {"EXAMPLE_COM_GPU": second})
+    assert made.available(GPU) == frozenset(DEVICES) - set(second.split(","))

@@ -1,0 +1,40 @@
+"""What the kernel's files show after a write: whole pages, whole huge pages, clamped shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitlib.kubelet.cm.cgroup_tree import kernel_shows
+
+NO_LIMIT = 2**63 // 4096 * 4096 - 4096
+
+
+@pytest.mark.parametrize(
+    ("file", "value", "shown"),
+    [
+        ("memory.limit_in_bytes", "4096", "4096"),
+        ("memory.limit_in_bytes", "8191", "4096"),
+        ("memory.limit_in_bytes", "0", "0"),
+        ("memory.limit_in_bytes", "-1", str(NO_LIMIT)),
+        ("memory.limit_in_bytes", str(2**63 - 1), str(NO_LIMIT)),
+        ("memory.max", "max", "max"),
+        ("memory.max", "8191", "4096"),
+        ("memory.high", "12288", "12288"),
+        ("cpu.shares", "0", "2"),
+        ("cpu.shares", "2", "2"),
+        ("cpu.shares", "1024", "1024"),
+        ("cpu.shares", "262145", "262144"),
+        ("cpu.max", "50000", "50000 100000"),
+        ("cpu.max", "50000 20000", "50000 20000"),
+        ("cpu.weight", "79", "79"),
+        ("hugetlb.2MB.max", "max", "max"),
+        ("hugetlb.2MB.max", "3145728", "2097152"),
+        ("hugetlb.2MB.max", str(2**63 - 1), "max"),
+        ("hugetlb.2MB.max", str(2**40), str(2**40)),
+        ("hugetlb.2MB.limit_in_bytes", str(2**63 - 1), str(2**63 - 2**21)),
+        ("hugetlb.1GB.limit_in_bytes", "3221225471", "2147483648"),
+    ],
+)
+def test_a_file_shows(file: str, value: str, shown: str) -> None:
+    """Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst; mm/hugetlb_cgroup.c."""
+    assert kernel_shows(file, value) == shown
