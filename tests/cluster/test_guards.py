@@ -20,7 +20,7 @@ from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.evicting import Evicting
 from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
-from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.kubelet.loop.pod_syncer import PodSyncer
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resizing import Resizer
@@ -73,7 +73,7 @@ def events(cluster: Any, about: str) -> set[str]:
         (PodWorker, "status"),
         (PodWorker, "phase"),
         (PodWorker, "to_start"),
-        (Kubelet, "_report"),
+        (PodSyncer, "report"),
         (Admission, "admit"),
         (Resizer, "work"),
         (Resizer, "finish"),
@@ -88,6 +88,8 @@ def test_a_pod_at_which_the_kubelet_fails_fails_alone(
     break_at(monkeypatch, where, method)
     cluster = Cluster.simulated(1)
     cluster.apply([pod("before"), pod("bad"), pod("after")])
+    if where is Resizer:  # it works on pods with a resize only
+        cluster.resize("bad", {"c": {"requests": {"cpu": "200m"}}})
     cluster.advance(30)
     assert {p.name: p.status.phase for p in cluster.pods()} == {
         "before": "Running",
@@ -109,7 +111,7 @@ def test_a_pod_at_which_the_kubelet_fails_fails_alone(
 def test_a_pod_whose_end_fails_goes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster.simulated(1)
     cluster.apply([pod("good"), pod("bad")])
-    break_at(monkeypatch, Kubelet, "_forget_terminated")
+    break_at(monkeypatch, PodSyncer, "_forget_terminated")
     cluster.delete("Pod", "bad", grace=0)
     cluster.advance(60)
     assert [p.name for p in cluster.pods()] == ["good"]

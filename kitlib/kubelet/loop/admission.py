@@ -16,14 +16,12 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.node_declared_features import discover, missing, required_to_schedule
 from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.kubelet.cm.node_allocatable import node_status
-from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop.eviction import EvictionManager
-from kitlib.kubelet.loop.interfaces import Reports
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.predicate import PodRefusal, check_platform, general_filter, node_of
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.qos_class import is_critical_pod, is_static_pod, pod_level_managed
 
@@ -38,11 +36,9 @@ class Admission:
     """The admission of pods on one node.
 
     Args:
-        config: the node's configuration.
+        node: the settings, the reports and the timeline.
         managers: the managers of CPUs, memory and devices.
         eviction: the eviction manager, which has the node's pressures.
-        timeline: the record of the kubelet's decisions.
-        reports: the recorder of events.
         objects: the objects that the kubelet may read, with the Node object.
 
     Attributes:
@@ -52,16 +48,11 @@ class Admission:
     """
 
     def __init__(
-        self,
-        config: NodeConfig,
-        managers: ResourceManagers,
-        eviction: EvictionManager,
-        timeline: KubeletTimeline,
-        reports: Reports,
-        objects: Objects,
+        self, node: Dependencies, managers: ResourceManagers, eviction: EvictionManager, objects: Objects
     ) -> None:
-        self._reports, self._objects = reports, objects
-        self._config, self._managers, self._eviction, self._timeline = config, managers, eviction, timeline
+        self._reports, self._objects, self._timeline = node.reports, objects, node.timeline
+        config = self._config = node.config
+        self._managers, self._eviction = managers, eviction
         settings = config.settings
         offered = node_status(config.machine, config.reservations, settings.max_pods, settings.pods_per_core)
         self.allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}

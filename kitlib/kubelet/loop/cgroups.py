@@ -35,9 +35,8 @@ from kitlib.kubelet.cm.memory_qos import MEMORY_LOW, MEMORY_MIN
 from kitlib.kubelet.cm.qos_container_manager import QosRequests, qos_requests
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.config.settings import SettingsError
-from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 _ACTORS = {
     "kubepods": ("containerManager", "createNodeAllocatableCgroups"),
@@ -66,9 +65,7 @@ class CgroupManager:
     Args:
         rules: computes the desired content of the cgroups.
         managers: the resource managers, which assign CPUs.
-        cgroups: the cgroup file system.
-        runtime: the container runtime, which writes the containers' cgroups.
-        timeline: the record of the kubelet's actions.
+        node: the cgroup file system, the runtime, which writes the containers' cgroups, and the timeline.
 
     Attributes:
         refused: pod UID -> the kernel's error at the last write of a resize.
@@ -77,16 +74,9 @@ class CgroupManager:
         KitError: the kernel rejects a cgroup of the node level.
     """
 
-    def __init__(
-        self,
-        rules: Desired,
-        managers: ResourceManagers,
-        cgroups: CgroupFS,
-        runtime: ContainerRuntime,
-        timeline: KubeletTimeline,
-    ) -> None:
-        self._rules, self._managers, self._timeline = rules, managers, timeline
-        self._cgroups, self._runtime = cgroups, runtime
+    def __init__(self, rules: Desired, managers: ResourceManagers, node: Dependencies) -> None:
+        self._rules, self._managers, self._timeline = rules, managers, node.timeline
+        self._cgroups, self._runtime = node.cgroups, node.runtime
         self._qos: list[Cgroup] = []
         self._pods: dict[str, _Pod] = {}
         self._requests: dict[str, tuple[int, QosRequests]] = {}

@@ -10,14 +10,13 @@ Source: kubelet eviction managerImpl.Start, evictPod, waitForPodsCleanup; killPo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from kitlib.api.release import Release
 from kitlib.kubelet.loop.eviction import EVERY, PodEviction
 from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
-from kitlib.kubelet.loop.interfaces import Reports
-from kitlib.kubelet.loop.killing import PodKiller, effective_grace
+from kitlib.kubelet.loop.interfaces import Dependencies
+from kitlib.kubelet.loop.killing import effective_grace
+from kitlib.kubelet.loop.pod_syncer import PodSyncer
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
+from kitlib.kubelet.loop.pod_workers import PodWorkers
 from kitlib.kubelet.loop.watcher import Watcher
 
 CLEANUP_TIMEOUT = 30.0
@@ -31,29 +30,23 @@ class Evicting:
     """The loop of one node's eviction manager.
 
     Args:
+        node: the release and the reports.
+        pods: the pods that the kubelet knows.
         watcher: the watcher of the machine's signals.
         garbage: the collector of the remains of evicted pods.
-        reports: the recorder of events.
-        release: the release with the rules.
-        workers: the node's pods, by UID.
-        killer: the killer of pods' processes, which reports whether any are left.
-        is_held: whether a process or the cgroup of a pod is still there.
-        kill: ends a pod that has an `ending`.
+        syncer: ends pods, and reports whether any of their processes or cgroups are left.
     """
 
     def __init__(
         self,
+        node: Dependencies,
+        pods: PodWorkers,
         watcher: Watcher,
         garbage: KubeletGarbageCollector,
-        reports: Reports,
-        release: Release,
-        workers: Mapping[str, PodWorker],
-        killer: PodKiller,
-        is_held: Callable[[PodWorker], bool],
-        kill: Callable[[PodWorker], None],
+        syncer: PodSyncer,
     ) -> None:
-        self._watcher, self._garbage, self._reports, self._release = watcher, garbage, reports, release
-        self._workers, self._running, self._is_held, self._kill = workers, killer.running, is_held, kill
+        self._reports, self._release, self._pods = node.reports, node.config.release, pods
+        self._watcher, self._garbage, self._syncer = watcher, garbage, syncer
         self._next = EVERY
         self._worker: PodWorker | None = None
         self._kill_by, self._clean_by = 0.0, 0.0
@@ -65,22 +58,22 @@ class Evicting:
             return now >= self._next
         # Two waits of upstream in turn: killPodNow for the containers (`_clean_by` is 0), then waitForPodsCleanup.
         if not self._clean_by:
-            if self._running(worker):
+            if self._syncer.killer.running(worker):
                 if now < self._kill_by:
                     return False
                 self._reports.event(worker.pod, "Warning", "ExceededGracePeriod", EXCEEDED)
             self._clean_by = now + CLEANUP_TIMEOUT
-        return now >= self._clean_by or not (worker.holds_resources or self._is_held(worker))
+        return now >= self._clean_by or not (worker.holds_resources or self._syncer.is_held(worker))
 
     def watch(self, now: float) -> bool:
         """Remove the containers of evicted pods, run the eviction manager once, and return whether it evicts a pod."""
         self._worker, self._next = None, now + EVERY
-        for gone in self._workers.values():
+        for gone in self._pods:
             if gone.ending is not None:
                 self._garbage.remove_containers_of(gone)
-        found = self._watcher.look(now, self._workers.values())
+        found = self._watcher.look(now, self._pods.by_uid.values())
         if found is not None:
-            self._evict(self._workers[found.pod.metadata.uid], found, now)
+            self._evict(self._pods.by_uid[found.pod.metadata.uid], found, now)
         return found is not None
 
     def _evict(self, worker: PodWorker, found: PodEviction, now: float) -> None:
@@ -91,4 +84,4 @@ class Evicting:
         self._worker, self._clean_by = worker, 0.0
         # killPodNow computes its timeout from the override, not from the effective grace period.
         self._kill_by = now + max(1.5 * found.grace, MINIMUM_TIMEOUT)
-        self._kill(worker)
+        self._syncer.kill(worker)

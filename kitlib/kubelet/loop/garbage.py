@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kitlib.api.core import TERMINAL_PHASES
-from kitlib.api.release import Release
-from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images import container_gc, image_gc
 from kitlib.kubelet.images.container_gc import DeadContainer, evictable
 from kitlib.kubelet.images.image_gc import Image, ImageGC
-from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import KubeletTimeline
+from kitlib.kubelet.loop.pod_workers import PodWorkers
 
 IMAGE_DISK = "imagefs.available"
 
@@ -26,32 +23,17 @@ class KubeletGarbageCollector:
     """The garbage collector of one node.
 
     Args:
-        release: the release with the messages.
-        settings: the kubelet's settings.
-        dedicated: whether images and containers have a separate file system.
-        runtime: the container runtime, which has the images and containers.
-        reports: the recorder of events.
-        timeline: the record of the kubelet's actions.
-        workers: pod UID -> its worker.
-        ids: container id -> its pod's worker and its state.
-        now: the start, in seconds on the node's clock.
+        node: the runtime with the images and containers, the settings, the reports and the timeline.
+        pods: the pods that the kubelet knows.
     """
 
-    def __init__(
-        self,
-        release: Release,
-        settings: KubeletSettings,
-        dedicated: bool,
-        runtime: ContainerRuntime,
-        reports: Reports,
-        timeline: KubeletTimeline,
-        workers: Mapping[str, PodWorker],
-        ids: Mapping[str, tuple[PodWorker, ContainerState]],
-        now: float,
-    ) -> None:
-        self._release, self._settings, self._dedicated, self._runtime = release, settings, dedicated, runtime
-        self._reports, self._timeline, self._workers, self._ids = reports, timeline, workers, ids
-        self._images = ImageGC(settings, now)
+    def __init__(self, node: Dependencies, pods: PodWorkers) -> None:
+        self._release, self._settings, self._runtime = node.config.release, node.config.settings, node.runtime
+        # Whether images and containers have a separate file system.
+        self._dedicated = bool(node.config.machine.image_storage)
+        self._reports, self._timeline, self._pods = node.reports, node.timeline, pods
+        now = node.clock()
+        self._images = ImageGC(self._settings, now)
         self._next_containers, self._next_detection = now + container_gc.EVERY, now
         self._next_images = now + image_gc.EVERY
         self._failed_before = False
@@ -75,13 +57,14 @@ class KubeletGarbageCollector:
         """
 
         def removable(uid: str) -> bool:
-            worker = self._workers.get(uid)
+            worker = self._pods.by_uid.get(uid)
             if worker is None or worker.leaving or worker.ending is not None:
                 return True
             return terminated and worker.phase() in TERMINAL_PHASES
 
         def pod_of(container: str) -> str:
-            return self._ids[container][0].pod.metadata.uid if container in self._ids else ""
+            found = self._pods.containers.get(container)
+            return found[0].pod.metadata.uid if found is not None else ""
 
         for one in evictable(self._runtime.dead(), self._settings, now, pod_of, removable):
             self._remove_container(one)
@@ -100,7 +83,7 @@ class KubeletGarbageCollector:
 
     def _remove_container(self, one: DeadContainer) -> None:
         self._runtime.remove_dead(one.id)
-        worker, state = self._ids.get(one.container, (None, None))
+        worker, state = self._pods.containers.get(one.container, (None, None))
         about = f"{worker.pod.key}/{state.container.name}" if worker and state else one.id
         written = f"it had written {one.layer + one.logs} bytes" if one.layer + one.logs else ""
         self._timeline.note("container GC", "removing dead container of", about, written, "containerGC.removeContainer")
@@ -123,7 +106,7 @@ class KubeletGarbageCollector:
 
     def _in_use(self) -> set[str]:
         """Return the images of running and dead containers. Source: realImageGCManager.detectImages."""
-        alive = {s.container.image for worker in self._workers.values() for s in worker.states if s.alive}
+        alive = {s.container.image for worker in self._pods for s in worker.states if s.alive}
         return alive | {one.image for one in self._runtime.dead()}
 
     def _collect_images(self, now: float) -> None:

@@ -3,12 +3,12 @@
 The same kubelet runs on the simulated kernel (`kitlib.node.simulated`) and inside a node container on a real kernel
 (`kitlib.node.real`), because it depends on these interfaces only.
 
-Source: the kubelet's cm.CgroupManager, CRI RuntimeService, status.Manager and record.EventRecorder.
+Source: the kubelet's cm.CgroupManager, CRI RuntimeService, status.Manager and record.EventRecorder; Dependencies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -18,10 +18,12 @@ from kitlib.api.core import Container, LinuxContainerUser, Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
+from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.prober.worker import Answer, ProbeType
 
 if TYPE_CHECKING:
@@ -326,3 +328,24 @@ class Reports(Protocol):
     def images(self, images: Sequence[Image]) -> None:
         """Write the changed list of the node's images."""
         ...
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """The machine, the settings and the receivers of one kubelet.
+
+    Attributes:
+        config: the node's machine and settings.
+        cgroups: the cgroup file system.
+        runtime: the container runtime.
+        reports: the receiver of events and statuses.
+        timeline: the record of the kubelet's actions.
+        clock: returns seconds on the node's clock.
+    """
+
+    config: NodeConfig
+    cgroups: CgroupFS
+    runtime: ContainerRuntime
+    reports: Reports
+    timeline: KubeletTimeline
+    clock: Callable[[], float]

@@ -6,16 +6,14 @@ calculateEffectiveGracePeriod.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 from kitlib.api.core import Pod
 from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import MINIMUM_GRACE, Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 
@@ -34,16 +32,11 @@ class PodKiller:
     """Stops containers and sandboxes through the runtime.
 
     Args:
-        runtime: the container runtime.
-        reports: the recorder of events.
-        timeline: the record of the kubelet's actions.
-        clock: returns seconds on the node's clock.
+        node: the runtime, the reports, the timeline and the clock.
     """
 
-    def __init__(
-        self, runtime: ContainerRuntime, reports: Reports, timeline: KubeletTimeline, clock: Callable[[], float]
-    ) -> None:
-        self.runtime, self.reports, self.timeline, self.clock = runtime, reports, timeline, clock
+    def __init__(self, node: Dependencies) -> None:
+        self.runtime, self.reports, self.timeline, self.clock = node.runtime, node.reports, node.timeline, node.clock
 
     def running(self, worker: PodWorker) -> bool:
         """Return whether a container or the sandbox of a pod still runs."""

@@ -12,16 +12,15 @@ Source: kubelet nodeshutdown managerImpl.Admit, start, processShutdownEvent; pod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from kitlib.api.core import TERMINAL_PHASES
-from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.shutdown import ShutdownPeriod, group_by_priority, shutdown_periods
-from kitlib.kubelet.loop.interfaces import Reports
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.killing import PodKiller, effective_grace
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
+from kitlib.kubelet.loop.pod_workers import PodWorkers
 from kitlib.kubelet.loop.predicate import PodRefusal
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 REFUSAL = PodRefusal("NodeShutdown", "Pod was rejected as the node is shutting down.")
 REASON, MESSAGE = "Terminated", "Pod was terminated in response to imminent node shutdown."
@@ -33,10 +32,8 @@ class NodeShutdown:
     """The shutdown of one node.
 
     Args:
-        config: the node's configuration.
-        reports: the recorder of events.
-        timeline: the record of the kubelet's actions.
-        workers: the node's pods, by UID.
+        node: the settings, the reports, the timeline and the clock.
+        pods: the pods that the kubelet knows.
         killer: the killer of pods' processes.
         kill: ends a pod that has an `ending`.
         work: works on the changed pods.
@@ -48,16 +45,20 @@ class NodeShutdown:
 
     def __init__(
         self,
-        config: NodeConfig,
-        reports: Reports,
-        timeline: KubeletTimeline,
-        workers: Mapping[str, PodWorker],
+        node: Dependencies,
+        pods: PodWorkers,
         killer: PodKiller,
         kill: Callable[[PodWorker], None],
         work: Callable[[], None],
     ) -> None:
-        self._release, self._reports, self._timeline = config.gates, reports, timeline
-        self._workers, self._killer, self._kill, self._work = workers, killer, kill, work
+        config = node.config
+        self._release, self._reports, self._timeline, self._clock = (
+            config.gates,
+            node.reports,
+            node.timeline,
+            node.clock,
+        )
+        self._pods, self._killer, self._kill, self._work = pods, killer, kill, work
         self._periods = shutdown_periods(config.settings, config.gates)
         self._groups: list[tuple[ShutdownPeriod, list[PodWorker]]] = []
         self._current: list[PodWorker] = []
@@ -70,7 +71,7 @@ class NodeShutdown:
             self.complete = True
             return
         self._note("Shutdown manager detected shutdown event")
-        active = [w for w in self._workers.values() if w.rejected is None and w.phase() not in TERMINAL_PHASES]
+        active = [w for w in self._pods if w.rejected is None and w.phase() not in TERMINAL_PHASES]
         self._groups = group_by_priority(self._periods, active, lambda worker: worker.pod.spec.priority or 0)
         self._current, self.announced = [], True
 
@@ -93,7 +94,7 @@ class NodeShutdown:
         """Stop the next group if the current one is over; return whether pods were stopped."""
         if not self.announced or self.complete:
             return False
-        now = self._killer.clock()
+        now = self._clock()
         # With `holds_resources` the status with the end has been reported and the volumes are gone.
         if now < self._until and any(w.holds_resources or self._killer.running(w) for w in self._current):
             return False

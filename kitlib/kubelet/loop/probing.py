@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from kitlib.api.core import TERMINAL_PHASES
 from kitlib.api.podresources import field_path
-from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.loop.backoff import restart_back_off
 from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.restart_policy import is_container_restartable
@@ -23,15 +23,15 @@ class Prober:
     """Probes the containers of one node.
 
     Args:
-        settings: the kubelet's settings.
-        killer: stops containers; its runtime runs the probes.
+        node: the runtime that runs the probes, the settings, the reports and the timeline.
+        killer: stops containers.
         died: receives the id of a container that has ended.
     """
 
-    def __init__(self, settings: KubeletSettings, killer: PodKiller, died: Callable[[str], None]) -> None:
-        self._settings, self._killer, self._died = settings, killer, died
-        self._runtime, self._reports = killer.runtime, killer.reports
-        self._timeline, self._clock = killer.timeline, killer.clock
+    def __init__(self, node: Dependencies, killer: PodKiller, died: Callable[[str], None]) -> None:
+        self._settings, self._killer, self._died = node.config.settings, killer, died
+        self._runtime, self._reports = node.runtime, node.reports
+        self._timeline, self._clock = node.timeline, node.clock
         self._pods: dict[str, PodWorker] = {}
 
     def add(self, worker: PodWorker) -> None:

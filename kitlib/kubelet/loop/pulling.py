@@ -8,15 +8,13 @@ Source: kubelet images imageManager.EnsureImageExists, imagePullBackOff; kuberun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.podresources import field_path
-from kitlib.api.release import Release
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import ContainerProblem, Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 
 BACK_OFF = "ImagePullBackOff"
 PULL_FAILED = "ErrImagePull"
@@ -26,23 +24,12 @@ class ImagePuller:
     """The image puller of one node.
 
     Args:
-        release: the release that determines the messages.
-        runtime: the container runtime, which has the images.
-        reports: the recorder of events.
-        timeline: the record of the kubelet's actions.
-        clock: returns seconds on the node's clock.
+        node: the runtime with the images, the release of the messages, the reports and the timeline.
     """
 
-    def __init__(
-        self,
-        release: Release,
-        runtime: ContainerRuntime,
-        reports: Reports,
-        timeline: KubeletTimeline,
-        clock: Callable[[], float],
-    ) -> None:
-        self._release, self._runtime, self._reports = release, runtime, reports
-        self._timeline, self._clock = timeline, clock
+    def __init__(self, node: Dependencies) -> None:
+        self._release, self._runtime, self._reports = node.config.release, node.runtime, node.reports
+        self._timeline, self._clock = node.timeline, node.clock
 
     def ensure(self, pod: Pod, container: Container) -> None:
         """Pull a container's image if it is not on the node; images that the runtime does not model have no events.

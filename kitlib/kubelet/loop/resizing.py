@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.kubelet.cm.cgroup_config import pod_totals
 from kitlib.kubelet.cm.cgroup_levels import Desired
-from kitlib.kubelet.cm.node_config import NodeConfig
-from kitlib.kubelet.loop.interfaces import CgroupFS
+from kitlib.kubelet.loop.admission import Admission
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.resize import (
@@ -31,26 +31,16 @@ class Resizer:
     """Resizes the pods of one node.
 
     Args:
-        config: the node's configuration.
+        node: the settings, the cgroup file system, the runtime, the reports and the timeline.
         rules: computes the paths of cgroups.
-        cgroups: the cgroup file system.
         killer: stops containers that are restarted with other resources.
-        allocatable: resource -> allocatable amount of the node, in thousandths.
-        asked: resource -> sum of the admitted pods' requests, in thousandths; updated by resizes.
+        admission: the allocatable amounts, and the requested ones, which resizes update.
     """
 
-    def __init__(
-        self,
-        config: NodeConfig,
-        rules: Desired,
-        cgroups: CgroupFS,
-        killer: PodKiller,
-        allocatable: Mapping[str, int],
-        asked: dict[str, int],
-    ) -> None:
-        self._config, self._rules, self._cgroups, self._killer = config, rules, cgroups, killer
-        self._runtime, self._reports, self._timeline = killer.runtime, killer.reports, killer.timeline
-        self._allocatable, self._asked = allocatable, asked
+    def __init__(self, node: Dependencies, rules: Desired, killer: PodKiller, admission: Admission) -> None:
+        self._config, self._rules, self._cgroups, self._killer = node.config, rules, node.cgroups, killer
+        self._runtime, self._reports, self._timeline = node.runtime, node.reports, node.timeline
+        self._allocatable, self._asked = admission.allocatable, admission.asked
 
     def work(self, workers: Iterable[PodWorker]) -> None:
         """Allocate and actuate the resizes that are possible now, pods with a higher priority first."""

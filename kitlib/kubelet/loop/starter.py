@@ -5,17 +5,17 @@ Source: kuberuntime SyncPod, startContainer; cm.PrepareDynamicResources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.cm.cgroup_levels import Desired
-from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop.backoff import BACKOFF_PERIOD
-from kitlib.kubelet.loop.cgroups import CgroupManager
-from kitlib.kubelet.loop.interfaces import ContainerProblem
+from kitlib.kubelet.loop.interfaces import ContainerProblem, Dependencies
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
@@ -23,41 +23,61 @@ from kitlib.kubelet.pods.environment import expanded, make_environment_variables
 from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_score_adjust
 
+if TYPE_CHECKING:
+    from kitlib.kubelet.loop.volumes import VolumeManager
+
 
 class ContainerStarter:
     """Starts the containers of one node.
 
     Args:
-        config: the node's configuration.
+        node: the settings, the runtime, the reports, the timeline and the clock.
         rules: computes the desired content of cgroups.
         managers: the resource managers, with the assigned CPUs and devices.
-        cgroups: the manager of the node's cgroups.
         images: the image puller.
-        killer: stops the container of a failed hook; has the runtime, the reports, the timeline and the clock.
+        killer: stops the container of a failed hook.
         objects: the ConfigMaps and Secrets that pods refer to.
-        volumes_ready: writes the files of a pod's volumes; returns whether the pod can start.
         allocatable: resource -> allocatable amount of the node, in thousandths.
         report: writes a pod's status to the API server.
     """
 
     def __init__(
         self,
-        config: NodeConfig,
+        node: Dependencies,
         rules: Desired,
         managers: ResourceManagers,
-        cgroups: CgroupManager,
         images: ImagePuller,
         killer: PodKiller,
         objects: Objects,
-        volumes_ready: Callable[[PodWorker], bool],
         allocatable: Mapping[str, int],
         report: Callable[[PodWorker], None],
     ) -> None:
-        self._config, self._rules, self._managers, self._cgroups = config, rules, managers, cgroups
-        self._images, self._killer, self._runtime, self._reports = images, killer, killer.runtime, killer.reports
-        self._timeline, self._clock = killer.timeline, killer.clock
-        self._objects, self._volumes_ready = objects, volumes_ready
-        self._allocatable, self._report = allocatable, report
+        self._node, self._config, self._rules, self._managers = node, node.config, rules, managers
+        self._images, self._killer, self._runtime, self._reports = images, killer, node.runtime, node.reports
+        self._timeline, self._clock = node.timeline, node.clock
+        self._objects, self._allocatable, self._report = objects, allocatable, report
+
+    @cached_property
+    def _volumes(self) -> VolumeManager:
+        from kitlib.kubelet.loop.volumes import VolumeManager  # loaded with the first pod that has volumes
+
+        return VolumeManager(self._node, self._objects, self._allocatable)
+
+    def volumes_ready(self, worker: PodWorker) -> bool:
+        """Write the files of a pod's volumes, and return whether the pod can start."""
+        return not worker.pod.spec.volumes or self._volumes.ready(worker)
+
+    def refresh_volumes(self, workers: Iterable[PodWorker]) -> None:
+        """Bring the files of running pods' volumes up to date."""
+        for worker in workers:
+            if worker.pod.spec.volumes:
+                self._volumes.refresh(worker)
+
+    def forget_volumes(self, worker: PodWorker) -> None:
+        """Tear down the volumes of a pod that has ended; its object may still exist. Source: WaitForUnmount."""
+        self._runtime.forget(worker.pod)
+        if worker.pod.spec.volumes:
+            self._volumes.forget(worker)
 
     def _claims_ready(self, worker: PodWorker) -> bool:
         """Return whether the pod's claims are prepared; report each problem once. Source: PrepareDynamicResources."""
@@ -81,7 +101,7 @@ class ContainerStarter:
                 return
             worker.starting = None
         due = worker.to_start(self._clock())
-        if not due or not self._claims_ready(worker) or not self._volumes_ready(worker):
+        if not due or not self._claims_ready(worker) or not self.volumes_ready(worker):
             return
         if not worker.has_sandbox:
             if worker.sandbox_changed:

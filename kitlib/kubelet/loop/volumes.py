@@ -8,11 +8,11 @@ Source: volumemanager WaitForAttachAndMount, reconciler; kubelet syncFrequency.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from kitlib.api.core import PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
-from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.pods.objects import Objects, claim_of
 from kitlib.kubelet.pods.volume_files import Files, makes_files, volume_files
@@ -29,23 +29,14 @@ class VolumeManager:
     """The volume manager of one node.
 
     Args:
+        node: the runtime, which stores the files, the reports and the clock.
         objects: the ConfigMaps and Secrets that pods refer to.
-        runtime: the container runtime, which stores the files.
-        reports: the recorder of events.
         allocatable: resource -> allocatable amount of the node, in thousandths.
-        clock: returns seconds on the node's clock.
     """
 
-    def __init__(
-        self,
-        objects: Objects,
-        runtime: ContainerRuntime,
-        reports: Reports,
-        allocatable: Mapping[str, int],
-        clock: Callable[[], float],
-    ) -> None:
-        self._objects, self._runtime, self._reports = objects, runtime, reports
-        self._allocatable, self._clock = allocatable, clock
+    def __init__(self, node: Dependencies, objects: Objects, allocatable: Mapping[str, int]) -> None:
+        self._runtime, self._reports, self._clock = node.runtime, node.reports, node.clock
+        self._objects, self._allocatable = objects, allocatable
         self._written: dict[str, dict[str, Files]] = {}
         self._failed: dict[str, float] = {}
         self._attached: set[str] = set()

@@ -10,13 +10,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction.thresholds import Observation, without_huge_pages
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EvictionManager, PodEviction
 from kitlib.kubelet.loop.garbage import KubeletGarbageCollector
-from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
+from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.node_conditions import (
     PRESSURES,
     event_reason,
@@ -25,7 +24,6 @@ from kitlib.kubelet.loop.node_conditions import (
     status_message,
 )
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.loop.timeline import KubeletTimeline
 from kitlib.kubelet.util.cgroup_usage import memory_use
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
@@ -40,12 +38,8 @@ class Watcher:
     """Observes one node.
 
     Args:
-        config: the node's configuration.
-        cgroups: the cgroup file system.
-        runtime: the container runtime, with the machine's signals.
+        node: the cgroup file system, the runtime with the machine's signals, the reports and the timeline.
         manager: the manager of the node's cgroups.
-        reports: the recorder of events and conditions.
-        timeline: the record of the kubelet's actions.
         garbage: the garbage collector, which reclaims disk space before an eviction.
 
     Attributes:
@@ -53,20 +47,11 @@ class Watcher:
         shutdown: the shutdown of the node; None = the machine has not announced one.
     """
 
-    def __init__(
-        self,
-        config: NodeConfig,
-        cgroups: CgroupFS,
-        runtime: ContainerRuntime,
-        manager: CgroupManager,
-        reports: Reports,
-        timeline: KubeletTimeline,
-        garbage: KubeletGarbageCollector,
-    ) -> None:
+    def __init__(self, node: Dependencies, manager: CgroupManager, garbage: KubeletGarbageCollector) -> None:
+        config = node.config
         self.eviction = EvictionManager(config.settings, config.gates, dedicated=bool(config.machine.image_storage))
-        self._garbage = garbage
-        self._config, self._cgroups, self._runtime, self._manager = config, cgroups, runtime, manager
-        self._reports, self._timeline = reports, timeline
+        self._config, self._cgroups, self._runtime = config, node.cgroups, node.runtime
+        self._reports, self._timeline, self._manager, self._garbage = node.reports, node.timeline, manager, garbage
         self._reported: tuple[str, ...] = ()
         self.shutdown: NodeShutdown | None = None
         self._ready = True
