@@ -1,5 +1,7 @@
 """VolumeRestrictions: claims for one pod, and disks that one node uses at a time."""
 
+from typing import Any
+
 import pytest
 
 from kitlib.api.serialize import load
@@ -38,3 +40,39 @@ def test_a_disk_is_used_by_one_node_at_a_time():
     disk = {"awsElasticBlockStore": {"volumeID": "v1"}}
     decision = Scheduler(NODES, [pod(name="first", on="a", **disk)]).explain(pod(**disk))
     assert decision.reasons_of("a") == ["node(s) had no available disk"]
+
+
+GCE, ISCSI, RBD = "gcePersistentDisk", "iscsi", "rbd"
+QN = {"targetPortal": "x", "iqn": "i", "lun": 0}
+IMAGE = {"monitors": ["m", "n"], "image": "i", "pool": "p"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "wanted", "free"),
+    [
+        (GCE, {"pdName": "d"}, {"pdName": "d"}, False),
+        (GCE, {"pdName": "d"}, {"pdName": "e"}, True),
+        (GCE, {"pdName": "d", "readOnly": True}, {"pdName": "d", "readOnly": True}, True),
+        (GCE, {"pdName": "d", "readOnly": True}, {"pdName": "d"}, False),
+        ("awsElasticBlockStore", {"volumeID": "d", "readOnly": True}, {"volumeID": "d", "readOnly": True}, False),
+        (ISCSI, QN, QN, False),
+        (ISCSI, QN, {**QN, "iqn": "j"}, True),
+        (ISCSI, {**QN, "readOnly": True}, {**QN, "readOnly": True}, True),
+        (ISCSI, QN, {**QN, "readOnly": True}, False),
+        (RBD, IMAGE, IMAGE, False),
+        (RBD, IMAGE, {**IMAGE, "monitors": ["n", "o"]}, False),
+        (RBD, IMAGE, {**IMAGE, "monitors": ["o"]}, True),
+        (RBD, IMAGE, {**IMAGE, "pool": "q"}, True),
+        (RBD, IMAGE, {**IMAGE, "image": "j"}, True),
+        (RBD, {**IMAGE, "readOnly": True}, {**IMAGE, "readOnly": True}, True),
+        (RBD, {**IMAGE, "readOnly": True}, IMAGE, False),
+        (RBD, {"monitors": ["m"], "image": "i"}, {"monitors": ["m"], "image": "i", "pool": "rbd"}, False),
+    ],
+)
+def test_two_pods_on_one_node_use_a_disk_only_to_read_it(
+    kind: str, held: dict[str, Any], wanted: dict[str, Any], free: bool
+) -> None:
+    """An EBS volume is never shared. Source: volumerestrictions isVolumeConflict."""
+    decision = Scheduler(NODES, [pod(name="first", on="a", **{kind: held})]).explain(pod(**{kind: wanted}))
+    assert decision.reasons_of("a") == ([] if free else ["node(s) had no available disk"])
+    assert "b" in decision.feasible
