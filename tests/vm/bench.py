@@ -154,7 +154,7 @@ class Side:
             shown = self.fs.read(self.path(name), file)
         except CgroupError as error:
             shown = errno.errorcode[error.errno or 0]
-        if file in ("cgroup.procs", "tasks", "cgroup.kill"):
+        if file in ("cgroup.procs", "tasks", "cgroup.kill", "memory.reclaim"):
             shown = ""
         return f"{refused} {shown}".strip() or '""'
 

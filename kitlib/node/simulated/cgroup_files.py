@@ -52,6 +52,8 @@ READ_ONLY = frozenset(
         "cpuacct.usage",
     }
 )
+WRITE_ONLY = frozenset({"cgroup.kill", "memory.reclaim"})
+"""Files of v2 that can only be written: each write is an act. Source: cgroup_base_files, memory_files."""
 ALWAYS = frozenset({"cpu.stat", "cpu.pressure", "io.pressure", "memory.pressure"})
 """Files that a cgroup has without their controller. Only v2 has them; reading does not check the version."""
 Statistics = Callable[[str, str], str | None]
@@ -146,9 +148,17 @@ class CgroupFiles:
         if file in READ_ONLY and (self.has(path, file) or file in ALWAYS):
             found = self._statistics(path, file) if self._statistics else None
             return "0" if found is None else found
+        if self.acts(path, file):
+            raise CgroupError(errno.EINVAL, path, file, why="the file can only be written")  # cgroup_seqfile_show
         if file not in directory.files or not self.has(path, file):
             raise CgroupError(errno.ENOENT, path, file)
         return directory.files[file]
+
+    def acts(self, path: str, file: str) -> bool:
+        """Return whether a cgroup has a file of this name that can only be written; the root has no cgroup.kill."""
+        return (
+            self.version == 2 and file in WRITE_ONLY and self.has(path, file) and (file, path) != ("cgroup.kill", "/")
+        )
 
     def setting(self, path: str, file: str) -> str:
         """Return the value of a setting that the cgroup has."""

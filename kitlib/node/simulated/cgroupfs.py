@@ -60,6 +60,8 @@ class SimulatedCgroupFS(CgroupFiles):
         """Called with the cgroup and the file of a counter to reset."""
         self.on_kill: Callable[[str], None] | None = None
         """Called with a cgroup whose processes, including those of its descendants, are to be killed."""
+        self.on_reclaim: Callable[[str, int], int] | None = None
+        """Called with a cgroup and the bytes to reclaim from it and its descendants; returns the reclaimed bytes."""
         self.alive: Callable[[int], bool] | None = None
         """Returns whether a process with this id exists; None = any id is accepted."""
         self.on_limit: Callable[[str, str], None] | None = None
@@ -154,8 +156,8 @@ class SimulatedCgroupFS(CgroupFiles):
         if file in ("cgroup.procs", "tasks"):
             self.attach(path, self._process(path, file, value))
             return
-        if file == "cgroup.kill" and self.version == 2 and path != "/":
-            self._kill(path, value)
+        if self.acts(path, file):
+            (self._kill if file == "cgroup.kill" else self._reclaim)(path, value)
             return
         if file in READ_ONLY:  # EINVAL also for one that this cgroup lacks
             if file not in RESET or self.on_reset is None:
@@ -251,6 +253,17 @@ class SimulatedCgroupFS(CgroupFiles):
             raise CgroupError(errno.ERANGE, path, "cgroup.kill", value, "it takes a 1")
         if self.on_kill is not None:
             self.on_kill(path)
+
+    def _reclaim(self, path: str, value: str) -> None:
+        """Reclaim memory of a cgroup and its descendants. Source: memory_reclaim."""
+        try:
+            wanted = rules.reclaimed(value)
+        except Refused as refused:
+            raise CgroupError(refused.number, path, "memory.reclaim", value.strip(), refused.why) from None
+        given = self.on_reclaim(path, wanted) if self.on_reclaim is not None else 0
+        if given < wanted:
+            why = f"{given} bytes were reclaimed, and nothing more can be"
+            raise CgroupError(errno.EAGAIN, path, "memory.reclaim", value.strip(), why)
 
 
 def _join(path: str, name: str) -> str:

@@ -74,7 +74,7 @@ class Kernel(KernelState):
             self.end,
         )
         self._statistics = KernelStatistics(self, self.reclaim, self.tmpfs, self._stalls)
-        self.cgroups.on_limit = self._allocation.hold_limit
+        self.cgroups.on_limit, self.cgroups.on_reclaim = self._allocation.hold_limit, self.reclaim.reclaim
 
     def spawn(
         self,

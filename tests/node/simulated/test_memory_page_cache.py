@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import WorkloadError, declared_workload
 from kitlib.node.simulated.kernel import Kernel
 
@@ -104,3 +106,46 @@ def test_active_page_cache_puts_a_node_under_pressure(version: Any, active: str,
         cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
         cluster.advance(30)
         assert (cluster.pod("db").status.reason == "Evicted") is evicted
+
+
+def test_memory_reclaim_takes_page_cache_below_the_cgroup_and_refuses_what_is_not_there() -> None:
+    made = kernel(2, 500)
+    made.spawn(declared_workload("memory=10Mi cache=200Mi active=120Mi"), MAIN)
+    made.cgroups.write(POD, "memory.reclaim", "100M\n")
+    assert stat(made, MAIN, "active_file", "inactive_file") == [100, 0]
+    assert [made.usage(path) // MI for path in ("/pods", POD, MAIN)] == [110] * 3
+    made.cgroups.write(POD, "memory.reclaim", "0")
+    with pytest.raises(CgroupError, match="104857600 bytes were reclaimed, and nothing more can be") as short:
+        made.cgroups.write(POD, "memory.reclaim", "1G")  # anonymous memory needs swap
+    assert short.value.errno == errno.EAGAIN and made.usage(MAIN) == 10 * MI
+    assert made.cgroups.read(MAIN, "memory.events").splitlines()[2] == "max 0"  # no limit was reached
+    assert not made.exits()
+
+
+def test_memory_reclaim_leaves_memory_min_alone() -> None:
+    made = kernel(2, 500)
+    made.cgroups.write(MAIN, "memory.min", str(60 * MI))
+    made.spawn(declared_workload("memory=10Mi cache=100Mi"), MAIN)
+    with pytest.raises(CgroupError, match=f"{50 * MI} bytes were reclaimed"):
+        made.cgroups.write(POD, "memory.reclaim", "110M")
+    assert made.usage(MAIN) == 60 * MI
+
+
+@pytest.mark.parametrize(
+    ("version", "path", "file", "reads", "writes"),
+    [
+        (2, POD, "memory.reclaim", errno.EINVAL, errno.EINVAL),
+        (2, "/", "memory.reclaim", errno.EINVAL, errno.EINVAL),
+        (1, POD, "memory.reclaim", errno.ENOENT, errno.ENOENT),
+        (2, POD, "cgroup.kill", errno.EINVAL, errno.ERANGE),
+        (2, "/", "cgroup.kill", errno.ENOENT, errno.ENOENT),
+        (1, POD, "cgroup.kill", errno.ENOENT, errno.ENOENT),
+    ],
+)
+def test_files_that_act_cannot_be_read(version: Any, path: str, file: str, reads: int, writes: int) -> None:
+    made = kernel(version, 500)
+    with pytest.raises(CgroupError) as read:
+        made.cgroups.read(path, file)
+    with pytest.raises(CgroupError) as written:
+        made.cgroups.write(path, file, "-5" if file == "memory.reclaim" else "5")
+    assert (read.value.errno, written.value.errno) == (reads, writes)
