@@ -156,17 +156,17 @@ class SimulatedCgroupFS(CgroupFiles):
         if file in ("cgroup.procs", "tasks"):
             self.attach(path, self._process(path, file, value))
             return
-        if self.acts(path, file):
-            (self._kill if file == "cgroup.kill" else self._reclaim)(path, value)
-            return
         if file in READ_ONLY:  # EINVAL also for one that this cgroup lacks
             if file not in RESET or self.on_reset is None:
                 raise CgroupError(errno.EINVAL, path, file, value, "the file is read-only")
             self.on_reset(path, file)
             return
-        if file not in directory.files or not self.has(path, file):
+        acts = self.acts(path, file)
+        if not acts and (file not in directory.files or not self.has(path, file)):
             raise CgroupError(errno.ENOENT, path, file)
         try:
+            if acts:
+                return (self._kill if file == "cgroup.kill" else self._reclaim)(path, value)
             directory.files[file] = relations.kept(self, path, file, value)
         except Refused as refused:
             raise CgroupError(refused.number, path, file, value.strip(), refused.why) from None
@@ -250,20 +250,16 @@ class SimulatedCgroupFS(CgroupFiles):
     def _kill(self, path: str, value: str) -> None:
         """Kill all processes of a cgroup and its descendants. Source: cgroup_kill_write."""
         if value.strip() != "1":
-            raise CgroupError(errno.ERANGE, path, "cgroup.kill", value, "it takes a 1")
+            raise Refused(errno.ERANGE, "it takes a 1")
         if self.on_kill is not None:
             self.on_kill(path)
 
     def _reclaim(self, path: str, value: str) -> None:
-        """Reclaim memory of a cgroup and its descendants. Source: memory_reclaim."""
-        try:
-            wanted = rules.reclaimed(value)
-        except Refused as refused:
-            raise CgroupError(refused.number, path, "memory.reclaim", value.strip(), refused.why) from None
+        """Reclaim whole pages of a cgroup and its descendants. Source: memory_reclaim."""
+        wanted = rules.memparse(value) // rules.PAGE_SIZE * rules.PAGE_SIZE
         given = self.on_reclaim(path, wanted) if self.on_reclaim is not None else 0
         if given < wanted:
-            why = f"{given} bytes were reclaimed, and nothing more can be"
-            raise CgroupError(errno.EAGAIN, path, "memory.reclaim", value.strip(), why)
+            raise Refused(errno.EAGAIN, f"{given} bytes were reclaimed, and nothing more can be")
 
 
 def _join(path: str, name: str) -> str:

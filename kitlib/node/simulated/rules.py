@@ -221,11 +221,6 @@ def memory_v2(text: str) -> str:
     return "max" if pages >= UNLIMITED_V1 else str(pages)
 
 
-def reclaimed(text: str) -> int:
-    """Return the bytes that a write to memory.reclaim asks for, in whole pages. Source: page_counter_memparse."""
-    return memparse(text) // PAGE_SIZE * PAGE_SIZE
-
-
 def pids(text: str) -> str:
     """Apply pids.max: `max`, or 0 to 4194304."""
     if text.strip() == "max":
