@@ -71,7 +71,8 @@ def solutions(paths: set[str]) -> set[str]:
 
 def test_a_wheel_holds_the_whole_course_and_no_solution_of_a_lab(wheel: Path) -> None:
     inside = names(wheel)
-    notebooks = {f"kitlib/_notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    course = [path for path in (ROOT / "notebooks").rglob("*") if path.suffix in (".ipynb", ".png")]
+    notebooks = {f"kitlib/_notebooks/{path.relative_to(ROOT / 'notebooks').as_posix()}" for path in course}
     labs = [path for path in (ROOT / "labs").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     given = {f"kitlib/_labs/{path.relative_to(ROOT / 'labs').as_posix()}" for path in labs}
     assert solutions(given), "the checkout has solutions to leave out"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import sys
 import tomllib
@@ -13,7 +15,8 @@ from kitlib.lab.exercise import Question
 
 sys.path.insert(0, str(Path(__file__).parent))
 from course import ASKED, NAMES, NOTEBOOKS, ROOT, SECTIONS, START, Notebook, revealed
-from written_questions import text_of, with_questions
+from situations import SITUATIONS
+from written_questions import LABS, notebook_of, picture_of, text_of, with_questions
 
 EVERY = pytest.mark.parametrize("notebook", [Notebook(name) for name in NAMES], ids=lambda n: n.name)
 
@@ -73,11 +76,36 @@ def test_questions_are_asked_before_their_answers_and_every_one_is_answered(note
     assert len(set(asked)) == len(asked)
 
 
-@EVERY
-def test_each_question_can_be_read_above_the_cell_that_asks_it(notebook: Notebook) -> None:
-    assert with_questions(notebook.name, notebook.data) == notebook.data, (
-        "a question has changed: python tests/notebooks/written_questions.py"
+@pytest.mark.parametrize("name", [*NAMES, *LABS])
+def test_each_question_can_be_read_above_the_cell_that_asks_it(name: str) -> None:
+    notebook = json.loads(notebook_of(name).read_text(encoding="utf-8"))
+    assert with_questions(name, notebook) == notebook, (
+        "a question, or the picture above it, has changed: python tests/notebooks/written_questions.py"
     )
+
+
+def test_what_the_readme_names_has_a_picture_above_its_first_question() -> None:
+    named = re.findall(r"\]\(((?:notebooks|labs)/[^)]+\.ipynb)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert {notebook_of(name) for name, _ in SITUATIONS} == {ROOT / path for path in named}
+    for path in named:
+        cells = json.loads((ROOT / path).read_text(encoding="utf-8"))["cells"]
+        written = [cell["metadata"]["kitlib"] for cell in cells if "kitlib" in cell["metadata"]]
+        assert "picture" in written[0] and "question" in written[1], path
+
+
+@pytest.mark.parametrize(("name", "key"), list(SITUATIONS), ids=" ".join)
+def test_a_picture_says_no_more_than_its_sentence_in_which_answers_are_searched(name: str, key: str) -> None:
+    picture = SITUATIONS[name, key]()
+    texts = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)</text>", picture.svg)]
+    assert len(texts) > 4 and [text for text in texts if text not in picture.sentence] == []
+    assert not re.search(r"<script|<image|<foreignObject|\bon\w+=", picture.svg)
+
+
+def test_the_pictures_are_small_and_none_is_left_over() -> None:
+    files = {path for kind in ("notebooks", "labs") for path in (ROOT / kind).rglob("pictures/*")}
+    assert files == {picture_of(name, key) for name, key in SITUATIONS}
+    assert sum(path.stat().st_size for path in files) < 1_000_000
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in files)
 
 
 @EVERY
