@@ -9,7 +9,9 @@ from kitlib.charts.base import Chart, Row
 from kitlib.charts.matrix import EQUAL_OR_NOT, plain_matrix
 
 
-def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, about: str = "") -> Chart:
+def comparison_chart(
+    rows: Sequence[Row], names: tuple[str, str], *, what: str, about: str = "", only_different: bool = False
+) -> Chart:
     """Return a chart with one line per value and one column per object; differing lines have another colour and ≠.
 
     Args:
@@ -17,6 +19,7 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
         names: names of the two objects.
         what: the title.
         about: sentence before the count; "" = none.
+        only_different: whether equal values are in the table only; if no value differs, the picture has all.
     """
     different = [row for row in rows if row["left"] != row["right"]]
     count = f"{len(different)} of {len(rows)} values differ" + (
@@ -26,18 +29,20 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
     )
     left, right = names if names[0] != names[1] else (f"{names[0]} (left)", f"{names[1]} (right)")
 
+    drawn = different if only_different and different else rows
+
     def plain() -> dict[str, Any]:
         made = plain_matrix(
-            [("≠ " if row["left"] != row["right"] else "") + str(row["label"]) for row in rows],
+            [("≠ " if row["left"] != row["right"] else "") + str(row["label"]) for row in drawn],
             [left, right],
-            [[2 if row["left"] != row["right"] else 1] * 2 for row in rows],
-            [[_said(row["left"]), _said(row["right"])] for row in rows],
+            [[2 if row["left"] != row["right"] else 1] * 2 for row in drawn],
+            [[_said(row["left"]), _said(row["right"])] for row in drawn],
             EQUAL_OR_NOT,
             "%{y}, %{x}: %{text}",
             zmax=2,
             ygap=1,
         )
-        made["layout"]["height"] = 110 + 24 * max(len(rows), 2)
+        made["layout"]["height"] = 110 + 24 * max(len(drawn), 2)
         return made
 
     def draw():

@@ -6,7 +6,7 @@ The cluster's objects are pasted or loaded as kubectl printed them, or read from
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.advisor.dump import COMMAND, Dump
-from kitlib.advisor.explanation import Explanation, explain_pod
+from kitlib.advisor.explanation import HOLDS, Explanation, explain_pod
 from kitlib.advisor.explanation_text import headline
 from kitlib.advisor.redact import Redactor
 from kitlib.advisor.remedies import remedies
@@ -25,7 +25,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.scheduler_board import filter_board
 from kitlib.examples.stories import story
 from kitlib.scheduler.decision import Decision
-from kitlib.views.board import HELP, decision_board
+from kitlib.views.board import HELP, Cell, decision_board
 from kitlib.views.decision import shown_nodes
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.grid import Grid
@@ -201,21 +201,43 @@ class ExplainBoard(KitWidget):
         self._stages.value = _table(found, hide)
         decision = self._decision = found.decision or dump.explain(pod)
         board = decision_board(decision)
-        cells = [[(text, hide(words), kind) for text, words, kind in row] for row in board.cells]
+        cells = [[(text, hide(words), kind) for text, words, kind in row] for row in with_reasons(board.cells)]
         self.grid.fill([hide(node) for node in board.rows], board.columns, cells)
         self.grid.help = board.help
         rows = decision.filter_rows()
         plugins = list(dict.fromkeys(row["plugin"] for row in rows))
         verdicts = {(hide(r["node"]), r["plugin"]): (r["code"], hide(r["reasons"])) for r in rows}
         chart = filter_board([hide(node) for node in shown_nodes(decision)], plugins, verdicts)
-        words = " ".join(f"{line.strip().rstrip('.')}." for line in decision.explain().splitlines())
-        event = f" The event says: {decision.message}" if decision.message else ""
-        event += f" Not looked at: {dump.left_out}." if dump.left_out else ""
-        event += f" A newer release: {dump.unknown_release_text}." if dump.unknown_release_text else ""
-        return replace(chart, sentence=hide(f"{headline(found)} {words}{event}"))
+        words = " ".join(_sentences(found, decision))
+        words += f" Not looked at: {dump.left_out}." if dump.left_out else ""
+        words += f" A newer release: {dump.unknown_release_text}." if dump.unknown_release_text else ""
+        return replace(chart, sentence=hide(words))
 
     def paint(self, chart: Chart) -> None:
         """Do nothing: the board is the picture; `figure()` makes a plotly figure on request."""
+
+
+def with_reasons(cells: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return cells in which a refusal has its reason, once for each reason of a column; below it the mark is enough."""
+    told: set[tuple[int, str]] = set()
+    rows = []
+    for row in cells:
+        rows.append(list(row))
+        for column, (text, words, kind) in enumerate(row):
+            if kind in ("no", "hard") and (column, words) not in told:
+                told.add((column, words))
+                reason = words.partition("; preemption would")[0].replace("node(s) ", "")
+                rows[-1][column] = (f"{text} {reason}", words, kind)
+    return rows
+
+
+def _sentences(found: Explanation, decision: Decision) -> list[str]:
+    """Return the verdict; the event and the reasons are in the table of stages and in the cells, if there are any."""
+    lines = [f"{line.strip().rstrip('.')}." for line in decision.explain().splitlines()]
+    if found.verdict == HOLDS and found.stage == "filters" and found.held is not None:
+        return [f"{found.subject.kind} {found.subject.key} is held at the stage filters.", lines[0]]
+    event = [f"The event says: {decision.message}"] if decision.message else []
+    return [headline(found), *lines, *event]
 
 
 def _table(found: Explanation, hide: Callable[[str], str]) -> str:

@@ -6,8 +6,8 @@ QueueTheatre("gates", release="1.26")
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,9 @@ _START: dict[str, Any] = {
         {"name": "not-ready", "cpu": 1, "spec": {"schedulingGates": [{"name": "example.com/quota"}]}},
     ],
 }
+MOVES = 6
+"""Maximum number of pods that the picture names as moved by one step."""
+_KIND = {"Scheduled": "new", "FailedScheduling": "warn", "Preempted": "bad"}
 HELP = "Arrow keys walk over the pods; what stands behind one is said below."
 LEGEND = (
     Mark("waits; the next one first", "queue"),
@@ -188,12 +191,13 @@ class QueueTheatre(KitWidget):
         waiting = {pod.name: pod for pod in self.play.pods}
         self._painting = True
         try:
-            scenes = [self._scene(frame, waiting) for frame in self._all]
+            pairs = zip([None, *self._all], self._all, strict=False)
+            scenes = [self._scene(frame, waiting, moves(before, frame) if before else []) for before, frame in pairs]
             self.board.bring(scenes, LEGEND, position=len(self.play.frames) - 1)
         finally:
             self._painting = False
 
-    def _scene(self, frame: Frame, known: dict[str, Pod]) -> Scene:
+    def _scene(self, frame: Frame, known: dict[str, Pod], moved: Sequence[Move]) -> Scene:
         lanes = [
             Box(
                 name,
@@ -207,7 +211,13 @@ class QueueTheatre(KitWidget):
             node_box(name, self._capacity.get(name, 0), by_priority(pods), lambda pod, size: _placed(pod, size))
             for name, pods in frame.placed.items()
         ]
-        areas = [Area("queue", "Scheduling queue", lanes), Area("nodes", "Nodes", nodes, wide="22em")]
+        steps = [_arrow(one) for one in moved[:MOVES]]
+        more = f"and {len(moved) - MOVES} more" if len(moved) > MOVES else "" if steps else "no pod"
+        areas = [
+            Area("queue", "Scheduling queue", lanes),
+            Area("moves", "This step moves", [Box("moves", "", steps, more)], wide="100%"),
+            Area("nodes", "Nodes", nodes, wide="22em"),
+        ]
         return Scene(areas, frame.what, frame.seconds)
 
     def _waiting(self, name: str, pod: Pod | None, place: int) -> Token:
@@ -219,6 +229,51 @@ class QueueTheatre(KitWidget):
         note += f", priority {priority}" if priority else ""
         words = ", ".join([f"number {place}", f"priority {priority}", *why])
         return Token(name, name, note, "warn" if said and not gates else "queue", words=words, still=True)
+
+
+@dataclass(frozen=True)
+class Move:
+    """A pod that a step moves.
+
+    Attributes:
+        pod: name of the pod.
+        origin: the queue or node before the step; "new" = the pod has just come.
+        target: the queue or node after the step; "gone" = the pod no longer exists.
+        event: reason of the log entry that moved the pod, such as `NodeAdd`; "" = none is logged.
+    """
+
+    pod: str
+    origin: str
+    target: str
+    event: str
+
+
+def moves(before: Frame, after: Frame) -> list[Move]:
+    """Return the pods whose queue or node differs between two frames, with the event that moved each."""
+    old, new = _places(before), _places(after)
+    entries = after.log[len(before.log) :]
+    found = []
+    for pod in dict.fromkeys([*old, *new]):
+        if (was := old.get(pod, "new")) == (now := new.get(pod, "gone")):
+            continue
+        own = [one.reason for one in entries if one.pod.rpartition("/")[2] == pod]
+        # An event of a node or of another pod moves pods that have no log entry of their own.
+        others = [one.reason for one in entries if one.kind == "Queue"]
+        found.append(Move(pod, was, now, (own or others or [""])[-1]))
+    return found
+
+
+def _places(frame: Frame) -> dict[str, str]:
+    """Return each pod's queue or node."""
+    queued = {pod: queue for queue, pods in frame.queues.items() for pod in pods}
+    return queued | {pod.name: node for node, pods in frame.placed.items() for pod in pods}
+
+
+def _arrow(move: Move) -> Token:
+    """Return the arrow from a pod's old queue to its new one or its node, with the event below."""
+    way = f"{move.pod}: {move.origin} → {move.target}"
+    kind = _KIND.get(move.event, "queue")
+    return Token(f"move {move.pod}", way, move.event, kind, words=f"{way} by {move.event or 'the clock'}", still=True)
 
 
 def _placed(pod: Pod, size: float) -> Token:

@@ -26,8 +26,13 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.kubelet.loop.resize import PENDING
 from kitlib.widgets._parts.base import KitWidget
 from kitlib.widgets._parts.container_row import AmountField
+from kitlib.widgets._parts.drawn_picture import DrawnPicture
 from kitlib.widgets._parts.nodes import Passing, node_of
 
+HELP = (
+    "Blue: what a weight gives under its limit. Hatched: what other limits leave over. Dashed: left to others. "
+    "Line: limit. Triangle: measured."
+)
 _REQUESTS = ("1", "500m", "250m")
 
 
@@ -78,7 +83,7 @@ class SharesRace(KitWidget):
             row.add_class("kitlib-row")
             rows.append(row)
         self.run = self.button("Run 5 s", lambda: self.measure(5), "let all of them work, then read cpu.stat", "play")
-        super().__init__([*rows, self.run])
+        super().__init__([*rows, self.run], picture=DrawnPicture(help=HELP))
         self.refresh()
 
     def _pod(self, name: str, request: str, image: str) -> Pod:
@@ -131,6 +136,11 @@ class SharesRace(KitWidget):
     def origin(self) -> Origin:
         return self.node.origin
 
+    def _limit(self, name: str) -> float | None:
+        """Return a pod's limit in CPUs; None = no limit."""
+        given = self.cluster.pod(name).spec.containers[0].resources.limits.get("cpu")
+        return given.milli_value() / 1000 if given is not None else None
+
     def chart(self) -> Chart:
         tree = self.node.desired()
         containers = {c.path: c for c in tree.of_kind("container")}
@@ -147,6 +157,7 @@ class SharesRace(KitWidget):
             [int(self.node.read(p.path, file)) for p in pods],
             [promised[inside[p.pod]] for p in pods],
             observed=None if self._observed is None else [self._observed.get(name, 0.0) for name in names],
+            limits=[self._limit(name) for name in names],
         )
         disturbed = self._load.sentence if self._load is not None else ""
         return replace(chart, sentence=f"{chart.sentence} {disturbed}".rstrip())

@@ -35,11 +35,11 @@ class SideBySide(KitWidget):
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None)
         self._config: NodeConfig = config or NodeConfig(machine=MACHINE)
         version = version or getattr(getattr(node, "cgroupfs", None), "version", 2)
-        self.left, self.right = PodForm(left), PodForm(_OTHER if right is None else right)
+        self.left, self.right = PodForm(left, folded=True), PodForm(_OTHER if right is None else right, folded=True)
         self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=version), "cgroups")
         self.version.layout.width = "12em"
         self.version.observe(self.refresh, "value")
-        self.different = labelled(ipw.Checkbox(value=False, indent=False), "only what differs")
+        self.different = labelled(ipw.Checkbox(value=True, indent=False), "only what differs")
         self.different.observe(self.refresh, "value")
         for form in (self.left, self.right):
             form.layout.flex = "1 1 30em"
@@ -59,12 +59,12 @@ class SideBySide(KitWidget):
         sides = [self._values(form) for form in (self.left, self.right)]
         labels = list(dict.fromkeys([*sides[0], *sides[1]]))
         rows = [{"label": label, "left": sides[0].get(label), "right": sides[1].get(label)} for label in labels]
-        if self.different.value:
-            rows = [row for row in rows if row["left"] != row["right"]]
         pods = self.left.pod, self.right.pod
         classes = [get_pod_qos(pod, self._config.gates) for pod in pods]
         about = f"{pods[0].name} is {classes[0]}, {pods[1].name} is {classes[1]};"
-        return comparison_chart(rows, (pods[0].name, pods[1].name), what="Value by value", about=about)
+        return comparison_chart(
+            rows, (pods[0].name, pods[1].name), what="Value by value", about=about, only_different=self.different.value
+        )
 
     def _values(self, form: PodForm) -> dict[str, str]:
         """Return every value of a pod under a label that does not depend on the pod."""

@@ -91,10 +91,6 @@ class Timeline(KitWidget):
         ]
         return timeline_chart(entries, self._passing.seconds)
 
-    def paint(self, chart: Chart) -> None:
-        assert isinstance(self._picture, DrawnPicture)
-        self._picture.show(chart)
-
     def table(self, chart: Chart) -> str:
         """Return the newest lines as a table, the newest first."""
         columns = {name: list(reversed(values))[:SHOWN] for name, values in chart.columns.items()}

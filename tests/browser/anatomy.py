@@ -38,8 +38,8 @@ MEASURE = """() => {
       const said = out.innerText.trim();
       const asks = out.querySelector("input[type=radio], input[placeholder='your number']");
       const waits = /^(\\[\\d+\\]:\\s*)?(Answer the question above|This is shown when)/.test(said);
-      const drawn = [...out.querySelectorAll("svg, canvas, .kitlib-chart, .kit-tree, .js-plotly-plot, .kit-grid")]
-        .some(one => high(one) > 40);
+      const pictures = "svg, canvas, .kitlib-chart, .kit-tree, .kitlib-board, .kitlib-grid, .kitlib-cells";
+      const drawn = [...out.querySelectorAll(pictures)].some(one => high(one) > 40);
       const kind = exercise ? "exercise" : waits ? "form"
         : out.querySelector(".kitlib-verdict") && !drawn ? "form" : drawn ? "picture" : asks ? "form"
         : out.querySelector("table") ? "table" : "text";

@@ -1,5 +1,7 @@
 """The widgets of the kubelet's side in a real page: driven by keyboard and mouse, checked by what the page shows."""
 
+import re
+
 import pytest
 
 CLUSTER = """
@@ -281,7 +283,7 @@ class TestSharesRace:
     def test_a_slider_moves_the_promise_and_the_run_confirms_it(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".kitlib-bar")
+        page.wait_for_selector(".kitlib-drawn svg")
         before = sentence(page)
         handle = box.get_by_role("slider", name="racer-1 request, slider")
         handle.focus()
@@ -294,10 +296,10 @@ class TestSharesRace:
             "before => !document.querySelector('.kitlib-sentence [role=status]').innerText.includes(before)", arg=before
         )
         box.get_by_role("button", name="Run 5 s").click()
-        page.wait_for_selector(".kitlib-bar[data-series=observed]")
-        values = "name => [...document.querySelectorAll(`.kitlib-bar[data-series=${name}]`)].map(b => +b.dataset.value)"
-        promised, got = page.evaluate(values, "predicted"), page.evaluate(values, "observed")
-        assert promised == pytest.approx(got, abs=0.02)
+        wait_for_sentence(page, "Measured: racer-1")
+        pairs = re.findall(r"([\d.]+) \(predicted ([\d.]+)\)", sentence(page))
+        assert len(pairs) == 3 and all(float(got) == pytest.approx(float(said), abs=0.02) for got, said in pairs)
+        assert box.locator(".kitlib-drawn text", has_text="measured").count() == 3
         check_names(page)
 
     def test_a_limit_below_the_request_is_refused_beside_the_field(self, open_cells):
@@ -363,8 +365,9 @@ class TestSideBySide:
         wait_for_sentence(page, "4 of 10 values differ")
         type_into(page, box.get_by_label("cpu request", exact=True).last, "250m")
         wait_for_sentence(page, "web is Burstable, db is Burstable")
-        box.get_by_label("only what differs").check()
         page.wait_for_function("() => document.querySelectorAll('.kitlib-cells tbody tr').length < 5")
+        box.get_by_label("only what differs").uncheck()
+        page.wait_for_function("() => document.querySelectorAll('.kitlib-cells tbody tr').length === 10")
         check_names(page)
 
 

@@ -23,8 +23,15 @@ def test_a_pasted_dump_is_explained(text):
     board.read.click()
     assert board.problem == ""
     assert board.pod.value == "default/test"
-    assert "0 of 4 nodes pass every filter" in board.sentence and "The event says: 0/4 nodes" in board.sentence
+    assert board.sentence.endswith("Pod default/test: 0 of 4 nodes pass every filter.")
+    assert "0/4 nodes are available" in board._stages.value  # the event, once
     assert board.grid.rows == ["worker", "worker2", "worker3", "worker4"]
+
+
+def test_a_refusal_says_why_at_its_cell_once_for_each_reason_of_a_plugin(text):
+    marks = [[cell[0] for cell in row] for row in ExplainBoard(text).grid.cells]
+    assert [row[5] for row in marks[:2]] == ["✗ didn't match pod topology spread constraints", "✗"]
+    assert marks[2][4] == "✗ Insufficient cpu" and marks[3][3] == "✗✗ didn't match Pod's node affinity/selector"
 
 
 def test_the_stage_that_holds_the_pod_is_shown(text):

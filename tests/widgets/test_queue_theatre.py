@@ -11,6 +11,7 @@ def queues(theatre):
     return {
         box["id"]: [token["id"] for token in box["tokens"]]
         for area in theatre.board.scene["areas"]
+        if area["id"] != "moves"
         for box in area["boxes"]
     }
 
@@ -42,6 +43,32 @@ def test_the_play_from_the_start():
     theatre.minute.click()
     assert queues(theatre)["node-3"] == ["large"]
     assert "At 60 s" in theatre.sentence
+
+
+def arrows(theatre):
+    (area,) = [area for area in theatre.board.scene["areas"] if area["id"] == "moves"]
+    return [(token["label"], token["note"]) for token in area["boxes"][0]["tokens"]]
+
+
+def test_each_step_draws_an_arrow_with_the_event_that_moves_the_pod():
+    theatre = QueueTheatre(release="1.30")
+    assert arrows(theatre) == []
+    step(theatre)
+    assert arrows(theatre) == [("urgent: activeQ → node-1", "Scheduled")]
+    step(theatre)
+    step(theatre)
+    assert arrows(theatre) == [("large: activeQ → unschedulable", "FailedScheduling")]
+    theatre.node.click()
+    assert arrows(theatre) == [("large: unschedulable → backoffQ", "NodeAdd")]
+    step(theatre)
+    assert arrows(theatre)[0][0] == "large: backoffQ → activeQ"
+    theatre.pod.value = "default/not-ready"
+    theatre.ungate.click()
+    assert arrows(theatre)[0][0].startswith("not-ready: gated → ")
+    theatre.delete.click()
+    assert arrows(theatre)[0][0].endswith(" → gone")
+    back(theatre)
+    assert arrows(theatre)[0][0].startswith("not-ready: gated → ")
 
 
 def test_without_early_pops_a_pod_backs_off_by_the_clock():

@@ -33,9 +33,17 @@ def test_what_only_one_has_is_missing_on_the_other_side(both):
     assert frame.isna().loc["pod memory.max", "db"]
 
 
-def test_only_what_differs_can_be_shown(both):
+def test_the_picture_has_what_differs_and_the_table_everything(both):
+    def drawn():
+        return [name.removeprefix("≠ ") for name in both._chart.plain()["data"][0]["y"]]
+
+    frame = both.frame()
+    assert sorted(drawn()) == sorted(frame.value[~frame.same]) and len(frame) == 10
+    both.different.value = False
+    assert len(drawn()) == 10
     both.different.value = True
-    assert len(both.frame()) == 4 and not both.frame().same.any()
+    both.right.yaml = EXAMPLE.replace("name: web", "name: twin")
+    assert len(drawn()) == 10, "no value differs: the picture is not empty"
 
 
 def test_the_values_are_those_of_the_nodes_own_cgroup_version():

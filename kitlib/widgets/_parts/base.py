@@ -25,6 +25,7 @@ from kitlib.cluster.shared import packed
 from kitlib.widgets._parts.accessibility import Access
 from kitlib.widgets._parts.beside_cells import answer_beside_cells
 from kitlib.widgets._parts.chart_picture import ChartPicture
+from kitlib.widgets._parts.drawn_picture import DrawnPicture
 from kitlib.widgets._parts.field import Field, labelled
 from kitlib.widgets._parts.ticker import Ticker
 from kitlib.widgets.shared import Recorder, scene_of
@@ -116,6 +117,8 @@ class KitWidget(ipw.VBox):
         """Update the picture to show `chart`."""
         if isinstance(self._picture, ChartPicture):
             self._picture.bring(chart.spec())
+        elif isinstance(self._picture, DrawnPicture):
+            self._picture.show(chart)
 
     def table(self, chart: Chart) -> str:
         """Return the table behind the picture as HTML."""

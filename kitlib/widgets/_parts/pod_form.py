@@ -50,13 +50,16 @@ class PodForm(ipw.VBox):
     Args:
         manifest: YAML, a path, or a Pod; None = a small example.
         on_change: called after every change of the valid pod.
+        folded: whether the YAML is folded away below the form.
 
     Attributes:
         pod: the last pod that the API server would accept, defaulted, with a UID.
         problems: (field, text) of the current problems.
     """
 
-    def __init__(self, manifest: Any = None, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, manifest: Any = None, on_change: Callable[[], None] = lambda: None, *, folded: bool = False
+    ) -> None:
         self.on_change, self._busy = on_change, False
         self._read: Pod | None = None  # the YAML side's pod; None = invalid YAML
         self.problems: list[tuple[str, str]] = []
@@ -76,9 +79,11 @@ class PodForm(ipw.VBox):
         self._rest = ipw.HTML()
         self._rest.add_class("kitlib-note")
         form = ipw.VBox([self._name, self._list, self._add], layout={"flex": "3 1 34em", "min_width": "20em"})
-        text = ipw.VBox([self._yaml_field, self._rest], layout={"flex": "2 1 24em", "min_width": "18em"})
-        both = ipw.HBox([form, text])
-        both.add_class("kitlib-row")
+        yaml = ipw.Accordion(children=[self._yaml_field], titles=("as YAML",)) if folded else self._yaml_field
+        text = ipw.VBox([yaml, self._rest], layout={"flex": "2 1 24em", "min_width": "18em"})
+        both = ipw.VBox([form, text]) if folded else ipw.HBox([form, text])
+        if not folded:
+            both.add_class("kitlib-row")
         super().__init__([both])
         self.yaml = self._text_of(manifest)
 
