@@ -286,7 +286,7 @@ class Facts:
 
     def burst_times(self, pod: Pod, container: str = "main") -> list[float]:
         """Return the duration in seconds of each burst of a container's workload so far."""
-        from kitlib.lab.readings import burst_times
+        from kitlib.lab.readings.cpu import burst_times
 
         found = burst_times(self._cluster, pod.name, container)
         self._note("bursts", pod.key, found[-5:])

@@ -1,0 +1,44 @@
+"""Values that notebooks read from clusters and nodes, by one name on both cgroup versions.
+
+One module for each subject: cgroup files, CPU time, memory, and the course of pods.
+
+Imported by lessons and labs.
+Face: the functions below, which `kitlib.lab` shows as well.
+"""
+
+from kitlib.lab.readings.cgroup_files import FileNames, file_names, pod_cgroup, quota_of
+from kitlib.lab.readings.cpu import burst_times, cpu_mask, cpu_stat, cpu_used, quota_periods
+from kitlib.lab.readings.memory import (
+    MemoryWatch,
+    memory_parts,
+    memory_used,
+    oom_scores,
+    pressure_of,
+    swap_parts,
+    watch_memory,
+)
+from kitlib.lab.readings.pods import arrival, failed, phases, placed, wait_until_running
+
+__all__ = [
+    "FileNames",
+    "MemoryWatch",
+    "arrival",
+    "burst_times",
+    "cpu_mask",
+    "cpu_stat",
+    "cpu_used",
+    "failed",
+    "file_names",
+    "memory_parts",
+    "memory_used",
+    "oom_scores",
+    "phases",
+    "placed",
+    "pod_cgroup",
+    "pressure_of",
+    "quota_of",
+    "quota_periods",
+    "swap_parts",
+    "wait_until_running",
+    "watch_memory",
+]
