@@ -49,7 +49,7 @@ from kitlib.api.cron import parse_standard
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, is_condition_true
 from kitlib.api.pod_templates import template_of
-from kitlib.controllers.controller_utils import pod_from_template
+from kitlib.controllers.pod_control import pod_from_template
 
 Results = Iterator[StageResult]
 

@@ -14,8 +14,8 @@ from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.selectors import LabelSelectorMatcher, format_label_selector
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.controllers.controller import Controller
-from kitlib.controllers.controller_utils import owner_reference
 from kitlib.controllers.informers import Delta, controller_of
+from kitlib.controllers.pod_control import owner_reference
 
 
 def selector_of(owner: Any) -> LabelSelectorMatcher:

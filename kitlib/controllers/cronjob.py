@@ -18,9 +18,10 @@ from kitlib.api.errors import AlreadyExists, KitError, NotFound
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.controllers.controller_utils import is_namespace_terminating, owner_reference, rfc3339
 from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.job import condition_of, is_finished
+from kitlib.controllers.pod_control import is_namespace_terminating, owner_reference
+from kitlib.controllers.workload_status import rfc3339
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 DELTA = 0.1

@@ -16,6 +16,7 @@ from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition, KubeObject, LabelSelector, put_condition
+from kitlib.api.numbers import scaled_value
 from kitlib.api.policy import (
     DISRUPTION_ALLOWED,
     PodDisruptionBudget,
@@ -26,8 +27,9 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.controller_utils import from_rfc3339, is_ready, scaled_value
 from kitlib.controllers.informers import Delta, controller_of
+from kitlib.controllers.pod_util import is_ready
+from kitlib.controllers.workload_status import from_rfc3339
 
 DELETION_TIMEOUT = 120.0
 """The seconds within which an evicted pod must be deleted; then its disruption no longer counts."""

@@ -27,8 +27,9 @@ from kitlib.api.core import (
 )
 from kitlib.api.meta import ObjectMeta
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, key_of
-from kitlib.controllers.controller_utils import condition_of, is_ready, rfc3339
 from kitlib.controllers.informers import Delta
+from kitlib.controllers.pod_util import condition_of, is_ready
+from kitlib.controllers.workload_status import rfc3339
 
 ENDPOINTS_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 HEADLESS = "service.kubernetes.io/headless"

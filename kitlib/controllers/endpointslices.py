@@ -25,7 +25,6 @@ from kitlib.api.networking import (
 )
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
-from kitlib.controllers.controller_utils import is_ready, owner_reference
 from kitlib.controllers.endpoints import (
     TRIGGER_TIME,
     Port,
@@ -41,6 +40,8 @@ from kitlib.controllers.endpoints import (
 )
 from kitlib.controllers.endpointslice_packing import Changes
 from kitlib.controllers.informers import Delta
+from kitlib.controllers.pod_control import owner_reference
+from kitlib.controllers.pod_util import is_ready
 
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"

@@ -18,7 +18,8 @@ from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.apiserver.store.store import age
 from kitlib.controllers.controller import Controller
 from kitlib.controllers.controller_ref_manager import claim_objects
-from kitlib.controllers.controller_utils import owner_reference, safe_hash
+from kitlib.controllers.pod_control import owner_reference
+from kitlib.controllers.template_hash import safe_hash
 
 REVISION_LABEL = "controller-revision-hash"
 _HASH_LABEL = {"StatefulSet": "controller.kubernetes.io/hash", "DaemonSet": REVISION_LABEL}

@@ -18,8 +18,8 @@ from kitlib.api.errors import NotFound
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.attributes import Deletion
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.controllers.controller_utils import condition
 from kitlib.controllers.informers import Delta
+from kitlib.controllers.workload_status import condition
 
 GRACE_PERIOD = 5.0
 """The delay in seconds in which all API servers observe the deletion. Source: namespaceDeletionGracePeriod."""

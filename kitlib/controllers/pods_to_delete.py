@@ -18,7 +18,7 @@ from functools import cmp_to_key
 
 from kitlib.api.core import ContainerStatus, Pod
 from kitlib.apiserver.store.store import age
-from kitlib.controllers.controller_utils import condition_of, is_ready
+from kitlib.controllers.pod_util import condition_of, is_ready
 
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASE = {"Pending": 0, "Unknown": 1, "Running": 2}

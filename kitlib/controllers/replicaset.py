@@ -18,23 +18,12 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, key_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
-from kitlib.controllers.controller_utils import (
-    available_in,
-    condition,
-    create_pod,
-    delete_pod,
-    find_condition,
-    is_active,
-    is_ready,
-    is_terminating,
-    pod_from_template,
-    set_status,
-    slow_start_batch,
-    status_data,
-)
 from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.pace import Pace
+from kitlib.controllers.pod_control import create_pod, delete_pod, pod_from_template, slow_start_batch
+from kitlib.controllers.pod_util import available_in, is_active, is_ready, is_terminating
 from kitlib.controllers.pods_to_delete import ranked_for_deletion
+from kitlib.controllers.workload_status import condition, find_condition, set_status, status_data
 
 BURST_REPLICAS = 500
 """The maximum number of pods created or deleted in one sync."""

@@ -16,12 +16,12 @@ import ipywidgets as ipw
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import is_condition_true
+from kitlib.api.numbers import scaled_value
 from kitlib.charts.base import Chart
 from kitlib.charts.rollout import rollout_chart
 from kitlib.charts.scene import Area, Box, Line, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.origin import Origin, origin_of
-from kitlib.controllers.controller_utils import scaled_value
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.story import Story

@@ -19,18 +19,12 @@ from kitlib.apiserver.store.store import age
 from kitlib.controllers import history
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
-from kitlib.controllers.controller_utils import (
-    available_in,
-    create_pod,
-    delete_pod,
-    is_available,
-    is_ready,
-    set_status,
-    slow_start_batch,
-)
 from kitlib.controllers.daemon.nodes import Placement, new_pod, node_should_run, target_node
 from kitlib.controllers.daemon.update import is_updated, max_surge, rolling_update
 from kitlib.controllers.informers import Delta
+from kitlib.controllers.pod_control import create_pod, delete_pod, slow_start_batch
+from kitlib.controllers.pod_util import available_in, is_available, is_ready
+from kitlib.controllers.workload_status import set_status
 
 BURST_REPLICAS = 250
 FAILED_PODS_BACKOFF = (1.0, 900.0)

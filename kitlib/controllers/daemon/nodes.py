@@ -23,8 +23,8 @@ from kitlib.api.core import (
 )
 from kitlib.api.release import Release
 from kitlib.api.selectors import matches_required_node_affinity, repels_scheduling, untolerated_taint
-from kitlib.controllers.controller_utils import pod_from_template
 from kitlib.controllers.history import REVISION_LABEL
+from kitlib.controllers.pod_control import pod_from_template
 
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),

@@ -11,8 +11,9 @@ from datetime import datetime
 
 from kitlib.api.apps import DaemonSet
 from kitlib.api.core import Pod
-from kitlib.controllers.controller_utils import is_available, scaled_value
+from kitlib.api.numbers import scaled_value
 from kitlib.controllers.history import REVISION_LABEL
+from kitlib.controllers.pod_util import is_available
 
 PodsByNode = Mapping[str, Sequence[Pod]]
 

@@ -16,7 +16,6 @@ from kitlib.api.meta import LabelSelector
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
-from kitlib.controllers.controller_utils import find_condition, set_status
 from kitlib.controllers.deployment.recreate import rollout_recreate
 from kitlib.controllers.deployment.rolling import rollout_rolling
 from kitlib.controllers.deployment.sync import (
@@ -33,6 +32,7 @@ from kitlib.controllers.deployment.util import (
     set_condition,
 )
 from kitlib.controllers.informers import Delta, controller_of
+from kitlib.controllers.workload_status import find_condition, set_status
 
 
 class DeploymentController(Controller):

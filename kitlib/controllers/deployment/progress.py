@@ -9,7 +9,6 @@ from typing import Any
 
 from kitlib.api.apps import Deployment
 from kitlib.controllers.controller import Controller, key_of
-from kitlib.controllers.controller_utils import find_condition, set_status
 from kitlib.controllers.deployment.sync import Sets, calculate_status
 from kitlib.controllers.deployment.util import (
     has_progress_deadline,
@@ -21,6 +20,7 @@ from kitlib.controllers.deployment.util import (
     set_condition,
     without_condition,
 )
+from kitlib.controllers.workload_status import find_condition, set_status
 
 
 def sync_rollout_status(controller: Controller, deployment: Deployment, sets: Sets) -> None:

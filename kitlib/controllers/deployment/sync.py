@@ -16,12 +16,6 @@ from kitlib.api.numbers import MAX_INT32
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.store.store import age
 from kitlib.controllers.controller import Controller
-from kitlib.controllers.controller_utils import (
-    find_condition,
-    is_namespace_terminating,
-    owner_reference,
-    template_hash,
-)
 from kitlib.controllers.deployment.util import (
     DESIRED_REPLICAS,
     HASH,
@@ -49,6 +43,9 @@ from kitlib.controllers.deployment.util import (
     status_of,
     terminating_count,
 )
+from kitlib.controllers.pod_control import is_namespace_terminating, owner_reference
+from kitlib.controllers.template_hash import template_hash
+from kitlib.controllers.workload_status import find_condition
 
 
 class Sets(NamedTuple):

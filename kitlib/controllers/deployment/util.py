@@ -11,15 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from kitlib.api.apps import Deployment, ReplicaSet
-from kitlib.api.numbers import MAX_INT32
+from kitlib.api.numbers import MAX_INT32, scaled_value
 from kitlib.apiserver.store.store import age
-from kitlib.controllers.controller_utils import (
-    find_condition,
-    rfc3339,
-    scaled_value,
-    seconds_since,
-    template_hash,
-)
+from kitlib.controllers.template_hash import template_hash
+from kitlib.controllers.workload_status import find_condition, rfc3339, seconds_since
 
 HASH = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"

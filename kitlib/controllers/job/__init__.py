@@ -18,7 +18,6 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, is_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan
-from kitlib.controllers.controller_utils import create_pod, delete_pod, is_ready, slow_start_batch
 from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.job.backoff import BackoffRecord, finished_at
 from kitlib.controllers.job.pods import (
@@ -40,6 +39,8 @@ from kitlib.controllers.job.progress import (
     is_valid_index,
 )
 from kitlib.controllers.job.tracking import condition_of, ensure_condition, track
+from kitlib.controllers.pod_control import create_pod, delete_pod, slow_start_batch
+from kitlib.controllers.pod_util import is_ready
 from kitlib.controllers.pods_to_delete import jobs_pods_for_deletion
 
 MAX_PODS_PER_SYNC = 500

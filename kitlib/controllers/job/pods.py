@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kitlib.api.batch import Job, PodFailurePolicy, PodFailurePolicyRule
 from kitlib.api.core import ContainerStatus, EnvVar, Pod
-from kitlib.controllers.controller_utils import pod_from_template
+from kitlib.controllers.pod_control import pod_from_template
 
 FINALIZER = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from kitlib.api.batch import Job
 from kitlib.api.clock import duration
 from kitlib.api.core import Pod
-from kitlib.controllers.controller_utils import is_active, is_terminating
 from kitlib.controllers.job.backoff import finished_at
 from kitlib.controllers.job.pods import (
     FINALIZER,
@@ -27,6 +26,7 @@ from kitlib.controllers.job.pods import (
     parse_indexes,
     restarts,
 )
+from kitlib.controllers.pod_util import is_active, is_terminating
 
 NO_LIMIT = 2**31 - 1
 TARGET, SUCCESS = "FailureTarget", "SuccessCriteriaMet"

@@ -31,7 +31,6 @@ from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.controller_ref_manager import selector_of, selector_text
-from kitlib.controllers.controller_utils import status_data
 from kitlib.controllers.informers import Delta
 from kitlib.controllers.podautoscaler.behavior import (
     Note,
@@ -44,6 +43,7 @@ from kitlib.controllers.podautoscaler.behavior import (
 )
 from kitlib.controllers.podautoscaler.replica_calculator import ReplicaRecommendation, Tolerance, resource_replicas
 from kitlib.controllers.replicaset import replicas_of
+from kitlib.controllers.workload_status import status_data
 
 SYNC_PERIOD = 15.0
 SCALABLE = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.controllers.controller_utils import condition_of
+from kitlib.controllers.pod_util import condition_of
 
 CPU_INITIALIZATION_PERIOD = 300.0
 """The seconds after a pod's start in which its CPU counts only if it is ready and was measured since then."""

@@ -18,11 +18,11 @@ from kitlib.api.errors import KitError
 from kitlib.controllers import history
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, key_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
-from kitlib.controllers.controller_utils import set_status
 from kitlib.controllers.informers import Delta, controller_of
 from kitlib.controllers.pace import Pace
 from kitlib.controllers.statefulset.control import StatefulSetControl, status_of
 from kitlib.controllers.statefulset.utils import ordinal_of, revision_of
+from kitlib.controllers.workload_status import set_status
 
 REQUESTS_PER_POD = 4
 """The requests for a rejected pod: its deletion, its creation, and the set's status with it and without it."""

@@ -16,9 +16,11 @@ from typing import Any
 
 from kitlib.api.apps import ControllerRevision, StatefulSet
 from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.api.numbers import scaled_value
 from kitlib.controllers.controller import Controller
-from kitlib.controllers.controller_utils import available_in, scaled_value, slow_start_batch
 from kitlib.controllers.history import template_of
+from kitlib.controllers.pod_control import slow_start_batch
+from kitlib.controllers.pod_util import available_in
 from kitlib.controllers.statefulset.pod_control import (
     create_claims,
     create_stateful_pod,

@@ -11,8 +11,9 @@ from datetime import datetime
 from kitlib.api.apps import StatefulSet
 from kitlib.api.core import PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, PodTemplateSpec, Volume
 from kitlib.api.serialize import deepcopy
-from kitlib.controllers.controller_utils import is_available, is_ready, pod_from_template
 from kitlib.controllers.history import REVISION_LABEL
+from kitlib.controllers.pod_control import pod_from_template
+from kitlib.controllers.pod_util import is_available, is_ready
 
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"

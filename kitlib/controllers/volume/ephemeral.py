@@ -13,8 +13,8 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.controllers.controller_utils import owner_reference
 from kitlib.controllers.informers import Delta
+from kitlib.controllers.pod_control import owner_reference
 from kitlib.scheduler.framework.volumes import claim_names, is_for_pod
 
 
