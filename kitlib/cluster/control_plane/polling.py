@@ -4,50 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
-from kitlib.api.clock import steady_now
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.store.store import Watch
 from kitlib.cluster.base import BaseCluster, check_seconds
+from kitlib.cluster.control_plane.obstacles import obstacles
+from kitlib.cluster.control_plane.real_clock import TICK, RealClock
 from kitlib.cluster.exclusive import exclusive
-from kitlib.cluster.nodes.room import shortage
 
 _GONE_WITHIN = 120.0
-_SHOWN = 5
-TICK = 0.05
-"""The interval in seconds at which a waiting cluster polls its nodes."""
-
-
-class RealClock:
-    """The machine's clock, with seconds since the start of the cluster."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """The seconds since the start of the cluster."""
-        return time.monotonic() - self._began
-
-    def follow(self, seconds: float) -> None:
-        """Advance to the time of another clock of the same cluster if that one is ahead; never go back."""
-        self._began = min(self._began, time.monotonic() - seconds)
-
-    def now(self) -> datetime:
-        """Return the current date."""
-        return datetime.now(UTC)
-
-    def steady_now(self) -> datetime:
-        """Return the date of a monotonic clock, for durations."""
-        return steady_now()
-
-    def move(self, seconds: float) -> None:
-        """Wait for these seconds."""
-        time.sleep(seconds)
 
 
 class PollingCluster(BaseCluster):
@@ -94,27 +62,8 @@ class PollingCluster(BaseCluster):
                 return found
             if time.monotonic() >= deadline:
                 text = f"timed out after {timeout:g} s waiting for the condition"
-                raise KitError("; ".join([text, *self._in_the_way()]))
+                raise KitError("; ".join([text, *obstacles(super().nodes, super().pods(), super().events())]))
             self._pause(TICK)
-
-    def _in_the_way(self) -> list[str]:
-        """Return the nodes that are not ready, the pods that neither run nor have succeeded, and the last warnings."""
-        said = []
-        for node in super().nodes:
-            unready = [c for c in node.status.conditions if c.type == "Ready" and c.status != "True"]
-            said += [f"node {node.name} is not ready: {condition.message}" for condition in unready]
-            said += filter(None, [shortage(node)])
-        pods = [pod for pod in super().pods() if pod.status.phase not in ("Running", "Succeeded")]
-        for pod in pods[:_SHOWN]:
-            waiting = [s.state["waiting"] for s in pod.status.container_statuses if "waiting" in s.state]
-            reasons = [pod.status.reason, *(w.get("message") or w.get("reason", "") for w in waiting)]
-            reasons += [c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
-            where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
-            said.append(f"{pod.key} is {pod.status.phase}{where}: {', '.join(filter(None, reasons))}")
-        if len(pods) > _SHOWN:
-            said.append(f"{len(pods) - _SHOWN} more pods do not run")
-        warnings = [event for event in super().events() if event.type == "Warning"]
-        return said + [f"{e.reason} ({e.involved_object.name}): {e.message}" for e in warnings[-_SHOWN:]]
 
     def advance(self, seconds: float) -> None:
         """Wait for these seconds while controllers and scheduler work."""

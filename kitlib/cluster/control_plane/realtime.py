@@ -16,7 +16,8 @@ from kitlib.apiserver.store.node_leases import Renewed
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.options import ClusterOptions
-from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
+from kitlib.cluster.control_plane.polling import PollingCluster
+from kitlib.cluster.control_plane.real_clock import TICK, RealClock
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.node_object import node_object

@@ -10,7 +10,7 @@ import pytest
 
 from kitlib.api.serialize import to_dict
 from kitlib.cluster.control_plane.options import ClusterOptions
-from kitlib.cluster.control_plane.polling import RealClock
+from kitlib.cluster.control_plane.real_clock import RealClock
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan

@@ -30,7 +30,7 @@ from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
 from kitlib.cluster.control_plane.options import ClusterOptions
-from kitlib.cluster.control_plane.polling import RealClock
+from kitlib.cluster.control_plane.real_clock import RealClock
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts

@@ -28,7 +28,8 @@ from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
 from kitlib.cluster.control_plane.options import ClusterOptions
-from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
+from kitlib.cluster.control_plane.polling import PollingCluster
+from kitlib.cluster.control_plane.real_clock import TICK, RealClock
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.kubelets import node_of
