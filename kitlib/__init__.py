@@ -4,4 +4,4 @@ Imported by every program that uses the kit; it imports nothing itself. Face: `k
 `kitlib`; `.github/ARCHITECTURE.md` lists the packages.
 """
 
-__version__ = "1.0.0.dev0"
+__version__ = "1.0.0"

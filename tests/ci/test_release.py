@@ -68,6 +68,11 @@ class TestTag:
         (checkout / ".github" / "CHANGELOG.md").write_text(CHANGES.replace("* A thing.\n", ""))
         assert release(checkout, "check", "v1.2.0")[0] == 1
 
+    def test_a_page_that_names_a_development_version_is_refused(self, checkout: Path) -> None:
+        (checkout / "README.md").write_text("The version 1.2.0.dev0 is not released.\n")
+        code, said = release(checkout, "check", "v1.2.0")
+        assert code == 1 and said.rstrip().endswith("a development version is named in README.md")
+
     def test_the_notes_are_the_versions_own_section(self, checkout: Path) -> None:
         assert release(checkout, "notes", "v1.2.0") == (0, "\n### Added\n\n* A thing.\n\n")
 
