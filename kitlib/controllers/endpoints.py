@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,9 +23,9 @@ from kitlib.api.core import (
     ObjectReference,
     Pod,
     Service,
-    ServicePort,
 )
 from kitlib.api.meta import ObjectMeta
+from kitlib.api.service_ports import find_port
 from kitlib.controllers.controller import Controller, Handler, Key, Manager, key_of
 from kitlib.controllers.informers import Delta
 from kitlib.controllers.pod_util import condition_of, is_ready
@@ -275,28 +275,10 @@ def ports_of(service: Service, pod: Pod) -> tuple[Port, ...]:
     """Return the Service's ports with their numbers in a pod. Source: FindPort, getEndpointPorts."""
     found = []
     for port in service.spec.ports:
-        number = _number(port, pod)
+        number = find_port(pod, port)
         if number is not None:
             found.append(Port(port.name, number, port.protocol or "TCP", port.app_protocol))
     return tuple(found)
-
-
-def _number(port: ServicePort, pod: Pod) -> int | None:
-    target = port.target_port
-    if target is None or target == 0:
-        return port.port
-    if isinstance(target, int):
-        return target
-    for container in _with_ports(pod):
-        for one in container.ports:
-            if one.name == target and (one.protocol or "TCP") == (port.protocol or "TCP"):
-                return int(one.container_port)
-    return None
-
-
-def _with_ports(pod: Pod) -> Sequence[Any]:
-    """Return the containers with ports that a Service may name, including sidecars. Source: FindPort."""
-    return [*pod.spec.containers, *(one for one in pod.spec.init_containers if one.restart_policy == "Always")]
 
 
 def hostname_of(service: Service, pod: Pod) -> str:

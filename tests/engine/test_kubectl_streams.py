@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import pty
 import re
@@ -14,6 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.apiserver.admission.webhook.servers import certificate_for
 from tests.apiserver.http.clients import binaries
 from tests.apiserver.http.test_kubectl import Client, start
 from tests.engine.helpers import SLOW
@@ -232,6 +235,80 @@ def test_a_port_of_another_pod_is_not_reached(kubectl: Client) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+WEBHOOK_SERVER = """
+import http.server, json, ssl
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        size = len(review["request"]["object"].get("data", {}).get("a", ""))
+        status = {"message": f"{size} from {self.path}"}
+        response = {"uid": review["request"]["uid"], "allowed": False, "status": status}
+        body = json.dumps({**review, "request": None, "response": response}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 8443), Handler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("/srv/tls.crt", "/srv/tls.key")
+server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+"""
+
+
+def test_a_webhook_answers_in_a_pod_through_its_service(kubectl: Client) -> None:
+    """Source: apiserver pkg/util/webhook ClientManager.HooksClient with a service reference."""
+    certificate = certificate_for("hook.default.svc")
+    files = {
+        "server.py": WEBHOOK_SERVER,
+        "tls.crt": certificate.certificate.decode(),
+        "tls.key": certificate.key.decode(),
+    }
+    container = {
+        "name": "c",
+        "image": "busybox",
+        "command": ["python3", "/srv/server.py"],
+        "ports": [{"name": "https", "containerPort": 8443}],
+        "readinessProbe": {"tcpSocket": {"port": 8443}, "periodSeconds": 1},
+        "volumeMounts": [{"name": "srv", "mountPath": "/srv"}],
+    }
+    spec = {"containers": [container], "volumes": [{"name": "srv", "configMap": {"name": "hook"}}]}
+    port = {"port": 443, "targetPort": "https"}
+    hook = {
+        "name": "in-a-pod.example.com",
+        "clientConfig": {
+            "service": {"name": "hook", "namespace": "default", "path": "/validate"},
+            "caBundle": base64.b64encode(certificate.certificate).decode(),
+        },
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        "objectSelector": {"matchLabels": {"asked": "yes"}},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    kind = "ValidatingWebhookConfiguration"
+    meta = {"name": "hook", "labels": {"app": "hook"}}
+    objects = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": files},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**spec, "terminationGracePeriodSeconds": 0}},
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": meta,
+            "spec": {"selector": {"app": "hook"}, "ports": [port]},
+        },
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": meta, "webhooks": [hook]},
+    ]
+    kubectl("apply", "-f", kubectl.file("hook.yaml", "\n---\n".join(map(json.dumps, objects))))
+    kubectl("wait", "--for=condition=Ready", "pod/hook", "--timeout=60s")
+    data = {"a": "x" * 600_000}  # more than a stream's window
+    named = {"name": "large", "labels": {"asked": "yes"}}
+    large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": data}
+    refused = kubectl.refused("create", "-f", kubectl.file("large.json", json.dumps(large)))
+    assert 'admission webhook "in-a-pod.example.com" denied the request: 600000 from /validate?timeout=10s' in refused
 
 
 def test_run_it_attaches_to_a_terminal_of_the_container(kubectl: Client) -> None:

@@ -18,8 +18,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from kitlib.api.core import Service
+from kitlib.api.core import Pod, Service
 from kitlib.api.errors import KitError
+from kitlib.api.meta import is_condition_true
 from kitlib.apiserver.store.names import Names
 from kitlib.apiserver.store.store import Store
 
@@ -35,6 +36,15 @@ class WebhookError(KitError):
     """A webhook that is unreachable or whose response is invalid."""
 
 
+class PodPort(NamedTuple):
+    """A port of a pod, and the pod's node."""
+
+    node: str
+    namespace: str
+    pod: str
+    port: int
+
+
 class WebhookServer(NamedTuple):
     """The server of a webhook.
 
@@ -45,6 +55,7 @@ class WebhookServer(NamedTuple):
         server_name: the name that its certificate must have.
         authority: the CA certificate in PEM that verifies the server's; empty = the machine's authorities.
         timeout: the timeout of a call in seconds.
+        pod: the port of a pod to connect to through its node, in place of host and port.
     """
 
     url: str
@@ -53,6 +64,7 @@ class WebhookServer(NamedTuple):
     server_name: str
     authority: bytes
     timeout: float
+    pod: PodPort | None = None
 
 
 class WebhookCall(NamedTuple):
@@ -184,7 +196,28 @@ def target_of(store: Store, config: WebhookClientConfig, timeout: float) -> Webh
     url = f"https://{name}:{port}/{(wanted.path or '').lstrip('/')}"
     if service.spec.type == "ExternalName":
         return WebhookServer(url, service.spec.external_name, port, name, authority, timeout)
-    raise WebhookError(
-        f'no endpoints available for service "{wanted.name}": the kit carries no traffic to pods; '
-        "name the webhook's server by clientConfig.url, or by a Service of type ExternalName"
-    )
+    return WebhookServer(url, name, port, name, authority, timeout, _ready_pod(store, service, port))
+
+
+def _ready_pod(store: Store, service: Service, port: int) -> PodPort:
+    """Return the port of a ready pod that a Service selects, in the order of the pods' names.
+
+    The pods are selected here and not read from EndpointSlices: pods of real nodes have no addresses.
+
+    Raises:
+        WebhookError: the Service has no such port, or no ready pod.
+
+    Source: apiserver pkg/util/proxy ResolveEndpoint, whose choice among ready endpoints is random.
+    """
+    from kitlib.api.service_ports import find_port
+
+    found = next((one for one in service.spec.ports if one.port == port), None)
+    if found is None:
+        raise WebhookError(f'no service port {port} found for service "{service.name}"')
+    wanted = service.spec.selector.items()
+    for pod in sorted(store.list(Pod, service.namespace, copy=False), key=lambda one: one.name):
+        if wanted and wanted <= pod.metadata.labels.items() and pod.metadata.deletion_timestamp is None:
+            number = find_port(pod, found)
+            if number is not None and is_condition_true(pod.status.conditions, "Ready"):
+                return PodPort(pod.spec.node_name, pod.namespace, pod.name, number)
+    raise WebhookError(f'no endpoints available for service "{service.name}"')

@@ -133,7 +133,7 @@ class Dispatcher:
         self.cluster, self.address = cluster, address  # of type Any: an import of the clusters would be a cycle
         self.users = Users() if users is None else users
         self.rest = Rest(cluster)
-        cluster.api.webhooks = WebhookClient()
+        cluster.api.webhooks = WebhookClient(cluster)
         self.authorizer = RBACAuthorizer(cluster.api.store)
         self.audit, self.instruments = AuditLog(), Instruments()
         self.subresources = Subresources(self.rest, self.users)

@@ -36,7 +36,7 @@ from kitlib.apiserver.http.request import MAX_BODY, Request
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, AUTHENTICATED, User, Users
 from kitlib.apiserver.http.watch import WatchStream
-from kitlib.apiserver.http.webhook_client import BackgroundClient, perform
+from kitlib.apiserver.http.webhook_client import BackgroundClient
 from kitlib.apiserver.validation.warnings.kinds import warning_header
 
 _log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ class GenericAPIServer:
         self._ending: asyncio.Event | None = None
         self._server: Server | None = None
         self._unsubscribe = cluster.api.store.subscribe(self._on_change)
-        cluster.api.webhooks = BackgroundClient(self.lock, cluster.settle)
+        self._webhooks = cluster.api.webhooks = BackgroundClient(cluster)
         if service_accounts:
             cluster.api.enable_service_accounts(self.users.key.hex(), self._certificate.certificate.decode())
             cluster.settle()
@@ -244,7 +244,7 @@ class GenericAPIServer:
                     return act()
             except Pending as pending:
                 run = asyncio.get_running_loop().run_in_executor
-                made = await asyncio.gather(*(run(None, perform, call) for call in pending.calls))
+                made = await asyncio.gather(*(run(None, self._webhooks.perform, call) for call in pending.calls))
                 attempts.answers |= {call.key: answer for call, answer in zip(pending.calls, made, strict=True)}
                 rounds = rounds + 1 if attempts.done == before else 0
         with self.lock:  # the object changes faster than the webhooks respond: hold the lock

@@ -38,15 +38,20 @@ def test_a_service_of_another_name_leads_to_a_manager_beside_the_cluster() -> No
         found = target_of(store, WebhookClientConfig(service=reference, ca_bundle=b"pem"), 5)
         assert (found.url, found.host, found.port) == ("https://hook.default.svc:9443/x", "localhost", 9443)
         assert (found.server_name, found.authority, found.timeout) == ("hook.default.svc", b"pem", 5)
-        for name, said in (("plain", "the kit carries no traffic to pods"), ("none", 'service "none" not found')):
-            reference = ServiceReference(namespace="default", name=name)
+        wrong = [
+            ("plain", 443, 'no endpoints available for service "plain"'),
+            ("plain", 80, 'no service port 80 found for service "plain"'),
+            ("none", 443, 'service "none" not found'),
+        ]
+        for name, port, said in wrong:
+            reference = ServiceReference(namespace="default", name=name, port=port)
             with pytest.raises(WebhookError, match=said):
                 target_of(store, WebhookClientConfig(service=reference), 5)
 
 
 def test_a_request_that_is_handled_again_finds_its_answer_and_its_names() -> None:
     target: Any = None
-    attempts, names, client = Attempts(), Names(0), WebhookClient()
+    attempts, names, client = Attempts(), Names(0), WebhookClient(None)
     with attempts.attempt(names):
         first = names.new_uid(), names.new_suffix()
     between = names.new_uid()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +11,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from kitlib.apiserver.http.credentials import new_certificate, tls_context
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from kitlib.apiserver.http.credentials import ServingCertificate, new_certificate, tls_context
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -48,10 +53,30 @@ class Webhooks:
         return [path for path, _ in self.asked]
 
 
+def certificate_for(name: str) -> ServingCertificate:
+    """Return a self-signed certificate for a DNS name, which a Service's webhook has."""
+    key, named = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(named)
+        .issuer_name(named)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=True)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    return ServingCertificate(made.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+
+
 @contextmanager
-def webhook_server() -> Iterator[Webhooks]:
+def webhook_server(certificate: ServingCertificate | None = None) -> Iterator[Webhooks]:
     """Serve on a free port until the block ends."""
-    certificate = new_certificate()
+    certificate = certificate or new_certificate()
     found: list[Webhooks] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,0 +1,171 @@
+"""Sockets over streams to pods, and webhooks that are called in a pod through its node.
+
+The node's side is a stand-in that connects to a real port of this machine; `tests/engine` has the real one.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.api.streams import WINDOW, Heard, StreamEvent
+from kitlib.apiserver.http import pod_sockets
+from kitlib.apiserver.http.dispatcher import Dispatcher
+from kitlib.cluster import Cluster
+from tests.apiserver.admission.webhook.servers import certificate_for, webhook_server
+from tests.apiserver.http.conftest import call_of
+
+SECONDS = 60.0
+
+
+class PodSide:
+    """A stream to a port of this machine that keeps the windows of both directions, as a node's agent does."""
+
+    def __init__(self, port: int, heard: Heard) -> None:
+        self._heard, self._peer = heard, socket.create_connection(("127.0.0.1", port), SECONDS)
+        self._granted, self._room, self.closed = WINDOW, threading.Condition(), threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                with self._room:
+                    assert self._room.wait_for(lambda: self._granted > 0, SECONDS)
+                    size = self._granted
+                data = self._peer.recv(min(size, 5000))
+                if not data:
+                    break
+                with self._room:
+                    self._granted -= len(data)
+                self._heard(StreamEvent(data=data))
+        except OSError:
+            pass
+        self._heard(StreamEvent(ended=True))
+
+    def write(self, data: bytes) -> None:
+        self._peer.sendall(data)
+        self._heard(StreamEvent(taken=len(data)))
+
+    def end_input(self) -> None:
+        self._peer.shutdown(socket.SHUT_WR)
+
+    def more(self, size: int) -> None:
+        with self._room:
+            self._granted += size
+            self._room.notify_all()
+
+    def close(self) -> None:
+        self._peer.close()
+        self.closed.set()
+
+
+class Node:
+    """A node whose pods all listen on one port of this machine."""
+
+    no_ports = ""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.asked = port, list[tuple[str, str, int]]()
+        self.sides: list[PodSide] = []
+
+    def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> PodSide:
+        self.asked.append((namespace, pod, port))
+        self.sides.append(PodSide(self.port, heard))
+        return self.sides[-1]
+
+
+@pytest.fixture
+def echo() -> Iterator[int]:
+    """Yield a port that sends back what it receives."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                while data := peer.recv(4096):
+                    peer.sendall(data)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(SECONDS)
+
+
+def test_a_socket_passes_more_than_the_window_both_ways_and_ends_with_its_stream(echo: int) -> None:
+    node: Any = Node(echo)
+    sent = bytes(range(256)) * (4 * WINDOW // 256)
+    with pod_sockets.connect(node, "default", "web", 80, SECONDS) as made:
+        writer = threading.Thread(target=made.sendall, args=(sent,), daemon=True)
+        writer.start()
+        got = b""
+        while len(got) < len(sent):
+            got += made.recv(65536)
+        writer.join(SECONDS)
+        assert got == sent
+    assert node.asked == [("default", "web", 80)]
+    assert node.sides[0].closed.wait(SECONDS)
+
+
+def test_the_end_of_the_pod_is_the_end_of_the_socket() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        node: Any = Node(listener.getsockname()[1])
+        with pod_sockets.connect(node, "default", "web", 80, SECONDS) as made:
+            peer, _ = listener.accept()
+            peer.sendall(b"bye")
+            peer.close()
+            said = b""
+            while piece := made.recv(10):
+                said += piece
+        assert said == b"bye" and node.sides[0].closed.wait(SECONDS)
+
+
+def test_a_refused_connection_leaves_no_socket() -> None:
+    class Refusing(Node):
+        def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> PodSide:
+            raise KitError("connection refused")
+
+    node: Any = Refusing(0)
+    with pytest.raises(KitError, match="connection refused"):
+        pod_sockets.connect(node, "default", "web", 80, SECONDS)
+    node.no_ports = "no ports here"
+    with pytest.raises(KitError, match="no ports here"):
+        pod_sockets.connect(node, "default", "web", 80, SECONDS)
+
+
+def test_a_webhook_is_called_in_a_ready_pod_of_its_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = [{"name": "https", "containerPort": 8443}]
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "hooks", "labels": {"app": "hooks"}},
+        "spec": {"containers": [{"name": "c", "image": "x", "ports": ports}]},
+    }
+    spec = {"selector": {"app": "hooks"}, "ports": [{"port": 443, "targetPort": "https"}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hook"}, "spec": spec}
+    with Cluster.simulated(1) as cluster, webhook_server(certificate_for("hook.default.svc")) as server:
+        call = call_of(Dispatcher(cluster))
+        hook = server.hook("/see", lambda request: {"allowed": False}, ["configmaps"])
+        reference = {"name": "hook", "namespace": "default", "path": "/see"}
+        hook["clientConfig"] = {"service": reference, "caBundle": hook["clientConfig"]["caBundle"]}
+        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+        cluster.apply([service, {**kind, "metadata": {"name": "v"}, "webhooks": [hook]}])
+
+        def refusal() -> tuple[int, str]:
+            code, answer = call("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "m"}})
+            return code, answer["message"]
+
+        failed = 'Internal error occurred: failed calling webhook "see.example.com": failed to call webhook: '
+        assert refusal() == (500, failed + 'no endpoints available for service "hook"')
+        cluster.apply(pod)
+        cluster.advance(10)
+        code, said = refusal()
+        assert code == 500 and "a simulated container runs no programs" in said and "clientConfig.url" in said
+        name, node = cluster.nodes[0].name, Node(server.port)
+        monkeypatch.setattr(cluster, "node", lambda asked: {name: node}[asked])
+        assert refusal() == (400, 'admission webhook "see.example.com" denied the request without explanation')
+        assert node.asked == [("default", "hooks", 8443)]
