@@ -71,7 +71,7 @@ def in_words(error: msgspec.ValidationError) -> tuple[str, str]:
     return where.rstrip("`").lstrip("."), f"must be {wanted}{found[2].replace('`', chr(39))}{got}"
 
 
-def decoder(type_: type[T]) -> msgspec.json.Decoder[T]:
-    """Return a decoder that reads JSON of a type."""
-    meet(type_)
-    return msgspec.json.Decoder(type_)
+def decoder(type_: type[T], dec_hook: Hook | None = None) -> msgspec.json.Decoder[T]:
+    """Return a decoder that reads JSON of a type; `dec_hook` as for `meet`."""
+    meet(type_, dec_hook)
+    return msgspec.json.Decoder(type_, dec_hook=dec_hook)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import msgspec
 
 
-class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True, dict=True):
+class KubeStruct(
+    msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True, dict=True, forbid_unknown_fields=True
+):
     """Base of all API types: keyword-only, camelCase on the wire, unset fields left out.
 
     Fields of a manifest that the type does not declare are in `unknown_fields` of the struct they belong to.

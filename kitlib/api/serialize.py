@@ -65,6 +65,12 @@ class Located(NamedTuple):
 def load_located(source: Source, *, strict: bool = False, keep_data: bool = False) -> list[Located]:
     """Read objects like `load`, each with its source, for later error messages, and with its data if `keep_data`."""
     text, name = read_source(source)
+    if not keep_data and len(text) > boundary.LARGE:
+        from kitlib.api import serialize_lists
+
+        quickly = serialize_lists.read(text, name, _decode)
+        if quickly is not None:
+            return [one for part in quickly for one in _located(part, name, strict)]
     # JSON has no aliases: no part of the data occurs twice, so nulls can be removed in place.
     mend = not keep_data and text.lstrip()[:1] in ("{", b"{")
     found: list[Located] = []
@@ -76,6 +82,23 @@ def load_located(source: Source, *, strict: bool = False, keep_data: bool = Fals
                 made = _object(data, None, name, number, strict, mend)
                 found.append(Located(made, name, number, data if keep_data else None))
     return found
+
+
+def _located(part: Any, name: str, strict: bool) -> list[Located]:
+    """Return the object of a large list, or the objects of the plain data of a list."""
+    if isinstance(part, KubeObject):
+        return [Located(part, name, 1)]
+    return [Located(_object(one, None, name, 1, strict, True), name, 1) for one in _expand(part, name, 1)]
+
+
+def known_fields(data: Any, hint: Any) -> Any:
+    """Return plain data without the fields that a type does not declare, and without nulls, as Go reads it.
+
+    Args:
+        data: the plain data.
+        hint: the type, for example `list[Taint]`.
+    """
+    return _without_nulls(data, _shape(hint), (), [])
 
 
 def load_data(text: str | bytes, name: str = "") -> Any:

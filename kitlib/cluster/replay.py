@@ -8,7 +8,7 @@ from typing import Any
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
-from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.serialize import from_dict, known_fields, to_dict
 from kitlib.apiserver.admission import manifests
 from kitlib.apiserver.admission.binding import bind
 from kitlib.apiserver.admission.deletion import BACKGROUND
@@ -80,7 +80,13 @@ def _replay_request(cluster: Any, action: str, entry: dict[str, Any]) -> None:
     elif action == "evict":
         cluster.evict(entry["name"], entry["namespace"], grace=entry.get("grace"))
     elif action == "bind":
-        bind(api, entry["name"], entry["namespace"], entry["node"], convert(entry.get("metadata", {}), ObjectMeta))
+        bind(
+            api,
+            entry["name"],
+            entry["namespace"],
+            entry["node"],
+            convert(known_fields(entry.get("metadata", {}), ObjectMeta), ObjectMeta),
+        )
     else:
         raise KitError(f"journal: {action} by {requester().name}: this action is not a request to the API")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -59,9 +61,20 @@ def read_dump(options: argparse.Namespace, sources: list[Source] | None = None) 
     from kitlib.advisor.dump import Dump
     from kitlib.advisor.live_cluster import read_cluster
 
+    no_collection_at_exit()
     if is_live(options):
         return read_cluster(options.kubeconfig, context=options.context, release=options.release)
     return Dump.read(*(sources if sources is not None else sources_of(options)), release=options.release)
+
+
+def no_collection_at_exit() -> None:
+    """Leave the objects to the operating system when the process ends.
+
+    Python's last collection walks a large cluster for half a second and frees nothing that another program could use
+    before the process has ended. Source: Py_FinalizeEx calls atexit's functions before finalize_modules.
+    """
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
 
 
 def redactor(options: argparse.Namespace, dump: Dump) -> Callable[[str], str]:

@@ -42,7 +42,7 @@ _NO_SCHEDULE = frozenset({*_BY_CONDITION.values(), UNSCHEDULABLE})
 _ZONES: Key = ("zones", "")
 _HEALTH: Key = ("health", "")
 _NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
-_LABELS = {
+_OLDER_LABELS = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
     "kubernetes.io/arch": "beta.kubernetes.io/arch",
 }
@@ -121,7 +121,7 @@ class NodeLifecycleController(Controller):
         wanted_executing = executing if ready is None else self._executing(node.name, executes, executing)
         if not executes and executing - wanted_executing and not self._monitored(key):
             wanted_executing |= executing
-        labels = {_LABELS[key]: value for key, value in node.metadata.labels.items() if key in _LABELS}
+        labels = older_labels(node)
         if wanted == standing and wanted_executing == executing and labels.items() <= node.metadata.labels.items():
             return
         changed = deepcopy(node)
@@ -252,6 +252,11 @@ def mark_unreachable(api: APIServer, name: str) -> None:
     for pod in api.store.list(Pod):
         if pod.spec.node_name == name and _put_ready(pod, "False", now):
             record(api, api.update_status(pod), "Warning", "NodeNotReady", "Node is not ready", "node-controller")
+
+
+def older_labels(node: Node) -> dict[str, str]:
+    """Return the older labels that a node must have. Source: reconcileNodeLabels."""
+    return {_OLDER_LABELS[key]: value for key, value in node.metadata.labels.items() if key in _OLDER_LABELS}
 
 
 def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> None:

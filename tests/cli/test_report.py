@@ -30,7 +30,7 @@ def test_it_writes_a_page(cluster: str, tmp_path: Path, ending: str, capsys: pyt
     page = tmp_path / f"report.{ending}"
     assert main(["report", "-f", cluster, "-o", str(page), "--redact"]) == 0
     assert "Cluster report" in page.read_text() and "waiting" not in page.read_text()
-    assert "1 nodes" in capsys.readouterr().out
+    assert "1 node, 0 pods on it" in capsys.readouterr().out
 
 
 def test_it_prints_json(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,6 @@ Source: k8s.io/apiserver/pkg/authentication/user; serviceaccount.UserInfo.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Annotated
 
@@ -64,11 +62,14 @@ def requester() -> Requester:
     return _current.get()
 
 
-@contextmanager
-def requested_by(who: Requester) -> Iterator[None]:
-    """Make the writes inside as this user."""
-    token = _current.set(who)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class requested_by:
+    """A context manager that makes the writes inside as this user; a class, because it is entered very often."""
+
+    def __init__(self, who: Requester) -> None:
+        self._who = who
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._who)
+
+    def __exit__(self, *raised: object) -> None:
+        _current.reset(self._token)

@@ -12,7 +12,7 @@ from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.scale import ScalePaths, scale_of
-from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.serialize import from_dict, known_fields, to_dict
 from kitlib.api.service_account_token import TokenSubject, issue
 from kitlib.apiserver.admission.binding import bind
 from kitlib.apiserver.http.bodies import object_body
@@ -122,7 +122,7 @@ class Subresources:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
         if not request.dry_run:
             with self._rest.errors(served, target.name):
-                given = convert({k: v for k, v in mapping(body, "metadata").items() if v is not None}, ObjectMeta)
+                given = convert(known_fields(mapping(body, "metadata"), ObjectMeta), ObjectMeta)
                 bind(self._rest.cluster.api, target.name, target.namespace, node, given)
             self._rest.actions.bound(target.namespace, target.name, node, mapping(body, "metadata"))
             self._rest.cluster.settle()

@@ -32,6 +32,7 @@ from kitlib.api.names import (
     is_valid_label_value,
     parse_cidr,
 )
+from kitlib.api.serialize import known_fields
 from kitlib.apiserver.validation.object_meta import (
     validate_label_name,
     validate_labels,
@@ -82,7 +83,7 @@ def _annotations(annotations: Mapping[str, str]) -> Errors:
     found: Errors = []
     if annotations.get(TAINTS):
         try:
-            taints = convert(json.loads(annotations[TAINTS]), list[Taint])
+            taints = convert(known_fields(json.loads(annotations[TAINTS]), list[Taint]), list[Taint])
         except ValueError as error:
             found.append(invalid("metadata.annotations", TAINTS, str(error)))
         else:

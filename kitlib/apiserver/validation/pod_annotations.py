@@ -15,6 +15,7 @@ from kitlib.api.core import Pod, PodSpec, Toleration
 from kitlib.api.field_errors import Errors, forbidden, invalid, shown
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.numbers import MAX_INT32
+from kitlib.api.serialize import known_fields
 from kitlib.apiserver.validation.paths import validate_local_descending_path
 from kitlib.apiserver.validation.pod_os import containers_with_paths
 from kitlib.apiserver.validation.scheduling import validate_tolerations
@@ -54,7 +55,7 @@ def validate_pod_specific_annotations(meta: ObjectMeta, spec: PodSpec, field: st
 def _tolerations(text: str, field: str) -> Errors:
     """Check the tolerations in the annotation that preceded the field. Source: ValidateTolerationsInPodAnnotations."""
     try:
-        listed = convert(json.loads(text), list[Toleration])
+        listed = convert(known_fields(json.loads(text), list[Toleration]), list[Toleration])
     except ValueError as error:
         return [invalid(field, TOLERATIONS, str(error))]
     return validate_tolerations(listed, f"{field}.{TOLERATIONS}")

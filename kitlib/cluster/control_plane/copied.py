@@ -27,6 +27,9 @@ from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptio
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.nodes.hollow import mark_running
 from kitlib.cluster.nodes.kubelets import KUBELET
+from kitlib.controllers.node_lifecycle import older_labels
+from kitlib.controllers.ttl import ANNOTATION as TTL
+from kitlib.controllers.ttl import BOUNDARIES
 from kitlib.scheduler.profile import Profile
 
 LEFT_OUT = ("Event", "Lease", "CronJob", "HorizontalPodAutoscaler", "Secret")
@@ -62,6 +65,7 @@ class CopiedCluster(SimulatedCluster):
         if not any(isinstance(obj, ControllerRevision) for obj in copies):
             _keep_revisions(copies)
         store = self.api.store
+        _label_nodes([obj for obj in copies if isinstance(obj, Node)])
         with store.transaction():
             present = {obj.name for obj in copies if isinstance(obj, Namespace)}
             for name in sorted({obj.namespace for obj in copies} - present - {""}):
@@ -102,6 +106,14 @@ def _with_own_metadata(obj: KubeObject) -> KubeObject:
     made = shallow_copy(obj)
     made.metadata = shallow_copy(obj.metadata)
     return made
+
+
+def _label_nodes(nodes: list[Node]) -> None:
+    """Give nodes what their controllers write at the first sync, which would take a write for each node of a dump."""
+    seconds = str(next(seconds for _, most, seconds in BOUNDARIES if len(nodes) <= most))
+    for node in nodes:
+        node.metadata.annotations = {**node.metadata.annotations, TTL: seconds}
+        node.metadata.labels = {**node.metadata.labels, **older_labels(node)}
 
 
 def _give_kubelet(node: Node) -> None:

@@ -25,6 +25,7 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
+from kitlib.api.serialize import known_fields
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, Version
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
@@ -295,7 +296,7 @@ def config_from_data(data: Any) -> NodeConfig:
 
 def condition_from_data(data: Any) -> Condition:
     """Return a condition that was sent in the form of `to_dict`."""
-    return convert(data, Condition, _made)
+    return convert(known_fields(data, Condition), Condition, _made)
 
 
 def tree_to_data(tree: CgroupTree) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class StandingTerm:
     def copied(self, counts: PodCounts) -> StandingTerm:
         """Return a copy of the term and its current count, for a copy of the counts."""
         made = StandingTerm(self.term, counts)
-        made.rows = dict(self.rows)
+        made.rows, made.number = dict(self.rows), self.number
         return made
 
 
@@ -224,8 +224,9 @@ class PodCounts:
         for key, one in self._counted.items():
             made._keep(key, Counted(one.column.copy(), one.matches, one.selector))
         for kind, terms in self._terms.items():
-            for key, standing in terms.items():
-                made._keep_term(kind, key, standing.copied(made))
+            made._terms[kind] = {key: standing.copied(made) for key, standing in terms.items()}
+            made._listed[kind] = list(made._terms[kind].values())
+            del made._meaning[kind]  # most copies are never asked for the terms about a pod
         return made
 
     def replace_nodes(self, nodes: NodeColumns, before: Column, *, in_place: bool, keep: bool) -> None:
@@ -295,7 +296,8 @@ class PodCounts:
         self._terms[kind][key] = term
         term.number = len(self._listed[kind])
         self._listed[kind].append(term)
-        self._meaning[kind].add(term.term.selector, term)
+        if kind in self._meaning:
+            self._meaning[kind].add(term.term.selector, term)
 
     def standing_terms(self, kind: str) -> list[StandingTerm]:
         """Return the distinct affinity terms of a kind among the pods, in the order of their first appearance."""
@@ -303,6 +305,10 @@ class PodCounts:
 
     def terms_about(self, kind: str, labels: Mapping[str, str]) -> Iterator[StandingTerm]:
         """Yield the terms of a kind that may select a pod with these labels."""
+        if kind not in self._meaning:
+            self._meaning[kind] = SelectorIndex()
+            for term in self._listed[kind]:
+                self._meaning[kind].add(term.term.selector, term)
         return self._meaning[kind].candidates(labels)
 
     def counted(

@@ -148,8 +148,9 @@ class PodInfo:
         return listed.get("cpu", 0), listed.get("memory", 0)
 
     def _requests_all_that_is_scored(self) -> bool:
-        """Return whether every container requests CPU and memory and no status counts, so that no default applies."""
-        if self.pod.status.container_statuses:
+        """Return whether every container requests CPU and memory, so that no default applies."""
+        # A status can add requests to those of the specification; only a resize can make it replace them.
+        if self.pod.status.container_statuses and (self.pod.status.resize or resize_conditions(self.pod)):
             return False
         for container in (*self.pod.spec.containers, *self.pod.spec.init_containers):
             if not _NON_MISSING.keys() <= container.resources.requests.keys():

@@ -27,8 +27,10 @@ def default_selector(pod: Pod, context: Context) -> LabelSelector | None:
                 if (controller.namespace, controller.name) == (pod.namespace, owner.name):
                     labels.update(controller.spec.selector)
         elif owner.kind in _CONTROLLERS:
+            name, namespace = owner.name, pod.namespace
             for workload in getattr(context, _CONTROLLERS[owner.kind]):
-                if (workload.namespace, workload.name) == (pod.namespace, owner.name) and workload.spec.selector:
+                meta = workload.metadata  # a large cluster has thousands of them: the name rules out nearly all
+                if meta.name == name and meta.namespace == namespace and workload.spec.selector:
                     labels.update(workload.spec.selector.match_labels)
                     expressions += workload.spec.selector.match_expressions
     if not labels and not expressions:

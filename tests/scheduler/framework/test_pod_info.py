@@ -25,6 +25,7 @@ pods = st.fixed_dictionaries(
         "level": st.none() | requests,
         "overhead": requests,
         "statuses": statuses,
+        "resize": st.sampled_from(["", "Deferred", "Infeasible"]),
     }
 )
 
@@ -41,9 +42,11 @@ def pod(made: dict[str, Any]) -> Pod:
     if made["level"] is not None:
         spec["resources"] = {"requests": made["level"]}
     found: Pod = from_dict({"metadata": {"name": "p"}, "spec": spec}, Pod)
-    found.status.container_statuses = from_dict(
-        {"status": {"containerStatuses": made["statuses"]}}, Pod
-    ).status.container_statuses
+    status: dict[str, Any] = {"containerStatuses": made["statuses"]}
+    if made["resize"]:
+        pending = {"type": "PodResizePending", "status": "True", "reason": made["resize"]}
+        status |= {"resize": made["resize"], "conditions": [pending]}
+    found.status = from_dict({"status": status}, Pod).status
     return found
 
 
