@@ -115,7 +115,9 @@ def _bars(nodes: Sequence[NodeRoom], text: Callable[[str], str]) -> str:
             share = part(one, kind)
             words = f"{share:.0%} of {kind} requested"
             bar = f'<span class="fill" style="width:{min(share, 1) * 100:.1f}%"></span>'
-            cells.append(f'<td><span class="bar" role="img" aria-label="{words}">{bar}</span> {share:.0%}</td>')
+            cells.append(
+                f'<td class="share"><span class="bar" role="img" aria-label="{words}">{bar}</span> {share:.0%}</td>'
+            )
         rows.append(f'<tr><th scope="row">{text(one.name)}</th>{"".join(cells)}</tr>')
     left = f"<p>The {len(ranked)} fullest of {len(nodes)} nodes.</p>" if len(nodes) > len(ranked) else ""
     head = '<tr><th scope="col">node</th><th scope="col">CPU</th><th scope="col">memory</th></tr>'
@@ -177,8 +179,14 @@ def _rules() -> Iterator[str]:
         ".way{color:var(--kit-soft)}li{margin:.25em 0}"
         ".bar{display:inline-block;width:14em;height:10px;border:1px solid var(--kit-line);vertical-align:middle}"
         ".fill{display:block;height:100%;background:var(--kit-blue)}"
-        "@media print{main{max-width:none;padding:0}h2,h3{break-after:avoid}tr,li{break-inside:avoid}"
-        ".fill{print-color-adjust:exact}}"
+        ".share{white-space:nowrap}"
+        # On paper nothing scrolls: tables become narrower, or their last columns would be cut off.
+        "@media print{@page{margin:12mm}body{font-size:9.5pt;line-height:1.35}main{max-width:none;padding:0}"
+        "h1{font-size:16pt}h2,h3{break-after:avoid}h2+p{break-after:avoid}tr,li{break-inside:avoid}"
+        ".wide{overflow:visible}table{font-size:8pt}thead{display:table-header-group}"
+        "th,td{overflow-wrap:anywhere;min-width:3.2em;padding-right:6px}"
+        "thead th{white-space:normal;overflow-wrap:normal}.bar{width:9em}"
+        ".fill,h3{print-color-adjust:exact}}"
     )
     for weight, token in _MARKS.items():
         yield f"h3.{weight}{{border-left:6px solid var(--kit-{token})}}"

@@ -62,3 +62,11 @@ def test_a_dark_screen_gets_the_dark_tokens_and_paper_the_light_ones() -> None:
 def test_long_tables_say_what_is_left_out() -> None:
     found = report(dump(*(node(f"n{i}") for i in range(ROW_LIMIT + 5))))
     assert "5 more rows" in as_html(found) and "5 more rows" in as_markdown(found)
+
+
+def test_nothing_scrolls_or_is_cut_off_on_paper() -> None:
+    """A printed table that scrolls loses its last columns, which a page in Chromium's PDF had shown."""
+    page = as_html(report(dump(node("n1"))))
+    paper = page[page.index("@media print") : page.index("</style>")]
+    assert ".wide{overflow:visible}" in paper and "overflow-wrap:anywhere" in paper
+    assert "@media screen and (prefers-color-scheme:dark)" in page  # paper stays light
