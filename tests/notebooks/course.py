@@ -213,7 +213,13 @@ RIGHT: dict[str, dict[str, Any]] = {
         "threads": "with eight threads, not with two",
         "burst": "none: the kubelet never writes it",
     },
-    "17-explain-your-own-cluster": {"reasons": 3, "own": "request less CPU", "more": 4},
+    "17-explain-your-own-cluster": {
+        "reasons": 3,
+        "own": "request less CPU",
+        "more": 4,
+        "drain": "it refuses to start",
+        "grow": "it still waits",
+    },
     "21-day-2": {
         "drain": "it asks again and again, and never ends",
         "at-once": 1,

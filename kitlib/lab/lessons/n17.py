@@ -14,6 +14,23 @@ def _own_way(changes: list[str]) -> str:
     return LESS if any("cpu" in change for change in changes) else TOLERATE
 
 
+MOVED, GONE, REFUSED = "it moves them to other nodes", "it deletes them", "it refuses to start"
+RUNS, WAITS, PREEMPTS = "it runs on one of them", "it still waits", "it preempts db-0"
+
+
+def _of_drain(found: Any) -> str:
+    """Return the answer that a drain carried out on a copy gives."""
+    if found.refused:
+        return REFUSED
+    return MOVED if any(one.kind == "moves" for one in found.effects) else GONE
+
+
+def _of_growth(found: Any) -> str:
+    """Return the answer that added nodes give: a pod without a change still waits."""
+    kinds = {one.kind for one in found.effects}
+    return PREEMPTS if "preempted" in kinds else RUNS if "placed" in kinds else WAITS
+
+
 QUESTIONS = [
     Question(
         "reasons",
@@ -35,6 +52,23 @@ QUESTIONS = [
         "How many copies of web-1 (500m, no selector) fit into the whole cluster?",
         unit="pods",
         why="worker-1 and worker-2 have 1 free CPU each; worker-3 has a taint.",
+    ),
+    Question(
+        "drain",
+        "What does kubectl drain worker-2 do to web-0 and web-1?",
+        choices=[MOVED, GONE, REFUSED],
+        answer_of=_of_drain,
+        why="A drain deletes pods and moves none. A controller makes new ones elsewhere; nothing would make web-0 and "
+        "web-1 again. So kubectl evicts pods without a controller only with --force.",
+        formula="unreplicatedFilter in kubectl pkg/drain/filters.go",
+    ),
+    Question(
+        "grow",
+        "You add two nodes like worker-2. What happens to shop-0?",
+        choices=[RUNS, WAITS, PREEMPTS],
+        answer_of=_of_growth,
+        why="shop-0 has the node selector disk=ssd, and the new nodes have the labels of worker-2. More room "
+        "helps only on nodes that pass every other filter.",
     ),
 ]
 
