@@ -173,7 +173,7 @@ def _volumes(dump: Dump, pod: Pod) -> Iterator[StageResult]:
                 and p.namespace == pod.namespace
                 and p is not pod
             ]
-            said += f"; {', '.join(users)} uses it there" if users else ""
+            said += f"; {', '.join(users)} {'uses' if len(users) == 1 else 'use'} it there" if users else ""
             objects = (about, *(f"Pod {one}" for one in users))
             yield StageResult("volumes", HELD, said, objects, "the attach-detach controller", None, TEAM)
 

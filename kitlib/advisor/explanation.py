@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from kitlib.advisor.blockers import VOLUME_PLUGINS, blocked, rejected_by
 from kitlib.advisor.bound_pods import bound_stages
 from kitlib.advisor.dump import Dump, unbound
-from kitlib.advisor.findings import HELD, NOTE, PASSED, PLATFORM, STAGES, TEAM, YOU, Gap, StageResult
+from kitlib.advisor.findings import HELD, NOTE, PASSED, PLATFORM, STAGES, TEAM, YOU, Gap, StageResult, counted
 from kitlib.advisor.foreign import (
     foreign_group,
     foreign_owner,
@@ -206,7 +206,7 @@ def _groups(dump: Dump, pod: Pod) -> Iterator[StageResult]:
         if obj is not None:
             yield read_gang(obj, group, members)
         else:
-            said = f"the {group.kind} {group} was not read; {len(members)} members exist"
+            said = f"the {group.kind} {group} was not read; {counted(len(members), 'member', 'exists', 'exist')}"
             yield StageResult("gang", NOTE, said, owner=YOU)
     name, other = foreign_group(dump.objects, pod)
     if not name:
@@ -217,7 +217,8 @@ def _groups(dump: Dump, pod: Pod) -> Iterator[StageResult]:
         yield from read_group(dump.objects, other, members)
     else:
         bound = sum(bool(one.spec.node_name) for one in members)
-        said = f"PodGroup {name} was not read; {len(members)} members exist, {bound} have a node"
+        exist, have = counted(len(members), "member", "exists", "exist"), "has" if bound == 1 else "have"
+        said = f"PodGroup {name} was not read; {exist}, {bound} {have} a node"
         yield StageResult("gang", NOTE, said, owner=YOU)
 
 
@@ -264,7 +265,8 @@ def _nominated(dump: Dump, pod: Pod) -> StageResult | None:
     if not node or not leaving:
         return None
     names = tuple(f"Pod {one.key}" for one in leaving)
-    said = f"{node} is nominated; {len(leaving)} pods there still end: {', '.join(one.key for one in leaving[:3])}"
+    ending = f"{counted(len(leaving), 'pod')} there still {'ends' if len(leaving) == 1 else 'end'}"
+    said = f"{node} is nominated; {ending}: {', '.join(one.key for one in leaving[:3])}"
     return StageResult("preemption", HELD, said, names, "kube-scheduler", owner=TEAM)
 
 

@@ -82,6 +82,12 @@ class Gap:
         return f"{self.kind}{f' {self.field}' if self.field else ''}: {self.why}"
 
 
+def counted(number: int, noun: str, one: str = "", many: str = "") -> str:
+    """Return a number with its noun and verb: `1 pod has`, `3 pods have`."""
+    verb = one if number == 1 else many
+    return f"{number} {noun}{'' if number == 1 else 's'}{f' {verb}' if verb else ''}"
+
+
 def clock(at: datetime) -> str:
     """Return a time in UTC as text: `2026-08-01 10:02 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

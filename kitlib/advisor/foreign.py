@@ -262,7 +262,8 @@ def _kueue_ahead(objects: list[KubeObject], workload: KubeObject, cluster: KubeO
         ahead += priority > own or (priority == own and earlier)
     if not ahead:
         return []
-    said = f"{ahead} waiting Workload{'s' if ahead > 1 else ''} of the queue have a higher priority or are older"
+    have = "has a higher priority or is older" if ahead == 1 else "have a higher priority or are older"
+    said = f"{ahead} waiting Workload{'s' if ahead > 1 else ''} of the queue {have}"
     return [StageResult("queue", NOTE, said, (name_of(cluster),), owner=PLATFORM)]
 
 
@@ -290,7 +291,7 @@ def read_group(objects: Iterable[KubeObject], group: KubeObject, members: list[P
     data, by = data_of(group), foreign_owner(group_of(group))
     least, phase = number(data, "spec", "minMember"), text(data, "status", "phase")
     bound = sum(bool(pod.spec.node_name) for pod in members)
-    counted = f"{len(members)} of {least} members exist, {bound} have a node"
+    counted = f"{len(members)} of {least} members exist, {bound} {'has' if bound == 1 else 'have'} a node"
     said = next(
         (
             one

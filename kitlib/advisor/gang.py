@@ -93,7 +93,7 @@ def read_gang(obj: KubeObject, group: GroupName, members: list[Pod]) -> StageRes
     said, names = conditions_of(obj).get(SCHEDULED), (name_of(obj),)
     if not least:
         return StageResult("gang", PASSED, f"the pods of group {group} are scheduled one by one", names)
-    counted = f"{len(members)} of {least} members exist, {bound} have a node"
+    counted = f"{len(members)} of {least} members exist, {bound} {'has' if bound == 1 else 'have'} a node"
     if len(members) < least:
         more = f"{least - len(members)} more must be created before the scheduler looks at any of them"
         return StageResult("gang", HELD, f"group {group}: {counted}; {more}", names, owner=YOU)

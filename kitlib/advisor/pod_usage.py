@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kitlib.advisor.dump import Dump
-from kitlib.advisor.findings import Gap, data_of, group_of, items, look, text
+from kitlib.advisor.findings import Gap, counted, data_of, group_of, items, look, text
 from kitlib.api.core import Container, Pod
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
@@ -87,10 +87,12 @@ def _other(pod: Pod, amount: int, resource: str) -> PodStats:
 def _gaps(guessed: int, resource: str) -> list[Gap]:
     if not guessed:
         return []
+    pods = counted(guessed, "pod", "is", "are")
     if resource == "memory":
-        why = f"memory in use: {guessed} pods are taken to use what they request; {COMMAND} adds it to the dump"
+        what = "it requests" if guessed == 1 else "they request"
+        why = f"memory in use: {pods} taken to use what {what}; {COMMAND} adds it to the dump"
         return [Gap("PodMetrics", "", why)]
-    why = f"{resource} in use: {guessed} pods are taken to use none; write POD=AMOUNT behind the question"
+    why = f"{resource} in use: {pods} taken to use none; write POD=AMOUNT behind the question"
     return [Gap("Summary", "", why)]
 
 

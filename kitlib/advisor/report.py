@@ -18,6 +18,7 @@ from typing import Any
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.explanation import explain_pod
 from kitlib.advisor.findings import Gap
+from kitlib.advisor.findings import counted as number_of
 from kitlib.advisor.node_room import NodeRoom, room_of, shown
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
@@ -131,7 +132,8 @@ def report(dump: Dump) -> ClusterReport:
     placed = sum(bool(pod.spec.node_name) for pod in live)
     counted = Counter(one.weight for one in findings)
     summary = (
-        f"{len(nodes)} nodes, {placed} pods on them, {len(dump.pending)} wait for a node; findings: "
+        f"{number_of(len(nodes), 'node')}, {number_of(placed, 'pod')} on {'it' if len(nodes) == 1 else 'them'}, "
+        f"{len(dump.pending)} {'waits' if len(dump.pending) == 1 else 'wait'} for a node; findings: "
         f"{', '.join(f'{counted[weight]} {weight}' for weight in WEIGHTS)}."
     )
     gaps = tuple(dict.fromkeys([*gaps, *unreported(dump)]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kitlib.advisor.dump import Dump
-from kitlib.advisor.findings import look
+from kitlib.advisor.findings import counted, look
 from kitlib.advisor.node_room import NodeRoom, shown
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.unreported import KIT, UNKNOWN, counted_by
@@ -72,7 +72,7 @@ def _nodes(nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
     for one in nodes:
         bad = [text for text in one.conditions if text != "cordoned"]
         if bad:
-            said = f"node {one.name} reports {', '.join(bad)}; {one.pods} pods are on it"
+            said = f"node {one.name} reports {', '.join(bad)}; {counted(one.pods, 'pod', 'is', 'are')} on it"
             way = "kubectl describe node shows the kubelet's reason; kitlib whatif lose NODE shows where its pods go"
             yield Risk(HIGH, "node is not healthy", said, (f"Node {one.name}",), way)
         elif "cordoned" in one.conditions:
@@ -88,7 +88,7 @@ def _killed(pods: Sequence[Pod]) -> Iterator[Risk]:
             if look(one.last_state, "terminated", "reason") == "OOMKilled":
                 found.append(f"Pod {pod.key}")
     if found:
-        said = f"containers of {len(set(found))} pods were OOM-killed last time: {_listed(found)}"
+        said = f"containers of {counted(len(set(found)), 'pod')} were OOM-killed last time: {_listed(found)}"
         way = "raise the memory limit or use less; kitlib whatif pressure POD memory=AMOUNT says what a larger use does"
         yield Risk(HIGH, "containers are OOM-killed", said, tuple(dict.fromkeys(found)), way)
 
@@ -161,8 +161,9 @@ def _without_requests(dump: Dump, pods: Sequence[Pod]) -> Iterator[Risk]:
             found[pod.namespace].append(pod)
     for space, own in sorted(found.items()):
         said = (
-            f"{len(own)} pods in {space} request nothing (BestEffort): the scheduler counts them as 0, and they are "
-            f"evicted and OOM-killed first: {_listed([pod.name for pod in own])}"
+            f"{counted(len(own), 'pod')} in {space} {'requests' if len(own) == 1 else 'request'} nothing (BestEffort): "
+            f"such pods count as 0 for the scheduler and are evicted and OOM-killed first: "
+            f"{_listed([pod.name for pod in own])}"
         )
         way = "requests of CPU and memory in their templates, or a LimitRange with defaultRequest in the namespace"
         yield Risk(LOW if space == SYSTEM else MEDIUM, "pods without requests", said, (f"Namespace {space}",), way)
@@ -187,7 +188,8 @@ def _overcommitted(nodes: Sequence[NodeRoom]) -> Iterator[Risk]:
 def _bare(pods: Sequence[Pod]) -> Iterator[Risk]:
     bare = [f"Pod {pod.key}" for pod in pods if pod.spec.node_name and not pod.metadata.owner_references]
     if bare:
-        said = f"{len(bare)} pods have no controller and are not made again after an eviction: {_listed(bare)}"
+        number, again = counted(len(bare), "pod", "has", "have"), "is" if len(bare) == 1 else "are"
+        said = f"{number} no controller and {again} not made again after an eviction: {_listed(bare)}"
         yield Risk(LOW, "pods without a controller", said, tuple(bare), "let a Deployment, StatefulSet or Job run them")
 
 

@@ -40,6 +40,7 @@ def fill_in_statuses(dump: Dump) -> None:
             dump.uncounted["PodDisruptionBudget", budget.key] = _count(dump, budget, workloads)
     for quota in dump.of(ResourceQuota):
         missing = [name for name in quota.spec.hard if name not in quota.status.used]
+        quota.status.hard = quota.status.hard or dict(quota.spec.hard)
         if missing:
             dump.uncounted["ResourceQuota", quota.key] = _count_quota(dump, quota, missing)
 
@@ -107,7 +108,6 @@ def _count_quota(dump: Dump, quota: ResourceQuota, missing: Sequence[str]) -> st
     known = [name for name in missing if _counted_resource(name) in read]
     total = used(quota, counted)
     quota.status.used = {**quota.status.used, **{name: total[name] for name in known}}
-    quota.status.hard = {**quota.spec.hard, **quota.status.hard}
     unread = [name for name in missing if name not in known]
     return f"objects of {_listed(unread)} were not read" if unread else ""
 

@@ -17,7 +17,7 @@ from typing import Any
 from kitlib.advisor.blockers import shown_amount
 from kitlib.advisor.bound_pods import room_on
 from kitlib.advisor.dump import Dump
-from kitlib.advisor.findings import Gap
+from kitlib.advisor.findings import Gap, counted
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
@@ -280,15 +280,17 @@ class _Trial:
     def _unread_owners(self, concerned: set[str]) -> Iterator[Gap]:
         """Yield a gap for each kind of controller that owns concerned pods and was not read."""
         known = {(one.kind, one.namespace, one.name) for one in self.dump.objects}
-        counted: Counter[str] = Counter()
+        unread_of: Counter[str] = Counter()
         for pod in self.dump.pods:
             for owner in pod.metadata.owner_references if pod.key in concerned else ():
                 unread = not {(owner.kind, pod.namespace, owner.name), (owner.kind, "", owner.name)} & known
-                counted[owner.kind] += bool(owner.controller and unread)
-        for kind, number in (+counted).items():
+                unread_of[owner.kind] += bool(owner.controller and unread)
+        for kind, number in (+unread_of).items():
             again = kind == "ReplicaSet"
             what = "is made again from its pods" if again else "makes no pod again on the copy"
-            yield Gap(kind, "", f"the controller of {number} pods was not read; it {what}", decides=not again)
+            yield Gap(
+                kind, "", f"the controller of {counted(number, 'pod')} was not read; it {what}", decides=not again
+            )
 
     def effects(self) -> list[Effect]:
         """Compare the pods with those before; a new pod of the same owner is matched with one that is gone."""

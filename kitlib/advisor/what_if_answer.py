@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -88,24 +89,26 @@ class WhatIf:
     def sentence(self) -> str:
         """The answer in one sentence."""
         words = {
-            "moves": "move",
-            "pending": "wait for a node",
-            "placed": "get a node",
-            "gone": "are lost",
-            "ends": "end",
-            "stuck": "wait for their end to be confirmed",
-            "new": "are new",
-            "preempted": "are preempted",
-            "evicted": "are evicted by the kubelet",
-            "killed": "lose a container to the OOM killer",
-            "resized": "are resized",
-            "deferred": "wait for their resize",
-            "infeasible": "cannot be resized on their node",
-            "stays": "stay where they are",
+            "moves": ("moves", "move"),
+            "pending": ("waits for a node", "wait for a node"),
+            "placed": ("gets a node", "get a node"),
+            "gone": ("is lost", "are lost"),
+            "ends": ("ends", "end"),
+            "stuck": ("waits for its end to be confirmed", "wait for their end to be confirmed"),
+            "new": ("is new", "are new"),
+            "preempted": ("is preempted", "are preempted"),
+            "evicted": ("is evicted by the kubelet", "are evicted by the kubelet"),
+            "killed": ("loses a container to the OOM killer", "lose a container to the OOM killer"),
+            "resized": ("is resized", "are resized"),
+            "deferred": ("waits for its resize", "wait for their resize"),
+            "infeasible": ("cannot be resized on its node", "cannot be resized on their node"),
+            "stays": ("stays where it is", "stay where they are"),
         }
-        counted = [f"{n} {text}" for kind, text in words.items() if (n := sum(e.kind == kind for e in self.effects))]
+        numbers = Counter(one.kind for one in self.effects)
+        counted = [f"{n} {words[kind][n > 1]}" for kind in words if (n := numbers[kind])]
         parts = [f"pods: {', '.join(counted)}"] if counted else []
-        parts += [f"{len(self.changes)} differences of releases"] if self.changes else []
+        differs = "difference" if len(self.changes) == 1 else "differences"
+        parts += [f"{len(self.changes)} {differs} of releases"] if self.changes else []
         parts += ["; ".join(self.refused)] if self.refused else []
         return f"{', then '.join(self.questions)}: {'; '.join(parts) or 'nothing changes for any pod'}."
 

@@ -23,6 +23,7 @@ from kitlib.advisor.findings import (
     StageResult,
     clock,
     conditions_of,
+    counted,
     data_of,
     group_of,
     items,
@@ -182,9 +183,11 @@ def _counted(obj: KubeObject, pods: list[Pod]) -> StageResult:
     running = sum(pod.status.phase == "Running" for pod in active)
     silent = sum(bool(pod.spec.node_name) and not pod.status.phase for pod in active)
     ended = len(pods) - len(active)
-    more = f", {ended} have ended" if ended else ""
-    unknown = f", {silent} are on a node without a status" if silent else ""
-    return StageResult("creation", NOTE, f"{len(active)} pods exist, {bound} have a node, {running} run{unknown}{more}")
+    more = f", {ended} {'has' if ended == 1 else 'have'} ended" if ended else ""
+    unknown = f", {silent} {'is' if silent == 1 else 'are'} on a node without a status" if silent else ""
+    have, run = "has" if bound == 1 else "have", "runs" if running == 1 else "run"
+    said = f"{counted(len(active), 'pod', 'exists', 'exist')}, {bound} {have} a node, {running} {run}{unknown}{more}"
+    return StageResult("creation", NOTE, said)
 
 
 def _creation(dump: Dump, obj: KubeObject, pods: list[Pod]) -> Results:

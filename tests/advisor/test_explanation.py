@@ -54,7 +54,7 @@ def test_a_pod_waits_for_preempted_pods_to_end() -> None:
     low = pod("low", cpu="3", on="n1", spec={"priority": 0}, meta=going)
     high = pod("high", cpu="2", spec={"priority": 100}, status={"nominatedNodeName": "n1"})
     answer = asked(dump(node("n1"), low, high), "high")
-    assert answer.stage == "preemption" and "1 pods there still end: default/low" in words(answer)
+    assert answer.stage == "preemption" and "1 pod there still ends: default/low" in words(answer)
 
 
 def test_a_missing_namespace_makes_the_answer_about_a_namespace_selector_uncertain() -> None:

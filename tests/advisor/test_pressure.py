@@ -95,7 +95,7 @@ def test_an_evicted_pod_of_a_controller_moves_to_another_node() -> None:
 def test_a_pod_without_figures_is_named_as_a_gap() -> None:
     found = dump(node("n1", status=WHOLE), pod("p", on="n1", container=memory("2Gi")))
     (gap,) = [one for one in what_if(found, ["pressure n1 memory"]).gaps if one.kind == "PodMetrics"]
-    assert "1 pods are taken to use what they request" in gap.why
+    assert "1 pod is taken to use what it requests" in gap.why
 
 
 def test_thresholds_are_those_of_the_kubelets_settings() -> None:

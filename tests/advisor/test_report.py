@@ -54,12 +54,12 @@ def two_nodes(*objects: dict[str, Any]) -> Dump:
     [
         ([pod("p", cpu="9")], "pods wait", "Pod default/p: one pod held at the stage filters"),
         ([node("n3", status=SICK)], "node is not healthy", "n3 reports Ready=Unknown, DiskPressure"),
-        ([pod("p", on="n1", status=KILLED)], "containers are OOM-killed", "1 pods were OOM-killed last time"),
+        ([pod("p", on="n1", status=KILLED)], "containers are OOM-killed", "of 1 pod were OOM-killed last time"),
         ([pod(n, on="n1", meta=LABELLED) for n in ("x", "y")], "replicas share one node", "all 2 pods of StatefulSet"),
         (
             [pod("p", on="n1", container={"resources": {}})],
             "pods without requests",
-            "1 pods in default request nothing",
+            "1 pod in default requests nothing",
         ),
         ([pod("p", on="n1", container=limited("9Gi"))], "memory limits exceed the node", "n1 add up to 9 GiB of 8 GiB"),
         (
@@ -74,7 +74,7 @@ def two_nodes(*objects: dict[str, Any]) -> Dump:
         ),
         (some(QUOTA), "quota is used up", "4 of 4 requests.cpu used, new pods are refused"),
         (some(QUOTA), "quota is nearly used up", "9 of 10 pods used"),
-        ([pod("p", on="n1")], "pods without a controller", "1 pods have no controller"),
+        ([pod("p", on="n1")], "pods without a controller", "1 pod has no controller and is not made again"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

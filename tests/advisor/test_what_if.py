@@ -9,6 +9,7 @@ import pytest
 
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.what_if import QUESTIONS, WhatIf, what_if
+from kitlib.advisor.what_if_answer import Effect
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_dict, to_yaml
 from kitlib.cluster import Cluster
@@ -201,3 +202,16 @@ def test_other_questions_are_refused_with_the_way_to_write_them(question: str) -
 
 def test_every_question_is_described() -> None:
     assert all(usage.startswith(verb) for verb, (_, _, _, usage) in QUESTIONS.items())
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (["pending"], "pods: 1 waits for a node"),
+        (["pending", "pending", "gone"], "pods: 2 wait for a node, 1 is lost"),
+        (["evicted", "evicted", "moves"], "pods: 1 moves, 2 are evicted by the kubelet"),
+    ],
+)
+def test_the_verb_agrees_with_the_number_of_pods(kinds: list[str], said: str) -> None:
+    effects = tuple(Effect(f"default/p{i}", kind) for i, kind in enumerate(kinds))
+    assert WhatIf(("drain n1",), effects).sentence == f"drain n1: {said}."

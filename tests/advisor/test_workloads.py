@@ -80,7 +80,7 @@ def test_the_pod_that_waits_is_looked_at() -> None:
     pods = [owned("w-1-a", owner="w-1", on="n1"), owned("w-1-b", owner="w-1", cpu="9")]
     answer = asked(dump(node("n1"), deployment, made, *pods), "deploy/w")
     assert answer.stage == "filters" and answer.pod is not None and answer.pod.name == "w-1-b"
-    assert "2 pods exist, 1 have a node" in words(answer)
+    assert "2 pods exist, 1 has a node" in words(answer)
 
 
 def test_the_old_pod_of_the_same_deployment_leaves_first() -> None:

@@ -243,7 +243,7 @@ THREADS = [
         "kubernetes-sigs/kube-scheduler-simulator#271",
         "preemption",
         "preemption",
-        "pods there still end: default/low0",
+        "pod there still ends: default/low0",
         [
             *preempting(1, status={"nominatedNodeName": "n0"})[:1],
             pod("low0", cpu="4", on="n0", meta=LEAVING),
@@ -318,7 +318,7 @@ THREADS = [
         f"{K8S}#95752",
         "nominated",
         "preemption",
-        "n0 is nominated; 1 pods there still end: default/low0",
+        "n0 is nominated; 1 pod there still ends: default/low0",
         [
             node("n0"),
             node("n1"),

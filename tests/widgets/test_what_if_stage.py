@@ -38,7 +38,7 @@ def test_a_step_changes_one_pod_and_says_why() -> None:
 def test_the_sentence_and_the_table_are_the_answers() -> None:
     stage = WhatIfStage()
     chart = stage.chart()
-    assert chart.sentence == "drain node-1: pods: 2 move, 1 wait for a node."
+    assert chart.sentence == "drain node-1: pods: 2 move, 1 waits for a node."
     assert list(chart.columns["becomes"]).count("pending") == 1
     assert chart.picture is not None and "node-1" in chart.picture()
 
