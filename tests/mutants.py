@@ -3,9 +3,11 @@
     python -m tests.mutants --count 300 --seed 43 --jobs 2
 
 Draws mutants from the rules of kubelet, scheduler, API and validation with a seed, runs the tests of each one's area
-on a copy of the tree, and prints the score and the survivors. Each area's tests run once without a mutant first: an
-area that fails then would notice everything, so its mutants are not counted. `.ci/run nightly` runs this. Exits 1 below
-`--least` percent, or if an area fails without a mutant.
+on a copy of the tree, and prints the score and the survivors. What an area's own tests do not notice is tried on the
+cases that Kubernetes computed for the area (`tests/vectors`, as many of each kind as the default tests check); these
+are counted apart. Each area's tests run once without a mutant first: an area that fails then would notice everything,
+so its mutants are not counted. `.ci/run nightly` runs this. Exits 1 below `--least` percent of the tests' own score, or
+if an area fails without a mutant.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -42,6 +46,26 @@ RULES = (
     "scheduler/queue/*.py",
 )
 """Files of kitlib whose code decides something that a user depends on."""
+CASES = {
+    "api/resource.py": ("quantity",),
+    "apiserver/validation/*": ("validation",),
+    "kubelet/cm/cpumanager/*": ("cpu_manager", "cpu_manager_reconcile"),
+    "kubelet/cm/*": (
+        *("cgroup_names", "conversions", "kubelet_files", "node_allocatable", "pod_enforcement", "qos_cgroups"),
+    ),
+    "kubelet/eviction/*": ("eviction_ranking",),
+    "kubelet/qos/*": ("eviction_ranking", "pod_enforcement"),
+    "kubelet/loop/*": ("kubelet_dynamics",),
+    "scheduler/plugins/dynamicresources/*": ("scheduler_dra",),
+    "scheduler/plugins/default_preemption.py": ("preemption", "scheduler_fresh_preempt"),
+    "scheduler/plugins/*volume*": ("scheduler_fresh_volumes", "timemachine_volumes"),
+    "scheduler/plugins/*": (
+        *("scheduler_filter_score", "scheduler_fresh_affinity", "scheduler_fresh_mixed", "scheduler_fresh_resources"),
+        *("scheduler_fresh_spread", "scheduler_fresh_taints"),
+    ),
+    "scheduler/queue/*": ("queue", "scheduling_sequence"),
+}
+"""Files below kitlib -> the kinds of recorded cases about their rules; the first pattern that fits counts."""
 OPERATORS = {
     ">": ">=",
     ">=": ">",
@@ -165,6 +189,12 @@ def area(file: str, root: Path = ROOT) -> list[str]:
     return [one.relative_to(root).as_posix() for one in found]
 
 
+def cases(file: str) -> list[str]:
+    """Return the tests of the recorded cases about a module's rules."""
+    kinds = next((kinds for pattern, kinds in CASES.items() if fnmatch(file, pattern)), ())
+    return [f"tests/conformance/test_vectors.py::test_every_case_comes_out_as_in_kubernetes[{kind}]" for kind in kinds]
+
+
 def drawn(count: int, seed: int, files: list[str]) -> list[Mutant]:
     """Return so many mutants of these files, drawn with the seed."""
     every = [one for file in files for one in mutants_of(file, (ROOT / "kitlib" / file).read_text(encoding="utf-8"))]
@@ -172,8 +202,8 @@ def drawn(count: int, seed: int, files: list[str]) -> list[Mutant]:
 
 
 def counted(mutants: list[Mutant], failing: set[tuple[str, ...]]) -> list[Mutant]:
-    """Return the mutants of the areas whose tests pass without a mutant."""
-    return [one for one in mutants if tuple(sorted(area(one.file))) not in failing]
+    """Return the mutants of the areas whose tests and recorded cases pass without a mutant."""
+    return [one for one in mutants if not {tuple(sorted(area(one.file))), tuple(cases(one.file))} & failing]
 
 
 class Copy:
@@ -186,14 +216,17 @@ class Copy:
                 (folder / path.name).symlink_to(path)
         shutil.copytree(ROOT / "kitlib", folder / "kitlib")
 
-    def survives(self, mutant: Mutant, seconds: float) -> bool:
-        """Whether the tests of its area pass all the same; one that takes too long is noticed."""
+    def noticed_by(self, mutant: Mutant, seconds: float) -> str:
+        """Return what notices a mutant: `tests`, `cases`, or "" for nothing; tests that take too long notice it."""
         path = self.folder / "kitlib" / mutant.file
         source, times = path.read_text(encoding="utf-8"), path.stat()
         path.write_text(source[: mutant.start] + mutant.text + source[mutant.end :], encoding="utf-8")
         os.utime(path, (times.st_atime, times.st_mtime + 1000))  # compiled files are known by it
         try:
-            return self.passes(area(mutant.file), seconds)
+            if not self.passes(area(mutant.file), seconds):
+                return "tests"
+            recorded = cases(mutant.file)
+            return "cases" if recorded and not self.passes(recorded, seconds) else ""
         finally:
             path.write_text(source, encoding="utf-8")
             os.utime(path, (times.st_atime, times.st_mtime))
@@ -223,7 +256,8 @@ def main() -> int:
     given = parser.parse_args()
     package = ROOT / "kitlib"
     files = sorted({path.relative_to(package).as_posix() for glob in given.files for path in package.glob(glob)})
-    mutants, survivors = drawn(given.count, given.seed, files), []
+    mutants, by = drawn(given.count, given.seed, files), Counter[str]()
+    survivors: list[Mutant] = []
     print(f"{len(mutants)} mutants of {len(files)} files, seed {given.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="kitlib-mutants-") as place, ThreadPoolExecutor(given.jobs) as pool:
         copies: SimpleQueue[Copy] = SimpleQueue()
@@ -239,26 +273,29 @@ def main() -> int:
             finally:
                 copies.put(copy)
 
-        areas = sorted({tuple(sorted(area(one.file))) for one in mutants})
+        areas = sorted({tuple(sorted(area(one.file))) for one in mutants} | {tuple(cases(one.file)) for one in mutants})
+        areas = [tests for tests in areas if tests]
         failing = {tests for tests, passed in zip(areas, pool.map(passes, areas), strict=True) if not passed}
         for tests in sorted(failing):
             print(f"NOT COUNTED, fails without a mutant: {' '.join(tests)}", flush=True)
         mutants = counted(mutants, failing)
 
-        def tried(mutant: Mutant) -> tuple[Mutant, bool]:
+        def tried(mutant: Mutant) -> tuple[Mutant, str]:
             copy = copies.get()
             try:
-                return mutant, copy.survives(mutant, given.seconds)
+                return mutant, copy.noticed_by(mutant, given.seconds)
             finally:
                 copies.put(copy)
 
-        for mutant, survived in pool.map(tried, mutants):
-            print(f"{'SURVIVED' if survived else 'noticed '} {mutant}", flush=True)
-            if survived:
+        for mutant, noticed in pool.map(tried, mutants):
+            print(f"{noticed or 'SURVIVED':8} {mutant}", flush=True)
+            by[noticed] += 1
+            if not noticed:
                 survivors.append(mutant)
-    noticed = len(mutants) - len(survivors)
-    percent = 100 * noticed // max(len(mutants), 1)
-    print(f"\n{noticed} of {len(mutants)} mutants noticed by the tests of their own area: {percent}%")
+    percent = 100 * by["tests"] // max(len(mutants), 1)
+    print(f"\n{by['tests']} of {len(mutants)} mutants noticed by the tests of their own area: {percent}%")
+    both = by["tests"] + by["cases"]
+    print(f"{both} by these tests or by the area's recorded cases: {100 * both // max(len(mutants), 1)}%")
     print("\n".join(f"  {area(one.file)}: {one}" for one in survivors))
     return int(percent < given.least or bool(failing))
 

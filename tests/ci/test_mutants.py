@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
+from kitlib.conformance.runner import kinds
 from tests import mutants
-from tests.mutants import ROOT, RULES, Mutant, area, drawn, mutants_of
+from tests.mutants import CASES, ROOT, RULES, Copy, Mutant, area, drawn, mutants_of
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,38 @@ def test_every_pattern_names_files(pattern: str) -> None:
     assert list((ROOT / "kitlib").glob(pattern))
 
 
+@pytest.mark.parametrize(
+    ("area", "cases", "noticed"),
+    [(False, True, "tests"), (True, False, "cases"), (True, True, "")],
+    ids=["by the tests of the area", "by recorded cases alone", "by nothing"],
+)
+def test_recorded_cases_are_asked_after_the_tests_of_the_area(
+    area: bool, cases: bool, noticed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kitlib/api/resource.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("x = 1\n")
+
+    class Trial(Copy):
+        def __init__(self) -> None:
+            self.folder = tmp_path
+
+        def passes(self, tests: list[str], seconds: float) -> bool:
+            assert path.read_text() == "x = 2\n"
+            return cases if "test_vectors.py::" in tests[0] else area
+
+    assert Trial().noticed_by(Mutant("api/resource.py", 4, 5, "2", 1, "1 -> 2"), 1) == noticed
+    assert path.read_text() == "x = 1\n"
+
+
+def test_every_kind_of_recorded_cases_exists() -> None:
+    assert {kind for named in CASES.values() for kind in named} <= set(kinds())
+    for pattern in CASES:
+        assert any(
+            fnmatch(path.relative_to(ROOT / "kitlib").as_posix(), pattern) for path in ROOT.glob("kitlib/*/**/*.py")
+        )
+
+
 @pytest.mark.parametrize(("failing", "code", "score"), [("api", 1, "of 6 mutants"), ("", 0, "of 12 mutants")])
 def test_an_area_that_fails_without_a_mutant_is_not_counted(
     failing: str, code: int, score: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -84,9 +118,9 @@ def test_an_area_that_fails_without_a_mutant_is_not_counted(
             assert not tried, "an area is tried without a mutant before any mutant is"
             return not (failing and tests[0].startswith(f"tests/{failing}/"))
 
-        def survives(self, mutant: Mutant, seconds: float) -> bool:
+        def noticed_by(self, mutant: Mutant, seconds: float) -> str:
             tried.append(mutant.file)
-            return False
+            return "tests"
 
     made = [Mutant(file, 0, 1, "", line, "x") for line, file in enumerate(files)]
     monkeypatch.setattr(mutants, "Copy", Trial)
