@@ -70,11 +70,13 @@ def container_status(
     last = {"terminated": state.ended} if "waiting" in shown and state.ended else state.last
     was_made = state.alive or "startedAt" in state.ended
     ephemeral = isinstance(declared, EphemeralContainer)  # it has no probes: neither started nor ready
-    finished = state.succeeded and not may_restart and declared in pod.spec.init_containers
+    # A regular init container is ready after its success, not while it runs. Source: prober.manager.UpdatePodStatus.
+    once = declared in pod.spec.init_containers and not is_restartable_init(declared)
+    ready = state.succeeded and not may_restart if once else state.is_ready and not ephemeral
     return ContainerStatus(
         name=declared.name,
         image=declared.image,
-        ready=not ephemeral and (state.is_ready or finished),
+        ready=ready,
         started=None if ephemeral else state.has_started,
         restart_count=state.restarts,
         state=_named(shown, identity),

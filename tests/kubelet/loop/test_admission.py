@@ -135,3 +135,36 @@ def test_hints_are_shown_where_the_topology_manager_refuses_a_pod() -> None:
     assert shown == [f"topology manager, policy single-numa-node, hints of app: {text}"]
     entries = cluster.node(name).kubelet.timeline.of("topologymanager")
     assert [(one.action, one.about, one.detail) for one in entries] == [("topology hints of", "default/wide/app", text)]
+
+
+EVICTION_HARD = 100 * 2**20
+"""The kubelet's default of memory.available, which is not allocatable."""
+
+
+@pytest.mark.parametrize(
+    ("requests", "reason", "figures"),
+    [
+        ({"cpu": "5"}, "OutOfcpu", "cpu, requested: 5000, used: 1000, capacity: 4000"),
+        ({"cpu": "3001m"}, "OutOfcpu", "cpu, requested: 3001, used: 1000, capacity: 4000"),
+        ({"cpu": "3"}, "", ""),
+        (
+            {"memory": "8Gi"},
+            "OutOfmemory",
+            f"memory, requested: {8 * 2**30}, used: {2**30}, capacity: {8 * 2**30 - EVICTION_HARD}",
+        ),
+        ({"cpu": "5", "memory": "8Gi"}, "OutOfcpu", "cpu, requested: 5000, used: 1000, capacity: 4000"),
+        ({"example.com/gpu": "1"}, "", ""),
+    ],
+    ids=["cpu", "one thousandth too much", "exactly", "memory", "the first of two", "a resource that it does not know"],
+)
+def test_a_pod_that_names_a_node_without_room(requests: dict[str, str], reason: str, figures: str) -> None:
+    """Source: lifecycle predicateAdmitHandler.Admit, noderesources InsufficientResource."""
+    with Cluster.simulated(1, cpus=4, memory="8Gi", kubelet={"enforceNodeAllocatable": ["pods"]}) as cluster:
+        for name, amounts in (("first", {"cpu": "1", "memory": "1Gi"}), ("second", requests)):
+            resources = {"requests": amounts, "limits": {k: v for k, v in amounts.items() if "/" in k}}
+            spec = {"nodeName": "node-1", "containers": [{"name": "c", "image": "x", "resources": resources}]}
+            cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+            cluster.advance(2)
+        status = cluster.pod("second").status
+        assert (status.phase, status.reason) == (("Failed", reason) if reason else ("Running", ""))
+        assert figures in status.message
