@@ -17,10 +17,11 @@ from kitlib.advisor.findings import NOTE, PLATFORM, TEAM, YOU, StageResult
 from kitlib.api.core import Pod
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.resource import Quantity
+from kitlib.api.selectors import usable_on
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.snapshot import Snapshot
-from kitlib.scheduler.framework.volumes import claim_names, usable_on
+from kitlib.scheduler.framework.volumes import claim_names
 from kitlib.scheduler.plugins.node_volume_limits import NodeVolumeLimits, attach_counts
 from kitlib.scheduler.scheduler import Scheduler
 

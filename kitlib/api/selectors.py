@@ -13,6 +13,7 @@ from typing import Any
 from kitlib.api.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint, Toleration
 from kitlib.api.errors import KitError
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+from kitlib.api.persistent_volume import PersistentVolume
 from kitlib.api.release import Release
 
 Labels = Mapping[str, str]
@@ -155,6 +156,14 @@ def matches_required_node_affinity(pod: Pod, node: Node) -> bool:
         return False
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     if not affinity or affinity.required is None:
+        return True
+    return matches_node_selector(affinity.required, node)
+
+
+def usable_on(volume: PersistentVolume, node: Node) -> bool:
+    """Return whether the volume's node affinity allows the node. Source: storage/volume CheckNodeAffinity."""
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
         return True
     return matches_node_selector(affinity.required, node)
 

@@ -248,6 +248,25 @@ class BaseCluster(Closeable, ABC):
         """
 
     @abstractmethod
+    def bind(
+        self, name: str, node: str, namespace: str = "default", *, metadata: Mapping[str, Any] | None = None
+    ) -> Pod:
+        """Assign a pod to a node, as a scheduler does with a POST to `bindings`.
+
+        The API server checks neither the node's room nor the pod's claims: that is the scheduler's work.
+
+        Args:
+            name: the pod's name.
+            node: the node's name.
+            namespace: the pod's namespace.
+            metadata: the Binding's metadata: labels and annotations to add to the pod, and the required UID.
+
+        Raises:
+            NotFound: the pod does not exist.
+            Conflict: the pod has a node or scheduling gates, is being deleted, or has another UID.
+        """
+
+    @abstractmethod
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
-from kitlib.api.meta import ObjectMeta
-from kitlib.api.serialize import from_dict, known_fields, to_dict
+from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import manifests
-from kitlib.apiserver.admission.binding import bind
 from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.admission.requester import ADMINISTRATOR, Requester, requested_by, requester
 from kitlib.apiserver.store.merge import strategic_patch
@@ -76,17 +73,12 @@ def _replay_request(cluster: Any, action: str, entry: dict[str, Any]) -> None:
         elif entry.get("subresource") == "ephemeralcontainers":
             api.update_ephemeral_containers(changed)
         else:
-            api.update(changed, "scale" if entry.get("subresource") == "scale" else "")
+            below = entry.get("subresource", "")
+            api.update(changed, below if below in ("scale", "finalize") else "")
     elif action == "evict":
         cluster.evict(entry["name"], entry["namespace"], grace=entry.get("grace"))
     elif action == "bind":
-        bind(
-            api,
-            entry["name"],
-            entry["namespace"],
-            entry["node"],
-            convert(known_fields(entry.get("metadata", {}), ObjectMeta), ObjectMeta),
-        )
+        cluster.bind(entry["name"], entry["node"], entry["namespace"], metadata=entry.get("metadata"))
     else:
         raise KitError(f"journal: {action} by {requester().name}: this action is not a request to the API")
 

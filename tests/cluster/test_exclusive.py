@@ -19,7 +19,7 @@ WAITS = {"advance", "delete", "replay", "step", "wait"}
 READS = {"closed", "fidelity", "now", "options", "scheduler", "waits_for_deleted"}
 ENDS = {"close", "serve"}
 ASKS = {"add_nodes", "apply_located", "decision", "evict", "explain", "let_time_pass", "node", "patch", "record_event"}
-ASKS |= {"patch_status", "refresh", "resize", "runs_kubelet", "settle", "snapshot"}
+ASKS |= {"bind", "patch_status", "refresh", "resize", "runs_kubelet", "settle", "snapshot"}
 """Of the control plane in a container: each request holds the lock by itself."""
 CODE = exclusive(lambda self: None).__code__
 

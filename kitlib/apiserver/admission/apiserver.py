@@ -160,7 +160,8 @@ class APIServer:
 
         Args:
             obj: the new state of the object.
-            subresource: `scale` if only the replicas are to change: policies see a Scale.
+            subresource: `scale` if only the replicas are to change: policies see a Scale; `finalize` if a namespace's
+                own finalizers may change.
 
         Raises:
             Invalid: also for a change of an immutable field. Conflict, Forbidden, NoMatch, NotFound.
@@ -176,7 +177,7 @@ class APIServer:
         set_defaults(made)
         check_size(made)
         made = self._changed(made, old, subresource)
-        strategy.prepare(made, old, self.release)
+        strategy.prepare(made, old, self.release, subresource)
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status"):
             made.status = old.status  # type: ignore[attr-defined]

@@ -24,13 +24,14 @@ _DEVICES = "resource.k8s.io/"
 _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 
 
-def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
+def prepare(obj: KubeObject, old: KubeObject | None, release: Release, subresource: str = "") -> None:
     """Prepare a defaulted object for validation, in place; its name and UID are already set.
 
     Args:
         obj: the object.
         old: the stored object; None for a new one.
         release: the release with its feature gates.
+        subresource: the subresource of an update; "" = none.
     """
     drop_disabled_fields(obj, old, release)
     if isinstance(obj, Service):
@@ -43,6 +44,8 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
         prepare_data_sources(obj.spec, old.spec if isinstance(old, PersistentVolumeClaim) else None)
         if isinstance(old, PersistentVolumeClaim):
             normalize_data_sources(old.spec)
+    if isinstance(obj, Namespace) and isinstance(old, Namespace) and subresource != "finalize":
+        obj.spec.finalizers = old.spec.finalizers  # Source: namespaceStrategy.PrepareForUpdate
     if isinstance(obj, StatefulSet):
         _max_unavailable(obj, old, release)
     if isinstance(obj, Job) and old is None:

@@ -64,10 +64,6 @@ class ActionLog:
             how = {"propagation_policy": policy} if policy else {}
             self._record("delete", kind=kind.recorded, name=name, namespace=namespace, grace=grace, **how)
 
-    def bound(self, namespace: str, name: str, node: str, metadata: Mapping[str, Any]) -> None:
-        """Record the binding of a pod to a node."""
-        self._record("bind", name=name, namespace=namespace, node=node, metadata=_by_clients(metadata))
-
 
 def _by_clients(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {field: value for field, value in metadata.items() if field not in _OF_SERVER}

@@ -375,6 +375,7 @@ class Rest:
             "status": self._update_status,
             "approval": self._update_status,
             "scale": lambda obj: api.update(obj, "scale"),
+            "finalize": lambda obj: api.update(obj, "finalize"),
             "resize": api.resize,
             "ephemeralcontainers": api.update_ephemeral_containers,
         }

@@ -8,13 +8,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
-from kitlib.api.meta import ObjectMeta
 from kitlib.api.scale import ScalePaths, scale_of
-from kitlib.api.serialize import from_dict, known_fields, to_dict
+from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.service_account_token import TokenSubject, issue
-from kitlib.apiserver.admission.binding import bind
 from kitlib.apiserver.http.bodies import object_body
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.http.logs import LogRequest, log_request
@@ -122,10 +119,8 @@ class Subresources:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
         if not request.dry_run:
             with self._rest.errors(served, target.name):
-                given = convert(known_fields(mapping(body, "metadata"), ObjectMeta), ObjectMeta)
-                bind(self._rest.cluster.api, target.name, target.namespace, node, given)
-            self._rest.actions.bound(target.namespace, target.name, node, mapping(body, "metadata"))
-            self._rest.cluster.settle()
+                metadata = mapping(body, "metadata")
+                self._rest.cluster.bind(target.name, node, target.namespace, metadata=metadata)
         return 201, success()
 
     def _evict(self, served: APIResource, target: Target, request: Request) -> Result:

@@ -1,4 +1,4 @@
-"""The verbs that write objects, on an API server of this process: apply, delete, patch, resize, evict."""
+"""The verbs that write objects, on an API server of this process: apply, delete, patch, resize, evict, bind."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kitlib.api.boundary import guarded
+from kitlib.api.convert import convert
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.release import Release
-from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.api.serialize import Located, from_dict, known_fields, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.admission.custom_kinds import is_custom
 from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.admission.manifests import Applier
 from kitlib.apiserver.store.events import record
-from kitlib.apiserver.store.merge import strategic_patch
+from kitlib.apiserver.store.merge import merge_patch, strategic_patch
 from kitlib.cluster.base import BaseCluster
 from kitlib.cluster.exclusive import exclusive
 
@@ -65,11 +67,13 @@ class LocalVerbs(BaseCluster):
     def _patched(
         self, action: str, write: Callable[[Any], Any], kind: str, name: str, patch: Mapping[str, Any], namespace: str
     ) -> Any:
-        """Apply a strategic merge patch to a stored object, write the result and record the action."""
+        """Apply a patch to a stored object, write the result and record the action."""
         wanted = self.api.store.kinds.named(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
-        write(from_dict(strategic_patch(to_dict(standing), dict(patch))))
+        # As kubectl does: custom kinds have no merge keys.
+        merge = merge_patch if is_custom(standing) else strategic_patch
+        write(from_dict(merge(to_dict(standing), dict(patch))))
         self.record_action(action, kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))
         self.settle()
         return self.api.store.find(kind, name, place)
@@ -108,6 +112,23 @@ class LocalVerbs(BaseCluster):
         evict(self.api, name, namespace, grace)
         self.record_action("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
         self.settle()
+
+    @exclusive
+    @guarded("bind")
+    def bind(
+        self, name: str, node: str, namespace: str = "default", *, metadata: Mapping[str, Any] | None = None
+    ) -> Pod:
+        """Assign a pod to a node; see `BaseCluster.bind`."""
+        from kitlib.apiserver.admission.binding import bind
+
+        given = known_fields(metadata or {}, ObjectMeta)
+        made = bind(self.api, name, namespace, node, convert(given, ObjectMeta))
+        # A replay has other UIDs, and everything else of the metadata is ignored.
+        kept = {field: given[field] for field in ("labels", "annotations") if given.get(field)}
+        more = {"metadata": kept} if kept else {}
+        self.record_action("bind", name=name, namespace=namespace, node=node, **more)
+        self.settle()
+        return self.api.store.find(Pod, name, namespace) or made
 
     @exclusive
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from kitlib.api.core import ConfigMap, Node, NodeSpec, PersistentVolumeClaim, Pod, Secret
+from kitlib.api.core import ConfigMap, Node, NodeSpec, PersistentVolume, PersistentVolumeClaim, Pod, Secret
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
-from kitlib.kubelet.pods.objects import NODE, Reference, references, tokens
+from kitlib.kubelet.pods.objects import NODE, Reference, references, tokens, volume_of
 
-Known = ConfigMap | Secret | PersistentVolumeClaim | Node
+Known = ConfigMap | Secret | PersistentVolumeClaim | PersistentVolume | Node
 
 
 class ObjectSync:
@@ -37,6 +37,8 @@ class ObjectSync:
         wanted = sorted({one for pod in pods for one in (*references(pod), *tokens(pod))})
         find = self._tokens.finder(api)
         found = {one: find(one) for one in (self._node, *wanted)}
+        claims = [one for one in found.values() if isinstance(one, PersistentVolumeClaim) and one.spec.volume_name]
+        found |= {one: find(one) for one in map(volume_of, claims)}
         there = {one: _reduced(cast("Known", obj)) for one, obj in found.items() if obj is not None}
         versions = {one: _version(obj) for one, obj in there.items()}
         if versions == self._sent:

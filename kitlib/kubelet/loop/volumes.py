@@ -8,10 +8,11 @@ Source: volumemanager WaitForAttachAndMount, reconciler; kubelet syncFrequency.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kitlib.api.core import PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.selectors import usable_on
 from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.pods.objects import Objects, claim_of
@@ -44,22 +45,30 @@ class VolumeManager:
     def ready(self, worker: PodWorker) -> bool:
         """Return whether all of a pod's files are written and its claims bound; report a problem at every try."""
         uid = worker.pod.metadata.uid
-        unbound = "" if uid in self._attached else self._unbound(worker.pod)
-        if unbound:
-            worker.not_before = self._clock() + SYNC_AGAIN
-            self._reports.event(worker.pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {unbound}")
-            return False
-        self._attached.add(uid)
+        if uid not in self._attached:
+            unbound = self._unbound(worker.pod)
+            if unbound:
+                worker.not_before = self._clock() + SYNC_AGAIN
+                text = f"Unable to attach or mount volumes: {unbound}"
+                self._reports.event(worker.pod, "Warning", "FailedMount", text)
+                return False
+            if wrong := self._elsewhere(worker.pod):
+                return self._try_again(worker, "NodeAffinity check", wrong)
+            self._attached.add(uid)
         if uid in self._written or not any(makes_files(volume) for volume in worker.pod.spec.volumes):
             return True
-        problems = self._write(worker)
-        if not problems:
-            self._failed.pop(uid, None)
-            return True
+        if problems := self._write(worker):
+            return self._try_again(worker, "SetUp", problems)
+        self._failed.pop(uid, None)
+        return True
+
+    def _try_again(self, worker: PodWorker, step: str, problems: Iterable[tuple[str, str]]) -> bool:
+        """Report volumes that a step of mounting failed for, with the reasons, and wait longer than the last time."""
+        uid = worker.pod.metadata.uid
         wait = self._failed[uid] = min(2 * self._failed.get(uid, FIRST_WAIT / 2), MAX_WAIT)
         worker.not_before = self._clock() + wait
         for volume, why in problems:
-            text = f'MountVolume.SetUp failed for volume "{volume}" : {why}'
+            text = f'MountVolume.{step} failed for volume "{volume}" : {why}'
             self._reports.event(worker.pod, "Warning", "FailedMount", text)
         return False
 
@@ -79,21 +88,29 @@ class VolumeManager:
 
         Source: volumemanager WaitForAttachAndMount; desiredStateOfWorldPopulator createVolumeSpec, getPVCExtractPV.
         """
-        containers = (*pod.spec.init_containers, *pod.spec.containers)
-        mounted = {one.name for container in containers for one in container.volume_mounts}
-        mounted |= {one.name for container in containers for one in container.volume_devices}
         wrong = {}
-        for volume in pod.spec.volumes:
-            name = claim_of(pod, volume)
-            if name and volume.name in mounted:
-                why = _claim_problem(name, self._objects.claim(pod.namespace, name))
-                if why:
-                    wrong[volume.name] = f"error processing PVC {pod.namespace}/{name}: {why}"
+        for volume, name in _mounted_claims(pod):
+            why = _claim_problem(name, self._objects.claim(pod.namespace, name))
+            if why:
+                wrong[volume] = f"error processing PVC {pod.namespace}/{name}: {why}"
         if not wrong:
             return ""
         names = " ".join(wrong)
         which = f"unmounted volumes=[{names}], unattached volumes=[], failed to process volumes=[{names}]"
         return f"{which}: {'; '.join(wrong.values())}"
+
+    def _elsewhere(self, pod: Pod) -> list[tuple[str, str]]:
+        """Return the volumes of mounted claims that the node cannot use: only a scheduler compares them before.
+
+        Source: operationexecutor GenerateMountVolumeFunc, checkNodeAffinity.
+        """
+        found = []
+        for _, name in _mounted_claims(pod):
+            claim, node = self._objects.claim(pod.namespace, name), self._objects.node(pod.spec.node_name)
+            volume = self._objects.volume(claim) if claim is not None else None
+            if volume is not None and node is not None and not usable_on(volume, node):
+                found.append((volume.name, "no matching NodeSelectorTerms"))
+        return found
 
     def _write(self, worker: PodWorker) -> list[tuple[str, str]]:
         """Write the changed volumes; return the volumes that cannot be written, with the reasons."""
@@ -116,6 +133,14 @@ class VolumeManager:
                 self._runtime.write_volume(pod, name, files)
         self._written[pod.metadata.uid] = standing | made
         return problems
+
+
+def _mounted_claims(pod: Pod) -> list[tuple[str, str]]:
+    """Return the pod's volumes that a container mounts and that have a claim, with the claim's name."""
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    mounted = {one.name for container in containers for one in container.volume_mounts}
+    mounted |= {one.name for container in containers for one in container.volume_devices}
+    return [(one.name, name) for one in pod.spec.volumes if one.name in mounted and (name := claim_of(pod, one))]
 
 
 def _claim_problem(name: str, claim: PersistentVolumeClaim | None) -> str:

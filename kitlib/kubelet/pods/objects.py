@@ -1,4 +1,4 @@
-"""The objects that a kubelet may read: its own node, and those that its pods refer to (ConfigMaps, Secrets, claims).
+"""The objects that a kubelet may read: its own node, and those that its pods refer to (ConfigMaps, Secrets, volumes).
 
 Source: kubelet configmap.Manager, secret.Manager; plugin/pkg/auth/authorizer/node.
 """
@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from kitlib.api.core import ConfigMap, Container, Node, PersistentVolumeClaim, Pod, Secret
 from kitlib.api.errors import KitError
+from kitlib.api.persistent_volume import PersistentVolume
 from kitlib.api.volume import Volume
 from kitlib.api.volume_files import ServiceAccountTokenProjection
 
-CONFIG_MAP, SECRET, NODE, CLAIM = "ConfigMap", "Secret", "Node", "PersistentVolumeClaim"
+CONFIG_MAP, SECRET, NODE = "ConfigMap", "Secret", "Node"
+CLAIM, VOLUME = "PersistentVolumeClaim", "PersistentVolume"
 _TOKEN = "token:"
 DEFAULT_EXPIRATION = 3600
 """The default lifetime of a token in seconds. Source: pkg/apis/core/v1 SetDefaults_ServiceAccountTokenProjection."""
@@ -75,6 +77,11 @@ class Objects:
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
         """Return a claim that a pod's volume uses."""
         found: PersistentVolumeClaim | None = self.find(Reference(CLAIM, namespace, name))
+        return found
+
+    def volume(self, claim: PersistentVolumeClaim) -> PersistentVolume | None:
+        """Return the volume that a claim names."""
+        found: PersistentVolume | None = self.find(volume_of(claim))
         return found
 
     def data(self, kind: str, namespace: str, name: str) -> dict[str, bytes]:
@@ -144,6 +151,11 @@ def claim_of(pod: Pod, volume: Volume) -> str:
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     return f"{pod.name}-{volume.name}" if volume.ephemeral is not None else ""
+
+
+def volume_of(claim: PersistentVolumeClaim) -> Reference:
+    """Return the reference to the volume of a bound claim."""
+    return Reference(VOLUME, "", claim.spec.volume_name)
 
 
 def _of_volumes(pod: Pod) -> Iterator[tuple[str, str]]:

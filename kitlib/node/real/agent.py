@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kitlib.api.core import ConfigMap, Node, PersistentVolumeClaim, Pod, PodStatus, Secret
+from kitlib.api.core import ConfigMap, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus, Secret
 from kitlib.api.errors import KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.meta import Condition
@@ -27,7 +27,7 @@ from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, Reference
+from kitlib.kubelet.pods.objects import CLAIM, CONFIG_MAP, NODE, SECRET, VOLUME, Reference
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.real import capabilities, mounts, protocol, swap
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -46,7 +46,13 @@ BUSY_AFTER = 5.0
 """Seconds without a message after which a busy node reports that it is working."""
 _CHUNK = 1 << 16
 
-KNOWN: dict[str, type[Any]] = {CONFIG_MAP: ConfigMap, SECRET: Secret, NODE: Node, CLAIM: PersistentVolumeClaim}
+KNOWN: dict[str, type[Any]] = {
+    CONFIG_MAP: ConfigMap,
+    SECRET: Secret,
+    NODE: Node,
+    CLAIM: PersistentVolumeClaim,
+    VOLUME: PersistentVolume,
+}
 """The kinds of objects that the owner sends to a kubelet."""
 
 

@@ -30,7 +30,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
-VERSION = 5
+VERSION = 6
 """Version of the messages: a node of an old image is rejected at its start instead of failing later."""
 
 MAX_LINE = 64 << 20

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kitlib.api.core import Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.resource import Quantity
-from kitlib.api.selectors import LabelSelectorMatcher, matches_node_selector
+from kitlib.api.selectors import LabelSelectorMatcher, usable_on
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from kitlib.scheduler.framework.assume_cache import AssumeCache
@@ -136,14 +136,6 @@ def waits_for_consumer(claim: PersistentVolumeClaim, volumes: Volumes) -> bool:
     """Return whether the claim is bound only when a pod that uses it is placed. Source: IsDelayBindingMode."""
     found = volumes.classes.get(class_name(claim))
     return found is not None and found.volume_binding_mode == WAIT_FOR_CONSUMER
-
-
-def usable_on(volume: PersistentVolume, node: Node) -> bool:
-    """Return whether the volume's node affinity allows the node. Source: CheckNodeAffinity."""
-    affinity = volume.spec.node_affinity
-    if affinity is None or affinity.required is None:
-        return True
-    return matches_node_selector(affinity.required, node)
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.persistent_volume import class_name
-from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.selectors import LabelSelectorMatcher, usable_on
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import CSIStorageCapacity, TopologySelectorTerm
 from kitlib.scheduler.framework.assume_cache import AssumeCache, VolumesInAPI
@@ -36,7 +36,6 @@ from kitlib.scheduler.framework.volumes import (
     find_matching_volume,
     is_for_pod,
     is_fully_bound,
-    usable_on,
     waits_for_consumer,
 )
 from kitlib.scheduler.plugins.descriptions import VolumeBindingDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kitlib.api.core import ConfigMap
-from kitlib.api.errors import KitError
+from kitlib.api.errors import Conflict, KitError, NotFound
 from kitlib.cluster import Cluster
 
 
@@ -56,3 +56,24 @@ def test_a_node_whose_object_is_refused_leaves_its_name_free(monkeypatch: pytest
             cluster.add_nodes({"name": "late"})
     assert not cluster.runs_kubelet("late")
     assert [one.name for one in cluster.add_nodes({"name": "late"})] == ["late"]
+
+
+def test_a_pod_of_another_scheduler_is_bound_once_and_a_replay_binds_it_too() -> None:
+    cluster = Cluster.simulated(2)
+    spec = {"schedulerName": "mine", "containers": [{"name": "main", "image": "x"}]}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
+    cluster.advance(5)
+    assert not cluster.pod("a").spec.node_name
+    last = cluster.nodes[-1].name
+    given = {"uid": cluster.pod("a").metadata.uid, "annotations": {"score": "7"}}
+    bound = cluster.bind("a", last, metadata=given)
+    assert (bound.spec.node_name, bound.metadata.annotations) == (last, {"score": "7"})
+    with pytest.raises(Conflict, match=f'pod a is already assigned to node "{last}"'):
+        cluster.bind("a", cluster.nodes[0].name)
+    with pytest.raises(NotFound):
+        cluster.bind("b", last)
+    cluster.advance(5)
+    again = Cluster.simulated(2)
+    again.replay(list(cluster.journal))
+    assert again.pod("a").spec == cluster.pod("a").spec
+    assert (again.pod("a").status.phase, again.pod("a").metadata.annotations) == ("Running", {"score": "7"})

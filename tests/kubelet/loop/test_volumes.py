@@ -61,3 +61,25 @@ def test_files_are_updated_at_whole_minutes_of_the_kubelet_whenever_the_first_vo
     assert kept(cluster, "a") == ["a"]
     cluster.advance(2)
     assert kept(cluster, "a") == ["a", "b"]
+
+
+def test_a_volume_of_another_node_is_not_mounted() -> None:
+    cluster = Cluster.simulated(2)
+    here, there = (node.name for node in cluster.nodes)
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [there]}]}
+    size = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    volume = size | {"capacity": {"storage": "1Gi"}, "hostPath": {"path": "/v"}}
+    volume["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    claim = size | {"resources": {"requests": {"storage": "1Gi"}}, "volumeName": "disk"}
+    mounts = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    pods = [pod(name, "cpu=0.1", volumes=mounts, schedulerName="mine") for name in ("a", "b")]
+    cluster.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"}, "spec": volume})
+    cluster.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": claim})
+    cluster.apply(pods)
+    cluster.advance(10)
+    cluster.bind("a", here)
+    cluster.bind("b", there)
+    cluster.advance(10)
+    assert {one.name: one.status.phase for one in cluster.pods()} == {"a": "Pending", "b": "Running"}
+    said = {event.message for event in cluster.events("a") if event.reason == "FailedMount"}
+    assert said == {'MountVolume.NodeAffinity check failed for volume "disk" : no matching NodeSelectorTerms'}

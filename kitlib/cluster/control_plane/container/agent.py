@@ -43,7 +43,7 @@ LOOK = 0.25
 START = 120.0
 """The maximum time in seconds for the owner to start one node."""
 _CHUNK = 1 << 16
-_METHODS = ("patch", "patch_status", "resize", "delete", "evict", "settle", "scale", "cordon")
+_METHODS = ("patch", "patch_status", "resize", "delete", "evict", "bind", "settle", "scale", "cordon")
 _API = ("create", "update", "update_status", "resize", "update_ephemeral_containers")
 
 

@@ -319,6 +319,13 @@ class ContainerControlPlaneClient(PollingCluster):
         """Evict a pod; see `BaseCluster.evict`."""
         self._call("evict", name, namespace, grace=grace)
 
+    def bind(
+        self, name: str, node: str, namespace: str = "default", *, metadata: Mapping[str, Any] | None = None
+    ) -> Pod:
+        """Assign a pod to a node; see `BaseCluster.bind`."""
+        found: Pod = self._call("bind", name, node, namespace, metadata=dict(metadata or {}))
+        return found
+
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""
         self._ask("record_event", about=to_dict(about), reason=reason, message=message, warning=warning)

@@ -32,7 +32,7 @@ from kitlib.node.real import protocol
 __all__ = ["FAR", "VERSION", "Passed", "envelope", "error_from_data", "error_to_data", "pack", "passed", "unpack"]
 
 T = TypeVar("T")
-VERSION = 8
+VERSION = 9
 """The version of the messages; with it, a control plane of an old image is rejected instead of failing later."""
 FAR = 1 << 40
 """The lowest number of the control plane's requests to a node; the owner's requests have lower numbers."""
