@@ -18,12 +18,13 @@ A step is one of:
     change: KIND NAME            the setup's manifest with `set: {field: value}`; a pod is deleted first, unless
                                  `again: true` (it does not exist); `update: true` edits the current object instead
     apply: [manifest, …]
-    delete: KIND NAME
-    patch: KIND NAME             the patch is `with`
+    delete: KIND NAME            in `namespace`, else in default
+    patch: KIND NAME             the patch is `with`; in `namespace`, else in default
     patch_status: KIND NAME      the patch of its status is `with`
     resize: POD                  the new resources are `containers`
     write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`
     evict: POD
+    bind: POD                    to the node `to`, as a scheduler does
     drain: NODE                  like `kubectl drain`, for at most `for` seconds
     wait: SECONDS
 
@@ -138,10 +139,10 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
         cluster.apply(copy.deepcopy(step["apply"]))
     elif "delete" in step:
         kind, name = step["delete"].split()
-        cluster.delete(kind, name)
+        cluster.delete(kind, name, step.get("namespace", "default"))
     elif "patch" in step:
         kind, name = step["patch"].split()
-        cluster.patch(kind, name, step["with"])
+        cluster.patch(kind, name, step["with"], step.get("namespace", "default"))
     elif "patch_status" in step:
         kind, name = step["patch_status"].split()
         cluster.patch_status(kind, name, step["with"])
@@ -151,6 +152,8 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
         _write(cluster, step)
     elif "evict" in step:
         cluster.evict(step["evict"])
+    elif "bind" in step:
+        cluster.bind(step["bind"], step["to"])
     elif "drain" in step:
         from kitlib.study.drain import drain  # the start page reads labs without numpy
 

@@ -75,6 +75,17 @@ class Experiment(Facts):
             annotations.update({ANNOTATION + container: text for container, text in work.items()})
         return made
 
+    def bind(self, name: str, node: str) -> None:
+        """Bind a pod to a node, as a scheduler outside the cluster does."""
+        self._cluster.bind(name, node)
+
+    def finalize(self, namespace: str) -> None:
+        """Remove a namespace's own finalizer through its `finalize` subresource, whatever it still contains."""
+        found = self._cluster.get("Namespace", namespace)
+        found.spec.finalizers = []
+        self._cluster.api.update(found, "finalize")
+        self.let_pass(1)
+
     def make_again(self, name: str, seconds: float = 5, **work: str) -> None:
         """Delete a pod and create it again from the learner's manifest, with other workloads for named containers."""
         made = self.manifest(name, **work)

@@ -7,6 +7,7 @@ and the write that made it:
     "Pod shop" = ["containers.*.resources", "resources"]   # these fields; the pod may be deleted and made again
     "Pod job" = ["containers.+"]                           # containers that the setup does not have
     "Node node-1" = ["spec.unschedulable"]
+    gone = ["Namespace shop"]                              # objects that may be deleted; their fields may not change
     new = ["PriorityClass"]                                # kinds of objects that may be added
     actions = ["write", "evict"]                           # of the journal, beside writes of objects
 
@@ -35,16 +36,14 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_dict
-from kitlib.apiserver.store.kinds import resource
 from kitlib.lab.fields import Named, canonical, differences
 from kitlib.lab.history import History, Key, ObjectChange, key_of
 from kitlib.node.common.workload import ANNOTATION, WorkloadError, declared_workload
 
 Opens = dict[str, tuple[str, ...]]
-"""`KIND NAME` -> opened paths; `new` -> kinds, `actions` -> actions of the journal."""
+"""`KIND NAME` -> opened paths; `gone` -> `KIND NAME`, `new` -> kinds, `actions` -> actions of the journal."""
 TITLE = "Only what the task asks for changes"
 WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
 INERT = ("ConfigMap", "Secret", "Event", "Namespace", "ServiceAccount")
@@ -55,10 +54,15 @@ _BY_CONTROLLERS = (
     "deployment.kubernetes.io/",
     "ToBeDeletedByClusterAutoscaler",
     "pod-template-",
+    "pv.kubernetes.io/",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
 )
 _BY_OTHERS = ("kubectl.kubernetes.io/", "kubernetes.io/change-cause", "kubernetes.io/limit-ranger")
 _EFFECTIVE = ("kubernetes.io/", "k8s.io/", "kitlib.dev/")
 """Domains of annotations that affect Kubernetes or the kit."""
+_PROTECTION = ("kubernetes.io/pv-protection", "kubernetes.io/pvc-protection")
+"""Finalizers that controllers add and remove."""
 _FROM_CLASS = ("priority", "preemptionPolicy")
 """Fields of a pod that admission computes from its priorityClassName."""
 
@@ -112,7 +116,7 @@ class LabGuard:
             return
         plain = entry.get("objects") or [{"kind": entry.get("kind", "Pod"), "metadata": entry}]
         for one in plain:
-            kind, metadata = _kind(str(one.get("kind"))), one.get("metadata") or {}
+            kind, metadata = self._history.kind(str(one.get("kind"))), one.get("metadata") or {}
             name, place = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
             key = (kind, place, name)
             yield key if key in self._known or (kind, "", name) not in self._known else (kind, "", name)
@@ -121,7 +125,8 @@ class LabGuard:
         """Return why an action is refused regardless of its effect; "" = it is not."""
         action, root = entry["action"], self._root(key)
         if action in ("delete", "evict"):
-            mine = self._paths(root) or not self._is_first(root)
+            may_go = any(_names(name, root) for name in self._opens.get("gone", ()))
+            mine = may_go or self._paths(root) or not self._is_first(root)
             if not mine and action not in self._opens.get("actions", ()):
                 return f"{_said(key)} was deleted ({_words(entry, key)})"
             return ""
@@ -272,26 +277,25 @@ def _words(entry: Mapping[str, Any], key: Key | None = None) -> str:
     return " ".join(filter(None, (str(entry["action"]), subject, str(entry.get("file", "")))))
 
 
-def _kind(name: str) -> str:
-    """Return the kind for `po`, `pods` or `Pod`."""
-    try:
-        return resource(name).kind
-    except (KitError, NotFound):
-        return name
-
-
 def _view(obj: KubeObject) -> dict[str, Any]:
     """Return the compared parts of an object: metadata set by users, declared workloads, and its specification."""
     plain = to_dict(obj)
     metadata = plain.get("metadata") or {}
     found: dict[str, Any] = {key: one for key, one in plain.items() if key not in ("apiVersion", "kind", "status")}
-    found["metadata"] = {key: metadata.get(key) for key in ("ownerReferences", "finalizers")}
+    finalizers = [one for one in metadata.get("finalizers") or [] if one not in _PROTECTION]
+    found["metadata"] = {"ownerReferences": metadata.get("ownerReferences"), "finalizers": finalizers}
     found["metadata"] |= {key: Named(_by_users(metadata.get(key) or {})) for key in ("labels", "annotations")}
     spec = found["spec"] = dict(plain.get("spec") or {})
     annotations = found["metadata"]["annotations"]
     if obj.kind == "Pod":
         spec.pop("nodeName", None)  # the scheduler sets it
         found["spec"] = _pod_view(spec)
+    elif obj.kind == "PersistentVolumeClaim":
+        spec.pop("volumeName", None)  # the volume controller sets it
+    elif obj.kind == "PersistentVolume":
+        spec.pop("claimRef", None)  # the volume controller sets it
+    elif obj.kind == "Namespace":
+        spec.pop("finalizers", None)  # the namespace controller removes it
     elif obj.kind == "Node":
         spec["taints"] = [t for t in spec.get("taints") or [] if not str(t.get("key")).startswith(_BY_CONTROLLERS)]
         found["status"] = {key: (plain.get("status") or {}).get(key) for key in ("capacity", "allocatable")}

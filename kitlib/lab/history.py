@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
-from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.apiserver.store.store import WatchEvent
 
 Key = tuple[str, str, str]
@@ -86,8 +86,8 @@ class History:
 
     def __init__(self, cluster: Any) -> None:
         store, self._clock, self._journal = cluster.api.store, cluster.clock, cluster.journal
-        self._began = cluster.clock.seconds
-        kept = [one for resource in RESOURCES for one in store.list(resource.kind, copy=False)]
+        self._began, self._kinds = cluster.clock.seconds, store.kinds
+        kept = [one for kind in store.kinds.all() for one in store.list(kind, copy=False)]
         self.first: dict[Key, KubeObject] = {key_of(one): one for one in kept if one.kind != "Event"}
         self.changes: list[ObjectChange] = []
         self._stop = store.subscribe(self._note)
@@ -100,6 +100,13 @@ class History:
     def stop(self) -> None:
         """Stop recording."""
         self._stop()
+
+    def kind(self, name: str) -> str:
+        """Return the kind for a name of a built-in or custom kind, as `po`; an unknown name is returned as it is."""
+        try:
+            return self._kinds.named(name).kind
+        except KitError:
+            return name
 
     def moments(self) -> Iterator[Moment]:
         """Yield the state at the start, then the state after each change; one mapping is updated and reused."""

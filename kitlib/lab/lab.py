@@ -261,8 +261,14 @@ class Lab:
 
     def show(self, kind: str = "", name: str = "", namespace: str = "default") -> None:
         """Print an object's manifest with its status; "" = the object that the learner edits."""
-        wanted = [(kind, name)] if kind else [tuple(one.split()) for one in self._folder.definition.edit]
-        print("---\n".join(to_yaml(self.cluster.get(kind, name, namespace)) for kind, name in wanted))
+        wanted = [(kind, name, namespace)] if kind else self._edited()
+        print("---\n".join(to_yaml(self.cluster.get(*one)) for one in wanted))
+
+    def _edited(self) -> list[tuple[str, str, str]]:
+        """Return kind, name and namespace of the objects that the learner edits."""
+        setup = {f"{one.kind} {one.metadata.name}": one.metadata for one in load(self._folder.setup(self._ground))}
+        edited = self._folder.definition.edit
+        return [(*one.split(), setup[one].namespace if one in setup else "default") for one in edited]  # type: ignore[misc]
 
     def pods(self) -> Table:
         """Return all pods as a table."""

@@ -23,8 +23,6 @@ from typing import Any
 
 import msgspec
 
-from kitlib.api.errors import KitError
-from kitlib.apiserver.store.kinds import resource
 from kitlib.lab.checks import NeverFunction
 from kitlib.lab.guard import TITLE, LabGuard, Opens
 from kitlib.lab.history import History
@@ -116,7 +114,7 @@ def _broken(
     rule: RuleSpec, history: History, journal: list[Mapping[str, Any]], never: Mapping[str, NeverFunction]
 ) -> str:
     for what in rule.forbidden:
-        if found := _done(what, journal):
+        if found := _done(what, journal, history):
             return found
     if rule.never:
         for moment in history.moments():
@@ -125,14 +123,14 @@ def _broken(
     return ""
 
 
-def _done(what: str, journal: list[Mapping[str, Any]]) -> str:
+def _done(what: str, journal: list[Mapping[str, Any]], history: History) -> str:
     """Return the first entry of the journal that matches the action; "" = none."""
     action, kind, name = [*what.split(), "*", "*"][:3]
     for entry in journal:
         if entry["action"] != action:
             continue
         for one_kind, one_name in _objects(entry):
-            if kind in ("*", _kind(one_kind)) and fnmatchcase(one_name, name):
+            if kind in ("*", history.kind(one_kind)) and fnmatchcase(one_name, name):
                 return " ".join(filter(None, (action, one_kind, one_name, "was done by hand")))
     return ""
 
@@ -142,11 +140,3 @@ def _objects(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "objects" in entry:
         return [(str(one.get("kind")), str((one.get("metadata") or {}).get("name"))) for one in entry["objects"]]
     return [(str(entry.get("kind", "") or "Pod"), str(entry.get("name", entry.get("pod", ""))))]
-
-
-def _kind(name: str) -> str:
-    """Return the kind for `po`, `pods` or `Pod`."""
-    try:
-        return resource(name).kind
-    except KitError:
-        return name

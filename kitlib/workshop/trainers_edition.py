@@ -170,6 +170,8 @@ def _step(step: Mapping[str, Any]) -> str:
         text = f"Write {_value(step.get('value', step.get('v2')))} into a cgroup file of {step['write']} by hand."
     elif "drain" in step:
         text = f"Drain {step['drain']} for {step.get('for', 60)} s."
+    elif "bind" in step:
+        text = f"Bind {step['bind']} to {step['to']}."
     elif "wait" in step:
         text = f"Let {step['wait']} s pass."
     else:

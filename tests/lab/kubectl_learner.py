@@ -16,10 +16,17 @@ from kitlib.api.serialize import from_dict, load, to_dict
 from kitlib.apiserver.admission.pod_resize import resize_patch
 from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.request import Request
+from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.apiserver.store.merge import three_way
 from kitlib.apiserver.store.merge_diff import strategic_diff
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def binding(name: str, node: str) -> dict[str, Any]:
+    """Return the object that a scheduler posts."""
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    return {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
 
 
 class Learner:
@@ -44,6 +51,10 @@ class Learner:
     def patch(self, kind: str, name: str, patch: Any, namespace: str = "default", subresource: str = "") -> None:
         raise NotImplementedError
 
+    def _is_custom(self, kind: str) -> bool:
+        """Return whether a kind has no strategic merge patch."""
+        return self._cluster.api.store.kinds.named(kind) not in RESOURCES
+
 
 class OverHTTP(Learner):
     """The requests that kubectl sends."""
@@ -56,31 +67,38 @@ class OverHTTP(Learner):
         for one in source if isinstance(source, list) else [source]:
             manifest = to_dict(load(one)[0] if isinstance(one, str) else from_dict(one))
             if manifest["metadata"].get("resourceVersion"):  # kubectl replace
-                self._send("PUT", self._path(manifest, manifest["metadata"]["name"]), manifest)
+                self.send("PUT", self._path(manifest, manifest["metadata"]["name"]), manifest)
                 continue
             annotated = json.loads(json.dumps(manifest))
             annotated["metadata"].setdefault("annotations", {})[APPLIED] = json.dumps(manifest)
             path = self._path(manifest, manifest["metadata"]["name"])
             try:
-                live = self._send("GET", path)
+                live = self.send("GET", path)
             except NotFound:
-                self._send("POST", path.rpartition("/")[0], annotated)
+                self.send("POST", path.rpartition("/")[0], annotated)
                 continue
             last = json.loads(live["metadata"].get("annotations", {}).get(APPLIED, "{}"))
-            self._send("PATCH", path, strategic_diff(live, three_way(last, annotated, live)))
+            merged = three_way(last, annotated, live)
+            if self._is_custom(manifest["kind"]):
+                self.send("PUT", path, merged)
+            else:
+                self.send("PATCH", path, strategic_diff(live, merged))
 
     def delete(self, kind: str, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
         body = {"propagationPolicy": "Background"} | ({} if grace is None else {"gracePeriodSeconds": grace})
-        self._send("DELETE", self._path({"kind": kind, "metadata": {"namespace": namespace}}, name), body)
+        self.send("DELETE", self._path({"kind": kind, "metadata": {"namespace": namespace}}, name), body)
 
     def patch(self, kind: str, name: str, patch: Any, namespace: str = "default", subresource: str = "") -> None:
         path = self._path({"kind": kind, "metadata": {"namespace": namespace}}, name)
-        self._send("PATCH", f"{path}/{subresource}".rstrip("/"), patch)
+        self.send("PATCH", f"{path}/{subresource}".rstrip("/"), patch, "merge" if self._is_custom(kind) else "")
 
     def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
         path = self._path({"kind": "Pod", "metadata": {"namespace": namespace}}, name)
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
-        self._send("POST", f"{path}/eviction", body)
+        self.send("POST", f"{path}/eviction", body)
+
+    def bind(self, name: str, node: str, namespace: str = "default") -> None:
+        self.send("POST", f"/api/v1/namespaces/{namespace}/bindings", binding(name, node))
 
     def _path(self, plain: Mapping[str, Any], name: str) -> str:
         kind = self._cluster.api.store.kinds.named(plain["kind"])
@@ -90,8 +108,10 @@ class OverHTTP(Learner):
         place = plain["metadata"].get("namespace") or "default"
         return f"{root}{f'/namespaces/{place}' if served.namespaced else ''}/{served.plural}/{name}"
 
-    def _send(self, method: str, path: str, body: Any = None) -> Any:
-        kind = "application/strategic-merge-patch+json" if method == "PATCH" else "application/json"
+    def send(self, method: str, path: str, body: Any = None, patch: str = "") -> Any:
+        """Send a request and return the object of the response."""
+        patch = patch or "strategic-merge"
+        kind = f"application/{patch}-patch+json" if method == "PATCH" else "application/json"
         headers = {"content-type": kind, "user-agent": "kubectl/v1.36.2"}
         sent = b"" if body is None else json.dumps(body).encode()
         answer = self._dispatcher.handle(Request(method, path, {}, headers, sent))
@@ -122,7 +142,8 @@ class WithKubectl(Learner):
 
     def patch(self, kind: str, name: str, patch: Any, namespace: str = "default", subresource: str = "") -> None:
         below = ("--subresource", subresource) if subresource else ()
-        self._run("patch", kind, name, "-n", namespace, "-p", json.dumps(patch), *below)
+        how = ("--type", "merge") if self._is_custom(kind) else ()
+        self._run("patch", kind, name, "-n", namespace, "-p", json.dumps(patch), *how, *below)
 
     def cordon(self, node: str, unschedulable: bool = True) -> None:
         self._run("cordon" if unschedulable else "uncordon", node)
@@ -131,6 +152,10 @@ class WithKubectl(Learner):
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
         self._run("create", "--raw", path, "-f", "-", text=json.dumps(body))
+
+    def bind(self, name: str, node: str, namespace: str = "default") -> None:
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/binding"
+        self._run("create", "--raw", path, "-f", "-", text=json.dumps(binding(name, node)))
 
     def _run(self, *words: str, text: str = "") -> None:
         done = subprocess.run(

@@ -1,5 +1,6 @@
 """What a lab does not open stays as it was: which write is refused, at which moment, and in which words."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,7 @@ CASES = [
         "is new",
     ),
     ("a pod was deleted", {}, lambda c: c.delete("Pod", "a"), "Pod a was deleted (delete Pod a)"),
+    ("a pod that may go was deleted", {"gone": ["Pod a"]}, lambda c: c.delete("Pod", "a"), ""),
     ("a pod was evicted", {}, lambda c: c.evict("a"), "Pod a was deleted (evict Pod a)"),
     ("an opened pod was made again alike", RESOURCES, again, ""),
     ("opened resources", RESOURCES, lambda c: again(c, main(resources={"limits": {"cpu": 1}})), ""),
@@ -315,20 +317,30 @@ def test_each_field_of_each_object_of_a_lab_is_refused_unless_opened(folder):
             tried += 1
     assert tried > 20
     assert all(
-        key in ("new", "actions") or any(guard._names(key, one) for one in history.first)
+        key in ("new", "actions", "gone") or any(guard._names(key, one) for one in history.first)
         for key in folder.definition.opens
     )
 
 
-EXTRA = ("PriorityClass", "PodDisruptionBudget", "LimitRange", "ResourceSlice", "ResourceClaimTemplate", "DeviceClass")
+EXTRA = (
+    "Dataset",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PriorityClass",
+    "PodDisruptionBudget",
+    "LimitRange",
+    "ResourceSlice",
+    "ResourceClaimTemplate",
+    "DeviceClass",
+)
 
 
 @pytest.mark.parametrize("folder", BY_NAME)
 def test_no_lab_opens_a_whole_specification_or_all_annotations(folder):
     for key, paths in folder.definition.opens.items():
-        for path in paths if key not in ("new", "actions") else ():
+        for path in paths if key not in ("new", "actions", "gone") else ():
             assert path not in ("*", "spec", "spec.*", "metadata", "containers.*", "work", "work.*"), (key, path)
-            assert not path.startswith("metadata.annotations")
+            assert not path.startswith("metadata.annotations") or re.fullmatch(r"metadata\.annotations\[[^]*]+\]", path)
 
 
 def test_a_view_is_the_same_for_a_pod_however_often_it_is_written():

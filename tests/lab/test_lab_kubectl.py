@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kitlib.api.serialize import to_dict
 from kitlib.apiserver.http.server import GenericAPIServer
 from kitlib.lab import Lab, kubectl
 from kitlib.lab.definition import LabFolder
@@ -17,8 +21,8 @@ from tests.apiserver.http.clients import binaries
 from tests.lab.kubectl_learner import OverHTTP, WithKubectl
 
 LABS = Path(__file__).parents[2] / "labs"
-KINDS = ("01-", "10-", "14-", "20-", "21-")
-"""A pod made again, affinity, priorities, a drain with a budget, a resize in place."""
+KINDS = ("01-", "10-", "14-", "20-", "21-", "24-", "25-")
+"""A pod made again, affinity, priorities, a drain with a budget, a resize in place, bindings, custom objects."""
 FOLDERS = [LabFolder.read(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
 CASES = [
     pytest.param(folder, id=folder.name, marks=() if folder.name.startswith(KINDS) else pytest.mark.thorough)
@@ -106,3 +110,46 @@ def test_an_open_lab_is_solved_from_the_terminal(tmp_path: Path, monkeypatch: py
     lab.reset()
     assert (tmp_path / kubectl.FILE).exists()
     lab._served.close()
+
+
+@pytest.mark.thorough
+def test_a_scheduler_of_ten_lines_solves_its_lab_over_the_api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = LabFolder.read(LABS / "24-a-scheduler-of-your-own")
+    values = folder.variant
+    cells = json.loads((folder.path / "lab.ipynb").read_text(encoding="utf-8"))["cells"]
+    (program,) = re.findall(
+        r"```python\n(import random.*?)```", "\n".join("".join(one["source"]) for one in cells), re.S
+    )
+    whole = {f"{values.first}-1": values.busy, f"{values.first}-3": values.busy}
+    chosen = f"{whole!r}.get(pod.metadata.name, {values.second!r})"
+    program = program.replace("random.choice(v1.list_node().items).metadata.name", chosen)
+    program = program.replace("schedulerName=NAME", f"schedulerName={values.scheduler}")
+    program = program.replace('"default", field', '"default", timeout_seconds=2, field')
+    place = {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": values.second}}}
+    program += f"v1.patch_namespaced_persistent_volume_claim({values.store + '-data'!r}, 'default', {place!r})\n"
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    cluster = prepare(folder)
+    with GenericAPIServer(cluster, kubeconfig_path=tmp_path / "config", only_while_waited=True, service_accounts=False):
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    journal = list(cluster.journal)
+    bound = {entry["name"]: entry["node"] for entry in journal if entry["action"] == "bind"}
+    assert bound == whole | {f"{values.first}-2": values.second, values.store: values.second}
+    found = grade_journal(folder, [*journal, {"action": "advance", "seconds": 60}])
+    assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
+
+
+def test_a_namespace_that_is_finalized_by_force_leaves_its_content_and_is_refused() -> None:
+    folder = LabFolder.read(LABS / "25-the-namespace-that-stays")
+    cluster = prepare(folder)
+    learner = OverHTTP(cluster)
+    learner.delete("Namespace", folder.variant.team)
+    cluster.advance(60)
+    namespace = to_dict(cluster.get("Namespace", folder.variant.team))
+    learner.send("PUT", f"/api/v1/namespaces/{folder.variant.team}/finalize", {**namespace, "spec": {"finalizers": []}})
+    for name in (folder.variant.first, folder.variant.second):
+        learner.delete("PersistentVolume", f"{name}-data")
+    cluster.advance(30)
+    found = grade_journal(folder, list(cluster.journal))
+    assert not found.passed
+    (rule,) = [one for one in found.rules if one.rule == "orphans"]
+    assert f"was still stored when its namespace {folder.variant.team} was gone" in rule.found

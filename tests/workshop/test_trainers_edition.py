@@ -30,7 +30,7 @@ def test_a_lab_has_its_solution_every_pitfall_and_no_open_place(lab: LabFolder) 
     for one in lab.definition.predictions:
         assert one.question in text and one.why in text
     solution = text.split("## A worked solution")[1].split("What is checked")[0].strip()
-    verbs = ("Change", "Edit", "Make", "Apply", "Resize", "Patch", "Write", "Drain", "Delete", "Evict", "Let")
+    verbs = ("Change", "Edit", "Make", "Apply", "Resize", "Bind", "Patch", "Write", "Drain", "Delete", "Evict", "Let")
     assert solution.startswith(verbs) and solution.count(".") >= len(data["reference"])
 
 
