@@ -6,6 +6,8 @@ from kitlib.lab.history import Moment
 
 checks = Checks()
 BUDGET_MILLI = 2000
+GATE = "example.com/budget"
+"""The gate of the queue's controller."""
 JOBS = ("serve", "train", "backfill")
 TERMINAL_PHASES = ("Succeeded", "Failed")
 
@@ -61,13 +63,20 @@ def order(moment: Moment) -> str:
     return f"{last} was let go, and it is third" if pod is not None and not pod.spec.scheduling_gates else ""
 
 
-@checks.again("next", "a job ends and the third is let go")
+@checks.again("next", "a job ends and the controller removes its gate from the third")
 def third_turn(facts: Experiment) -> None:
-    """It runs within the budget that the first one leaves."""
+    """It runs within the budget that the first one leaves; the controller knows the gate that it gave, and no other."""
     v = facts.variant
     facts.delete("Pod", v.first)
-    facts.patch("Pod", v.third, {"spec": {"schedulingGates": None}})
+    facts.patch("Pod", v.third, {"spec": {"schedulingGates": [{"name": GATE, "$patch": "delete"}]}})
     facts.let_pass(15)
+    left = [gate.name for gate in facts.pod(v.third).spec.scheduling_gates]
+    facts.expect(
+        not left,
+        found=f"{v.third} waits at {', '.join(left)}, which no controller removes",
+        expected=f"{v.third} running: {GATE} was its only gate",
+        hint=f"whose gate is it? The queue's controller removes {GATE}, and nothing else",
+    )
     facts.runs(v.third, "its gate is all that may keep it")
     facts.runs(v.second)
 

@@ -17,10 +17,17 @@ HONOR = {"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsP
 CHOICES = ("in none: all zones that count have room", "in some of them", "in more than half of them")
 
 
-def draws(facts: Facts, spec: dict) -> tuple[dict[str, int], ...]:
-    """Pods that wait and pods in the fullest zone, night by night, for pods of this spec."""
+def draws(facts: Facts, spec: dict, *, later: bool = False) -> tuple[dict[str, int], ...]:
+    """Pods that wait and pods in the fullest zone, night by night, for pods of this spec.
+
+    Args:
+        facts: the facts of the check.
+        spec: the specification of the pods.
+        later: whether to return as many nights that follow the ones of the task.
+    """
     v = facts.variant
-    return nights_of(json.dumps(spec, sort_keys=True), v.app, v.replicas, v.nights)
+    nights = nights_of(json.dumps(spec, sort_keys=True), v.app, v.replicas, v.nights * (1 + later))
+    return nights[v.nights :] if later else nights
 
 
 @cache
@@ -107,6 +114,32 @@ def anew(facts: Experiment) -> None:
     facts.patch("Deployment", v.app, {"spec": {"replicas": v.replicas}})
     facts.let_pass(40)
     tonight(facts)
+
+
+@checks.again("nights", "the nights of the next three weeks")
+def next_nights(facts: Experiment) -> None:
+    """Nights that no sweep of the task has shown: a choice that only fits the known ones fails here."""
+    v = facts.variant
+    rows = draws(facts, template(facts), later=True)
+    waits = [row["pending"] for row in rows if row["pending"]]
+    facts.expect(
+        len(rows) - len(waits) >= v.enough - 2,
+        found=f"in {len(waits)} of {len(rows)} other nights pods wait, up to {max(waits, default=0)}",
+        expected=f"at most {len(rows) - v.enough + 2} such nights",
+        hint="twenty nights are a sample: leave some room for smaller zones",
+    )
+
+
+@checks.again("zone", "the nights of the next three weeks")
+def next_zone(facts: Experiment) -> None:
+    """The bound on a zone holds there too."""
+    most = max(row["zone_most"] for row in draws(facts, template(facts), later=True))
+    facts.expect(
+        most <= facts.variant.bound,
+        found=f"in one of the other nights a zone has {most} pods",
+        expected=f"at most {facts.variant.bound}",
+        hint="a bound must follow from the constraint, not from the nights that were tried",
+    )
 
 
 @checks.observed("one", at_start=True)
