@@ -14,7 +14,13 @@ import pytest
 from tests.rooms import KITLIB
 
 ROOMS = ("api", "apiserver", "cel", "kubelet", "scheduler")
-ALLOWED = {("api/collector.py", "_full"): "Python has one garbage collector, whose thresholds clusters share"}
+ALLOWED = {
+    ("api/collector.py", "_full"): "Python has one garbage collector, whose thresholds clusters share",
+    (
+        "scheduler/incremental/signature_answers.py",
+        "_KINDS",
+    ): "numbers that only have to differ; a thread gets each once",
+}
 CHANGES = {
     *(
         "add",
@@ -63,9 +69,11 @@ def changed_in(function: ast.AST, names: set[str]) -> Iterator[tuple[int, str]]:
     for node in ast.walk(function):
         if isinstance(node, ast.Global):
             yield from ((node.lineno, name) for name in node.names)
-        places = [one for one in assigned(node) if isinstance(one, ast.Attribute | ast.Subscript)]
+        places: list[ast.expr] = [one for one in assigned(node) if isinstance(one, ast.Attribute | ast.Subscript)]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
             places.append(node.func)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next":
+            places += [one for one in node.args[:1] if isinstance(one, ast.Attribute | ast.Name)]
         for place in places:
             while isinstance(place, ast.Attribute | ast.Subscript):
                 place = place.value
@@ -94,6 +102,7 @@ def state_of(text: str) -> list[tuple[int, str]]:
         ("seen = set()\ndef meet(x):\n    seen.add(x)", ["seen"]),
         ("made: dict = {}\ndef of(x):\n    made[x] = 1", ["made"]),
         ("made = {}\ndef of(x):\n    made[x].pop()", ["made"]),
+        ("numbers = count()\ndef number():\n    return next(numbers)", ["numbers"]),
         ("n = 0\ndef count():\n    global n\n    n += 1", ["n"]),
         ("TABLE = {}\ndef of(x):\n    return TABLE[x]", []),
         ("names = ()\ndef of():\n    names = []\n    names.append(1)", []),
