@@ -164,8 +164,7 @@ class Bursts:
 
     def step(self, now: float) -> None:
         """Process all events up to now."""
-        # The promised time is not converted from seconds: rounding could lose a nanosecond, and the event with it.
-        at = self._promised if now == self._promised / 1e9 else nanoseconds(now)
+        at = self._moment(now)
         if at > self._next_tick + self._late:  # ticks without running threads were skipped
             self._next_tick, self._late = -(-at // TICK) * TICK, 0
         self._charge(at)
@@ -184,6 +183,19 @@ class Bursts:
             self._next_tick, self._late = (at // TICK + 1) * TICK, 0
         self._begin(at)
         self._requeue(at)
+
+    def _moment(self, now: float) -> int:
+        """Return the time in nanoseconds since boot: that of the next event if the clock cannot tell them apart.
+
+        Events are whole nanoseconds, the clock has seconds in floating point. Within 2^51 ns of uptime (26 days) each
+        nanosecond has a time of its own. Later two roundings, to seconds and back, may miss an event by `2 ulp`, and
+        the same event would be awaited again; so an event within this distance is due. The moment never goes back
+        behind one that was charged, or the time in between would be charged twice.
+        """
+        at = nanoseconds(now)
+        if abs(at - self._promised) <= 2 * math.ulp(now) * 1e9:
+            at = self._promised
+        return max(at, self._charged)
 
     def _charge(self, at: int) -> None:
         """Charge the time since the last event to quotas, and remove finished threads."""

@@ -1,11 +1,15 @@
 """Work in bursts on the simulated kernel: what it uses, how long it takes, what is counted, and when averages hold."""
 
+import math
 from typing import Any
 
 import pytest
 
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.workload import FOREVER, Phase, Workload, declared_workload
+from kitlib.node.simulated.cpu.bandwidth import CfsBandwidth
+from kitlib.node.simulated.cpu.bursts import Bursts
+from kitlib.node.simulated.cpu.group import TaskGroup
 from kitlib.node.simulated.kernel import Kernel
 
 POD, MAIN = "/pods/a", "/pods/a/main"
@@ -182,3 +186,34 @@ def test_steady_work_is_not_followed() -> None:
     made.spawn(Workload((Phase(10, cpus=4), Phase(10, cpus=1), Phase(FOREVER))), MAIN)
     assert not made.scheduler._followed
     assert made.scheduler.upcoming() == FOREVER
+
+
+@pytest.mark.parametrize("days", [0, 20, 27, 60, 400])
+@pytest.mark.parametrize("steps", [1, 30])
+def test_bursts_are_the_same_after_any_uptime(days: int, steps: int) -> None:
+    made = kernel()
+    made.advance(days * 86_400)
+    process = start(made, "cpu=8 burst=160ms every=1s")
+    for _ in range(steps):
+        made.advance(3 / steps)
+    made.advance(0.5)
+    assert process.bursts == pytest.approx([0.30394, 0.21594, 0.30394, 0.30794], abs=1e-6)
+    assert stat(made)["nr_throttled"] == 11
+
+
+@pytest.mark.parametrize("days", [27, 60, 400])
+@pytest.mark.parametrize("toward", [0.0, math.inf])
+def test_an_event_is_met_once_by_a_clock_that_is_one_step_beside_it(days: int, toward: float) -> None:
+    """After 26 days two neighbouring times in seconds are more than half a nanosecond apart."""
+    bandwidth = CfsBandwidth(50_000_000, 100_000_000, 0)
+    group = TaskGroup("/a", None, 0, cpus=frozenset({0}), bandwidth=bandwidth)
+    bursts = Bursts(lambda pid: 1.0, lambda group, pid, wish, held: None, lambda pid, seconds: None)
+    bursts.watch(group.path, bandwidth)
+    now = days * 86_400.0
+    bursts.follow(group, 1, 1.0, now, work=math.inf, every=math.inf, brief=True)
+    met = []
+    for _ in range(100):
+        met.append(bursts.upcoming())
+        bursts.step(math.nextafter(met[-1], toward))
+    assert len(set(met)) == len(met)
+    assert met == sorted(met)
