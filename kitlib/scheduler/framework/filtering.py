@@ -13,7 +13,7 @@ import numpy as np
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.plugin import SKIP, Context, Handle, Nominated, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status, merge_codes
 
 NO_NODES = Status(Code.UnschedulableAndUnresolvable, ("no nodes available to schedule pods",))
 """The status of every pod in a cluster without nodes. Source: scheduler.ErrNoNodesAvailable."""
@@ -108,11 +108,8 @@ def find_nodes_that_pass_filters(
                 outcome.status = Status(Code.Error, (text,), plugin.name)
                 return outcome
             hit = asked[bad]
-            # if all filters run, the most severe code of a node counts. Source: PluginToStatus.Merge
             first = outcome.codes[hit] == 0
-            outcome.codes[hit] = np.where(
-                first, verdicts.codes[bad], np.maximum(outcome.codes[hit], verdicts.codes[bad])
-            )
+            outcome.codes[hit] = merge_codes(outcome.codes[hit], verdicts.codes[bad], all_run=everybody)
             outcome.rejected_by[hit[first]] = number
             rows = rows[outcome.codes[rows] == 0]
     for row, pods in (nominated or {}).items():

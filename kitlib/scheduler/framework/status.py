@@ -100,3 +100,19 @@ class Verdicts:
     def status(self, place: int, plugin: str) -> Status:
         """Return the answer for one row, by its place in the column."""
         return Status(Code(int(self.codes[place])), self.texts[int(self.which[place])], plugin)
+
+
+def merge_codes(codes: NDArray[np.uint8], found: NDArray[np.uint8], *, all_run: bool) -> NDArray[np.uint8]:
+    """Return the code of each row after one more filter; 0 = the row passes.
+
+    A row keeps the code of the filter that rejects it first, because later ones are not asked. If all filters run, the
+    most severe code counts.
+
+    Args:
+        codes: the codes so far.
+        found: the codes of this filter.
+        all_run: whether the release asks every filter about every row (the gate KitAllFiltersRun).
+
+    Source: framework runtime RunFilterPlugins; PluginToStatus.Merge.
+    """
+    return np.maximum(codes, found) if all_run else np.where(codes == 0, found, codes)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kitlib.scheduler.framework.plugin import Context, Plugin, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.framework.status import Code, Rows
+from kitlib.scheduler.framework.status import Code, Rows, merge_codes
 
 MANY_ROWS = 6
 """The number of changed rows from which on these are evaluated together."""
@@ -67,11 +67,7 @@ class ResourceAnswers:
         codes: NDArray[np.uint8] | None = None
         for one in self._filters:
             found = one.plugin.filter(one.state, self._info, self._context, rows).codes
-            # later plugins are not asked about a row that one has rejected, unless the release asks all of them
-            if codes is None:
-                codes = found.copy()
-            else:
-                codes = np.maximum(codes, found) if self._all_run else np.where(codes == 0, found, codes)
+            codes = found.copy() if codes is None else merge_codes(codes, found, all_run=self._all_run)
         total = np.zeros(len(rows), np.int64)
         for one in self._scores:
             points = one.plugin.score(one.state, self._info, self._context, rows)

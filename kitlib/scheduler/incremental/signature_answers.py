@@ -24,7 +24,7 @@ from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.incremental_answers import IncrementalAnswers, Mask
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Handle, Plugin, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, resize_conditions
-from kitlib.scheduler.framework.status import SUCCESS, Code, Rows
+from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, merge_codes
 from kitlib.scheduler.incremental.resource_answers import MANY_ROWS, PluginCall, ResourceAnswers
 
 POINTS = ("pre_filter", "filter", "pre_score", "score")
@@ -97,6 +97,7 @@ class TemplateAnswers:
         answerable: whether such pods can be scheduled in a batch.
         shared: whether the answers hold for pods that request other amounts; otherwise they hold for one kind.
         fixed, fixed_codes: the rows that pass the filters that no placement affects, and these filters' codes.
+        all_run: whether the release asks every filter about every row.
         ordered: whether no such filter rejects a row after a filter that reads amounts.
         constant: the weighted scores that no placement affects.
         ranged: the raw scores that no placement affects, but that are normalised over the feasible rows.
@@ -115,7 +116,7 @@ class TemplateAnswers:
         self.fixed_codes: NDArray[np.uint8] = np.zeros(self.size, np.uint8)
         self.fixed: Mask = self.fixed_codes == 0
         self.ordered = True
-        self._all_run = context.release.enabled("KitAllFiltersRun")
+        self.all_run = context.release.enabled("KitAllFiltersRun")
         self.constant: Scores = np.zeros(self.size, np.int64)
         self.ranged: list[_Ranged] = []
         self.room_filters: list[Plugin] = []
@@ -195,8 +196,7 @@ class TemplateAnswers:
                     return False
                 # a row that both reject has the code of the filter that runs first; `rejections` takes this one's
                 self.ordered = self.ordered and not (self.room_filters and codes.any())
-                first_only = np.where(self.fixed_codes == 0, codes, self.fixed_codes)
-                self.fixed_codes = np.maximum(self.fixed_codes, codes) if self._all_run else first_only
+                self.fixed_codes = merge_codes(self.fixed_codes, codes, all_run=self.all_run)
         self.fixed = self.fixed_codes == 0
         return True
 
@@ -348,14 +348,12 @@ class SignatureAnswers:
         similar, room, snapshot = self.similar, self.room, self._context.snapshot
         answers = similar.kept_filters
         # the codes decide where preemption may help, so they must be those of the first filter that rejects
-        known = similar.ordered or self._context.release.enabled("KitAllFiltersRun")
+        known = similar.ordered or similar.all_run
         if not known or (self._order >= 0).any() or not all(one.passes_all() for one in answers.values()):
             return None
         room.follow()
-        if self._context.release.enabled("KitAllFiltersRun"):
-            codes = np.maximum(similar.fixed_codes, room.codes)
-        else:
-            codes = np.where(similar.fixed_codes == 0, room.codes, similar.fixed_codes)
+        # where not all filters run, `ordered` says that the fixed filters come first on the rows that they reject
+        codes = merge_codes(similar.fixed_codes, room.codes, all_run=similar.all_run)
         outcome = FilterOutcome(SUCCESS, None, snapshot.every_row(), codes, np.full(similar.size, -1, np.int32))
         outcome.release = self._context.release
         outcome.states = {**self.states, **{name: SKIP for name in answers if name in self.states}}
