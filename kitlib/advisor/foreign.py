@@ -56,6 +56,9 @@ FOREIGN = (
     ForeignController("Volcano", "volcano.sh", ("volcano",)),
     ForeignController("KAI", "run.ai", ("kai-scheduler",)),
     ForeignController("the coscheduling plugin", "scheduling.x-k8s.io", ("scheduler-plugins-scheduler",)),
+    # Koordinator's scheduler, and the plugin before 2022
+    ForeignController("the coscheduling plugin", "scheduling.sigs.k8s.io"),
+    ForeignController("Grove", "grove.io"),
     ForeignController("YuniKorn", "yunikorn.apache.org", ("yunikorn",)),
     ForeignController("HAMi", "hami.io", ("hami-scheduler",)),
     ForeignController("Koordinator", "koordinator.sh", ("koord-scheduler",)),
@@ -273,13 +276,14 @@ def let_go(results: Iterable[StageResult]) -> list[StageResult]:
 
 
 GROUP_ANNOTATION = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
-GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+GROUP_LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
 
 def foreign_group(objects: Iterable[KubeObject], pod: Pod) -> tuple[str, KubeObject | None]:
     """Return the name of a pod's group of another scheduler ("" = none), and the group's object."""
     notes, labels = pod.metadata.annotations, pod.metadata.labels
-    name = next((notes[key] for key in GROUP_ANNOTATION if notes.get(key)), "") or labels.get(GROUP_LABEL, "")
+    named = [notes.get(key, "") for key in GROUP_ANNOTATION] + [labels.get(key, "") for key in GROUP_LABELS]
+    name = next(filter(None, named), "")
     if not name:
         return "", None
     groups = [one for one in objects if one.kind == "PodGroup" and foreign_owner(group_of(one))]

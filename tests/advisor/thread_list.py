@@ -15,6 +15,7 @@ from tests.advisor.threads import (
     attached,
     claim,
     conflict,
+    coscheduled,
     group,
     kueue,
     not_attached,
@@ -401,4 +402,102 @@ THREADS = [
     ),
     Thread("volcano-sh/volcano#5805", "members", "gang", "3 of 3 members exist, 2 have", group("Unknown", 3, 3, 2)),
     Thread("volcano-sh/volcano#2143", "members", "queue", "the group is Pending", group("Pending", 1, 1)),
+    Thread(
+        f"{K8S}#141227",
+        "wrong",
+        "preemption",
+        "preempting default/later makes room on n0",
+        [
+            node("n0", offers={"example.com/dummy": "1"}, cpu="1"),
+            *(
+                pod(name, cpu="500m", on="n0", spec={"priority": 0}, status={"startTime": f"2026-08-01T1{i}:00:00Z"})
+                for i, name in enumerate(("earlier", "later"))
+            ),
+            pod("p", cpu="500m", spec={"priority": 1000}),
+        ],
+    ),
+    Thread(
+        "kubernetes/autoscaler#1410",
+        "pause",
+        "preemption",
+        "preempting default/low0 makes room on n0",
+        preempting(1),
+    ),
+    Thread(
+        f"{K8S}#73861",
+        "pause",
+        "preemption",
+        "preempting default/pause1, default/pause2 makes room on n0",
+        [
+            node("n0"),
+            *(
+                pod(
+                    f"pause{i}",
+                    cpu="1",
+                    on="n0",
+                    spec={"priority": -1},
+                    status={"startTime": f"2026-08-01T1{i}:00:00Z"},
+                )
+                for i in range(3)
+            ),
+            pod("p", cpu="3", spec={"priority": 0}),
+        ],
+    ),
+    Thread(
+        "kubernetes/autoscaler#4111",
+        "pause",
+        "filters",
+        "the pod preempts nothing (preemptionPolicy: Never)",
+        [*preempting(1)[:-1], pod("p", cpu="4", spec={"priority": 1000, "preemptionPolicy": "Never"})],
+    ),
+    Thread(
+        f"{K8S}#85677",
+        "cleared",
+        "filters",
+        "1 Insufficient cpu",
+        [
+            node("a"),
+            pod("system", cpu="4", on="a", spec={"priority": 2000000000}),
+            pod("p", cpu="4", spec={"priority": 1000}, status={"nominatedNodeName": "b"}),
+        ],
+    ),
+    Thread(
+        f"{K8S}#72124",
+        "cleared",
+        "filters",
+        "no pods of lower priority than 1000",
+        [
+            node("n0"),
+            pod("smaller", cpu="1", on="n0", spec={"priority": 1000}),
+            pod("p", cpu="4", spec={"priority": 1000}, status={"nominatedNodeName": "n0"}),
+        ],
+    ),
+    Thread(
+        "kubernetes-sigs/scheduler-plugins#358",
+        "together",
+        "gang",
+        "the group is Scheduling; 6 of 6 members exist, 1 has a node",
+        coscheduled("Scheduling", 6, 6, 1),
+    ),
+    Thread(
+        "ai-dynamo/grove#511",
+        "together",
+        "gate",
+        "the scheduling gate grove.io/podgang-pending-creation is Grove's",
+        [node("n1"), pod("p", spec={"schedulingGates": [{"name": "grove.io/podgang-pending-creation"}]})],
+    ),
+    Thread(
+        "koordinator-sh/koordinator#872",
+        "together",
+        "gang",
+        "the group is Pending; 2 of 2 members exist, 0 have a node",
+        coscheduled("Pending", 2, 2, koordinator=True),
+    ),
+    Thread(
+        "kubernetes-sigs/scheduler-plugins#114",
+        "together",
+        "gang",
+        "the group is Scheduling; 8 of 8 members exist, 0 have a node",
+        coscheduled("Scheduling", 8, 8),
+    ),
 ]

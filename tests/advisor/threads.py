@@ -30,6 +30,14 @@ QUERIES = {
     "lower priority pods FailedScheduling",
     "lower": "kube-scheduler preemption pod not preempting lower priority pods pending",
     "members": "gang scheduling PodGroup pending minMember not enough pods pending volcano coscheduling",
+    "wrong": "kubernetes issue: critical pod or daemonset preempts pods unexpectedly, wrong victims chosen by "
+    "scheduler preemption",
+    "pause": "overprovisioning pause pods low priority not preempted immediately pod stays pending cluster-autoscaler "
+    "preemption bug report",
+    "cleared": "kube-scheduler nominatedNodeName not cleared pod Pending bug after victims deleted other pod takes "
+    "room",
+    "together": "pod group gang minMember some pods Pending waiting for other members scheduled nothing bound "
+    "coscheduling deadlock report",
     "reports": "the reports about preemption that the project had rebuilt before",
 }
 PASSED_OVER = {
@@ -57,6 +65,14 @@ PASSED_OVER = {
     "kubernetes#129136 (already there)",
     "members": "DaoCloud-docs#4587, HAMi/website#734 (no report), volcano#5075 (no pod waits), #2416, #1959, #2462 "
     "(already there)",
+    "wrong": "kubernetes#128307, #128434, #128431, #128435, #141926 (fixes), community#745 (no report), "
+    "kubernetes#70622, #129136 (already there)",
+    "pause": "autoscaler#742, #4317, #735, cortex#498, kubernetes#137655 (no report), autoscaler#4110 (the same report "
+    "again), #6086 (no cause), neondatabase/autoscaling#64 (another scheduler)",
+    "cleared": "kubernetes#102339, #126700 (defects of the scheduler's cache), #106816, #91750, #133276 (fixes), "
+    "#106780, #119967, #86942 (already there)",
+    "together": "community#2337, enhancements#1463, #3371, HAMi#1832, HAMi/website#734 (no report), koordinator#1919 "
+    "(a defect of another scheduler)",
     "budgets": "website#28351, #5328, enhancements#3755, NVSentinel#1651 (no report)",
 }
 Objects = list[dict[str, Any]]
@@ -182,6 +198,32 @@ def group(phase: str, least: int, members: int, running: int = 0, message: str =
     names = ["p", *(f"p{i}" for i in range(1, members))]
     pods = [
         pod(name, on="n1" if i >= members - running else "", cpu="100m", meta=meta, spec={"schedulerName": "volcano"})
+        for i, name in enumerate(names)
+    ]
+    return [node("n1"), *pods, *held]
+
+
+def coscheduled(phase: str, least: int, members: int, bound: int = 0, koordinator: bool = False) -> Objects:
+    """Return a PodGroup of the coscheduling plugin, or of Koordinator's form of it, and its pods."""
+    api = "scheduling.sigs.k8s.io" if koordinator else "scheduling.x-k8s.io"
+    label = f"pod-group.{api}" if koordinator else f"{api}/pod-group"
+    by = "koord-scheduler" if koordinator else "scheduler-plugins-scheduler"
+    held = some(f"""
+- apiVersion: {api}/v1alpha1
+  kind: PodGroup
+  metadata: {{name: pg, namespace: default}}
+  spec: {{minMember: {least}}}
+  status: {{phase: {phase}}}
+""")
+    names = ["p", *(f"p{i}" for i in range(1, members))]
+    pods = [
+        pod(
+            name,
+            on="n1" if i >= members - bound else "",
+            cpu="100m",
+            meta={"labels": {label: "pg"}},
+            spec={"schedulerName": by},
+        )
         for i, name in enumerate(names)
     ]
     return [node("n1"), *pods, *held]
