@@ -11,9 +11,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from kitlib.advisor.counted_statuses import fill_in_statuses
 from kitlib.advisor.findings import Gap
 from kitlib.advisor.printed import printed
-from kitlib.advisor.unreported import fill_in_statuses, unreported_amounts
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.boundary import guarded
 from kitlib.api.collector import collector_paused
@@ -135,7 +135,7 @@ class Dump:
             raise KitError(f"there is no Node in it: {COMMAND} prints what is needed")
         made._leave_out_volumes()
         made._leave_out_claims()
-        fill_in_statuses(made)
+        made.uncounted |= fill_in_statuses(objects, made.has)
         return made
 
     def _leave_out_volumes(self) -> None:
@@ -216,9 +216,9 @@ class Dump:
         return max((one for one in found if one is not None), default=None)
 
     @cached_property
-    def unreported_amounts(self) -> list[Gap]:
-        """The gap of nodes that report no allocatable amounts; empty if all do."""
-        return list(unreported_amounts(self))
+    def nodes_without_amounts(self) -> list[str]:
+        """The names of the nodes that report no allocatable amounts."""
+        return [one.name for one in self.nodes if not one.status.allocatable]
 
     @property
     def unknown_releases(self) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import Gap
 from kitlib.advisor.pod_fields import not_modelled
+from kitlib.advisor.unreported import unreported_amounts
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import Namespace, PersistentVolumeClaim, Pod, Service
 from kitlib.api.meta import KubeObject
@@ -23,7 +24,7 @@ SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 def gaps_of(dump: Dump, pod: Pod) -> list[Gap]:
     """Return the fields and kinds that the answer about a pod depends on but that are not modelled or not read."""
-    found = [*dump.unread(pod), *not_modelled(pod), *missing_kinds(dump, pod), *dump.unreported_amounts]
+    found = [*dump.unread(pod), *not_modelled(pod), *missing_kinds(dump, pod), *unreported_amounts(dump)]
     if dump.left_out:
         found.append(Gap("List", "", dump.left_out, decides=False))
     if dump.unknown_release_text:
