@@ -68,6 +68,16 @@ class ObjectMeta(KubeStruct):
     self_link: str = ""
 
 
+SERVER_WRITTEN = (
+    *("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields"),
+    *("resourceVersion", "selfLink", "uid"),
+)
+"""Metadata that the API server writes.
+
+Source: registry/rest WipeObjectMetaSystemFields, BeforeUpdate; storage PrepareObjectForStorage (selfLink).
+"""
+
+
 class KubeObject(KubeStruct):
     """A top-level object: `apiVersion`, `kind`, `metadata`."""
 

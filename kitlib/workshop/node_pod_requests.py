@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kitlib.api.meta import SERVER_WRITTEN
 from kitlib.node.kubernetes import manifest
 from kitlib.workshop.cel_shape import CelRule, Where, literal
 
@@ -24,13 +25,6 @@ _GRACE = Where(f"!has({{it}}) || {{it}} <= {manifest.GRACE}")
 _GRACE_MEANING = f"a node pod ends within its own grace period, at most {manifest.GRACE} s"
 MANAGERS = 16
 """The largest number of entries of managedFields."""
-
-
-_UNTOUCHED = (
-    *("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields"),
-    *("resourceVersion", "uid"),
-)
-"""Metadata that the server writes."""
 
 
 def _unchanged(path: str, free: Sequence[str] = ()) -> CelRule:
@@ -51,7 +45,7 @@ def _subresource(names: Sequence[str], condition: str, message: str) -> CelRule:
 
 
 UPDATE = (
-    _unchanged("metadata", _UNTOUCHED),
+    _unchanged("metadata", SERVER_WRITTEN),
     _unchanged("spec"),
     CelRule(
         f"({MACHINERY}) || !has(object.metadata.managedFields) || object.metadata.managedFields.size() <= {MANAGERS}",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.meta import SERVER_WRITTEN
 from kitlib.node.kubernetes.manifest import GRACE
 from tests.workshop.test_node_pod_policy import NAMESPACE, PODS, changed, evaluate
 
@@ -26,6 +27,7 @@ ADMINISTRATOR = {"username": "root", "groups": ["system:masters", "system:authen
         (("metadata", "resourceVersion"), "2", True, True),
         (("metadata", "managedFields"), [{"manager": "m"}], True, True),
         (("metadata", "generation"), 2, True, True),
+        *((("metadata", field), "x", True, True) for field in SERVER_WRITTEN),
         (("metadata", "generateName"), "x", False, True),
         (("metadata", "labels"), {}, False, True),
         (("metadata", "ownerReferences"), [], False, True),

@@ -17,7 +17,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.decoding import cannot_be_handled
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.guard import described
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import SERVER_WRITTEN, KubeObject
 from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.custom_kinds import unknown_fields
@@ -26,7 +26,6 @@ from kitlib.apiserver.store.kinds import Resource, resource_of
 Manifest = str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | KubeObject | dict[str, Any]
 Manifests = Manifest | Iterable[Manifest]
 Key = tuple[str, str, str]
-_SERVERS_OWN = ("creationTimestamp", "generation", "resourceVersion", "uid")
 
 
 @guarded("manifest")
@@ -153,7 +152,7 @@ def _manifest(one: Located) -> dict[str, Any]:
 
     manifest = with_nulls(manifest, one.data)
     metadata = manifest.get("metadata", {})
-    for field in _SERVERS_OWN:
+    for field in SERVER_WRITTEN:
         if field in metadata and metadata[field] is None:
             del metadata[field]
     return manifest

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import SERVER_WRITTEN, KubeObject
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.merge_diff import strategic_diff
 
 BY_CLIENTS = frozenset({"Lease", "Event"})
 """Kinds that programs write about their own work."""
-_OF_SERVER = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid", "selfLink"})
 _STATUS = frozenset({"status", "approval"})
 
 
@@ -66,7 +65,7 @@ class ActionLog:
 
 
 def _by_clients(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {field: value for field, value in metadata.items() if field not in _OF_SERVER}
+    return {field: value for field, value in metadata.items() if field not in SERVER_WRITTEN}
 
 
 def _compared(obj: KubeObject, *, status: bool) -> dict[str, Any]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kitlib.api.serialize import to_dict
+from kitlib.api.meta import SERVER_WRITTEN
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.http.actions import ActionLog
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.users import User
+from kitlib.apiserver.store.kinds import resource
 from kitlib.cluster import Cluster
 from kitlib.cluster.journal import Journal
 from tests.apiserver.http.conftest import Call, call_of
@@ -111,3 +114,11 @@ def test_equal_steps_of_time_are_one_entry(cluster: Any) -> None:
     for _ in range(50):
         cluster.let_time_pass(0.1)
     assert list(cluster.journal) == [{"action": "advance", "seconds": 0.1, "steps": 50}]
+
+
+def test_what_the_server_writes_is_not_an_action_of_the_client() -> None:
+    entries: list[dict[str, Any]] = []
+    log = ActionLog(lambda action, **fields: entries.append({"action": action, **fields}))
+    sent = {**pod(), "metadata": {"name": "web", **dict.fromkeys(SERVER_WRITTEN, "x")}}
+    log.written(resource("Pod"), None, from_dict(pod()), sent, "")
+    assert [entry["objects"] for entry in entries] == [[pod()]]
