@@ -178,14 +178,19 @@ class Desk:
         """Advance the vote by one step.
 
         Args:
-            step: "open" (with `place` and `key`), "show", "again" or "close".
+            step: "open" (with `place` and `key`), "show", "again", "accounts" or "close".
             place: lab or notebook of the question.
             key: name of the question.
 
         Raises:
             KitError: the question or step does not exist, or the step is not possible now.
         """
-        steps = {"show": self.votes.show, "again": self.votes.again, "close": self.votes.close}
+        steps = {
+            "show": self.votes.show,
+            "again": self.votes.again,
+            "accounts": self.votes.require_accounts,
+            "close": self.votes.close,
+        }
         if step == "open":
             for asked in self.questions():
                 if (asked.place, asked.key) == (place, key):

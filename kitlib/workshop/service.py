@@ -2,7 +2,7 @@
 
 JupyterHub starts it (`python -m kitlib.workshop.service`, see jupyterhub_config.py) in its own environment. The
 trainer (an administrator of the hub) sees the room, a learner a page with one button. Visitors without an account can
-vote.
+vote too, until the trainer counts accounts only.
 """
 
 from __future__ import annotations
@@ -270,14 +270,16 @@ class _Help(_OfPeople):
         self.say("")
 
 
-class _Voting(_Base):
-    """Pages without an account. A request can use only the voter's cookie, so no cross-site token is required."""
+class _Voting(_OfPeople):
+    """Pages for everybody. A vote is a JSON request, which another site cannot send, so no token is required."""
 
     def check_xsrf_cookie(self) -> None:
         return
 
     @property
     def voter(self) -> str:
+        if self.current_user:
+            return self.desk.votes.voter_of(self.account)
         return self.desk.votes.voter(self.get_cookie(VOTER) or "")
 
 
@@ -295,6 +297,12 @@ class _VotePage(_Voting):
                 return
             self.set_cookie(VOTER, mark, httponly=True, samesite="Lax", path=self.request.path)
         self.page("vote.html")
+
+
+class _VoteLogin(_OfPeople):
+    @authenticated
+    def get(self) -> None:
+        self.redirect("./")
 
 
 class _VoteState(_Voting):
@@ -326,6 +334,7 @@ def application(desk: Desk, servers: Servers, prefix: str, secret: bytes) -> App
         "me.json": _Me,
         "help": _Help,
         "vote/": _VotePage,
+        "vote/login": _VoteLogin,
         "vote/state.json": _VoteState,
         "vote/cast": _Cast,
     }

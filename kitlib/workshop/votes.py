@@ -1,7 +1,9 @@
 """A vote of the room before the kernel answers: hidden, then shown, then a second vote; both rounds are kept.
 
-A vote belongs to a browser and is anonymous. Each browser has one vote, which may be changed while the round is open.
-A person who deletes cookies can vote again, so the number of new voters is limited per address and in total.
+A vote belongs to the account that is logged in at the hub, else to the browser. Each has one vote, which may be changed
+while the round is open. Votes are kept without names. A person who deletes cookies gets another vote, since behind one
+address this browser looks like another learner's phone. Therefore votes without an account are limited per address and
+in total, they take no place of an account's vote, and the trainer can discard them.
 
     closed -> open (round 1, hidden) -> shown -> open (round 2, hidden) -> shown -> closed
 """
@@ -22,6 +24,8 @@ from typing import Any
 from kitlib.api.errors import KitError
 
 ROUNDS = 2
+_ACCOUNT = "@"
+"""First letter of voters with an account; those of browsers are hexadecimal."""
 REFILL = 10.0
 """Seconds after which an address may have one more new voter."""
 MAX_ADDRESSES = 10_000
@@ -78,11 +82,13 @@ class Votes:
 
     Attributes:
         file: the file of closed questions, JSON Lines.
-        places: number of learners; twice as many browsers may vote.
+        places: number of learners; twice as many browsers without an account may vote.
+        by_account: whether only accounts vote.
     """
 
     file: Path
     places: int
+    by_account: bool = False
     asked: RoomQuestion | None = None
     round: int = 0
     is_shown: bool = False
@@ -111,6 +117,13 @@ class Votes:
             raise KitError(f"a question has {ROUNDS} rounds, and the second begins after the first was shown")
         self.round, self.is_shown = self.round + 1, False
         self._rounds.append({})
+
+    def require_accounts(self) -> None:
+        """Discard the open question's votes without an account, and refuse them from now on."""
+        self.by_account = True
+        for votes in self._rounds:
+            for voter in [one for one in votes if not _has_account(one)]:
+                del votes[voter]
 
     def close(self) -> None:
         """End the question and save the votes of its rounds.
@@ -166,6 +179,10 @@ class Votes:
         # Encoded, since compare_digest raises a TypeError for text that is not ASCII.
         return name if hmac.compare_digest(seal.encode(), self._seal(name).encode()) else ""
 
+    def voter_of(self, account: str) -> str:
+        """Return the voter of an account, which does not tell its name."""
+        return _ACCOUNT + self._seal(_ACCOUNT + account)
+
     def _seal(self, name: str) -> str:
         return hmac.new(self._secret, name.encode(), hashlib.sha256).hexdigest()[:32]
 
@@ -173,14 +190,18 @@ class Votes:
         """Count a vote; it replaces the voter's earlier one.
 
         Raises:
-            KitError: no round is open, the answer is invalid, or the room is full.
+            KitError: no round is open, the answer is invalid, the room is full, or only accounts vote.
         """
         asked = self._require()
         if self.is_shown:
             raise KitError("this round is closed: its result is shown")
         votes, value = self._rounds[-1], asked.read(answer)
-        if voter not in votes and len(votes) >= 2 * self.places:
-            raise KitError(f"{len(votes)} browsers have voted: the room has {self.places} places")
+        if not _has_account(voter):
+            if self.by_account:
+                raise KitError("only learners who are logged in vote now: log in, then vote")
+            browsers = sum(not _has_account(one) for one in votes)
+            if voter not in votes and browsers >= 2 * self.places:
+                raise KitError(f"{browsers} browsers have voted: the room has {self.places} places; log in to vote")
         votes[voter] = value
 
     def _require(self) -> RoomQuestion:
@@ -205,12 +226,18 @@ class Votes:
             "shown": self.is_shown,
             "count": len(self._rounds[-1]),
             "mine": self._rounds[-1].get(voter),
+            "login": self.by_account and not _has_account(voter),
         }
         past = self._rounds if self.is_shown else self._rounds[:-1]
         made["rounds"] = [_histogram(votes, self.asked.choices) for votes in past]
         if trainer:
+            made["browsers"] = sum(not _has_account(one) for one in self._rounds[-1])
             made["place"], made["changed"] = self.asked.place, self._changed() if self.is_shown else None
         return made
+
+
+def _has_account(voter: str) -> bool:
+    return voter.startswith(_ACCOUNT)
 
 
 def _histogram(votes: dict[str, str | float], choices: tuple[str, ...] = ()) -> list[tuple[str, int]]:

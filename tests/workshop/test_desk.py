@@ -129,7 +129,7 @@ def test_every_prediction_of_the_course_can_be_put_to_the_room(desk: Desk) -> No
     desk.vote("show")
     with pytest.raises(KitError, match="there is no such question"):
         desk.vote("open", "x", "y")
-    with pytest.raises(KitError, match="valid values: open, show, again, close"):
+    with pytest.raises(KitError, match="valid values: open, show, again, accounts, close"):
         desk.vote("explode")
 
 

@@ -178,7 +178,7 @@ def test_a_learner_calls_for_help_sees_no_board_and_decides_nothing(
 
 
 def test_the_room_votes_without_accounts_and_a_hundred_votes_of_one_browser_count_once(
-    found: list[dict[str, Any]], trainer: Trainer
+    hub: str, found: list[dict[str, Any]], trainer: Trainer
 ) -> None:
     vote = f"{trainer.room}vote/"
     voters = [hub_client.session() for _ in range(2)]  # the room has one place, so two browsers may vote
@@ -195,6 +195,17 @@ def test_the_room_votes_without_accounts_and_a_hundred_votes_of_one_browser_coun
     trainer.act(act="vote", step="show")
     shown = dict(voters[1].get(f"{vote}state.json").json()["rounds"][0])
     assert (shown["half"], shown["old"]) == (1, 1)
+    trainer.act(act="vote", step="again")
+    ada = hub_client.session()
+    assert hub_client.log_in(ada, hub, "ada", "ada's own word", PASSWORD) == 302
+    assert ada.get(f"{vote}login").url == vote, "logged in at the room, and back"
+    for session in (*voters, ada):
+        assert session.post(f"{vote}cast", json={"answer": "half"}).status_code == 200, "an account has its place"
+    trainer.act(act="vote", step="accounts")
+    assert voters[0].post(f"{vote}cast", json={"answer": "half"}).status_code == 400
+    assert [one.get(f"{vote}state.json").json()["login"] for one in (voters[0], ada)] == [True, False]
+    trainer.act(act="vote", step="show")
+    assert dict(ada.get(f"{vote}state.json").json()["rounds"][1])["half"] == 1
     trainer.act(act="vote", step="close")
 
 

@@ -95,6 +95,32 @@ def test_a_browser_counts_once_and_a_room_has_places(votes: Votes) -> None:
     votes.cast("1", "a process")  # who has voted may still change it
 
 
+def test_a_cheat_who_deletes_cookies_takes_no_learners_place_and_does_not_count(votes: Votes) -> None:
+    """Thirty learners and a cheat are behind one address."""
+    votes.open(CHOICE)
+    for _ in range(60):
+        votes.cast(votes.voter(votes.new_voter("10.0.0.1")), "a process")
+    learners = [votes.voter_of(f"learner-{number}") for number in range(30)]
+    for _ in range(2):  # from laptop and phone
+        for learner in learners:
+            votes.cast(learner, "the pod")
+    told = votes.state(learners[0], trainer=True)
+    assert (told["count"], told["browsers"], told["mine"]) == (90, 60, "the pod")
+    votes.require_accounts()
+    browser = votes.voter(votes.new_voter("10.0.0.2"))
+    with pytest.raises(KitError, match="only learners who are logged in vote now"):
+        votes.cast(browser, "a process")
+    assert votes.state(browser)["login"] and not votes.state(learners[0])["login"]
+    votes.show()
+    assert votes.state()["rounds"] == [[("a process", 0), ("the pod", 30)]]
+
+
+def test_an_accounts_voter_tells_no_name_and_no_mark_makes_one(votes: Votes) -> None:
+    assert votes.voter_of("ada") == votes.voter_of("ada") != votes.voter_of("bob")
+    assert "ada" not in votes.voter_of("ada")
+    assert votes.voter(votes.voter_of("ada")) == "" == votes.voter(f"@ada.{votes.voter_of('ada')[1:]}x")
+
+
 def test_an_address_brings_no_more_new_voters_than_fit_and_marks_cannot_be_made_up(votes: Votes) -> None:
     marks = [votes.new_voter("10.0.0.1") for _ in range(60)]
     assert len({votes.voter(mark) for mark in marks} - {""}) == 60
