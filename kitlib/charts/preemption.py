@@ -116,13 +116,14 @@ def _rows(candidates: Sequence[Row], nominated: str, decides: str) -> Drawing:
             d.text(12, top + 32, "nominated", "green-text", size=11)
         at_x = 120.0
         for i, victim in enumerate(row["victims"]):
-            wide = LETTER * len(victim) + 16
+            wide = LETTER * len(victim) + 30
             if at_x + wide > 510:
                 d.text(at_x, top + 24, f"and {len(row['victims']) - i} more", "soft", size=11)
                 break
             d.hatch(at_x, top + 6, wide, 26, "red", "leaves", f"{victim} would be deleted")
             d.rect(at_x, top + 6, wide, 26, stroke="red", weight=2, dash="5 3")
-            d.text(at_x + 8, top + 23, victim, struck=True, halo=True)
+            d.rect(at_x + 7, top + 10, wide - 14, 18, "ground")  # a name on the hatch cannot be read
+            d.text(at_x + 12, top + 23, victim, struck=True)
             at_x += wide + 6
         for (at, _), (key, criterion) in zip(columns, CRITERIA, strict=True):
             mine = criterion == decides

@@ -9,6 +9,7 @@ from plotly.io.json import to_json_plotly as to_json
 
 from kitlib import charts
 from kitlib.charts.pod_resources import pod_resources_chart
+from tests.charts.picture_questions import MARKS, blanked, scenes
 
 _CONTAINER = {"name": "app", "cpu_request": 250, "cpu_limit": 1000, "memory_request": 2**27, "memory_limit": None}
 _FILE = {"cgroup": "pod", "file": "cpu.weight", "value": "10", "why": "250m"}
@@ -172,3 +173,16 @@ def test_a_notebook_shows_the_still_picture_with_its_sentence_and_its_table_and_
 def test_two_pictures_of_one_page_have_no_id_in_common():
     one, two = (charts.queue_chart([{"seconds": 1, "what": "add", "activeQ": list("pq")[:n]}]).svg() for n in (1, 2))
     assert not set(re.findall(r'id="([^"]+)"', one)) & set(re.findall(r'id="([^"]+)"', two))
+
+
+@pytest.mark.parametrize("seed", [45, 46])
+def test_scenes_for_readers_keep_names_and_marks_and_nothing_that_says_the_answer(seed):
+    made = scenes(seed)
+    assert len(made) == 20 and len({scene.question for scene in made}) == 10
+    for scene in made:
+        picture = blanked(scene.chart.svg(976), scene.kept)
+        left = {re.sub(r"<[^>]+>", "", text).strip() for text in re.findall(r"<text.*?</text>", picture, re.S)}
+        assert left <= {*scene.kept, *MARKS} and scene.chart.sentence not in picture
+        asked = re.findall(r"[\w.-]+", scene.answer)
+        assert all(any(part in text for text in left) for part in asked if not part.isdigit()), scene.question
+    assert [scene.answer for scene in made] == [scene.answer for scene in scenes(seed)]
