@@ -1,4 +1,7 @@
-"""Tables for notebooks: text is aligned left, figures right, container IDs are shortened to twelve digits."""
+"""Tables for notebooks: text is aligned left, figures right, container IDs are shortened to twelve digits.
+
+Figures of one dimension in a column have a bar below them, so that the rows can be compared at a glance.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,11 @@ def short(text: object) -> str:
 REFUSED = "refused"
 _AMOUNT = re.compile(r"[-−]?[0-9][0-9,]*(\.[0-9]+)?(m|Ki|Mi|Gi|Ti|%| ms| s)?")
 """A number in a table, optionally with a unit of Kubernetes or of time."""
+_UNITS = {"m": (0, 1e-3), "Ki": (1, 2**10), "Mi": (1, 2**20), "Gi": (1, 2**30), "Ti": (1, 2**40), "%": (2, 1)} | {
+    " ms": (3, 1e-3),
+    " s": (3, 1),
+}
+"""Unit -> its dimension and factor; a plain number has the dimension 0."""
 _BREAK = "word-break:normal;overflow-wrap:break-word"
 """Style that does not break a word which fits on one line."""
 
@@ -60,6 +68,24 @@ class Table:
             found.append(bool(cells) and all(_is_number(value, text) for value, text in cells))
         return found
 
+    def _bars(self) -> list[list[float | None]]:
+        """Return for each row and column the cell's share of the column's largest amount, 0 to 1; None = no bar.
+
+        A column has bars if it has different amounts of one dimension, none of them negative. The first column has no
+        bars, since it names the rows.
+        """
+        texts, right = self._texts(), self._right()
+        bars: list[list[float | None]] = [[None] * len(self.columns) for _ in texts]
+        for i in range(1, len(self.columns)):
+            amounts = [_amount_of(row[i]) if row[i] else None for row in texts]
+            known = [one for one in amounts if one is not None]
+            values = {value for _, value in known}
+            if not right[i] or len(values) < 2 or min(values) < 0 or len({kind for kind, _ in known}) > 1:
+                continue
+            for row, one in zip(bars, amounts, strict=True):
+                row[i] = None if one is None else one[1] / max(values)
+        return bars
+
     def __str__(self) -> str:
         lines = [*([list(map(str, self.columns))] if any(self.columns) else []), *self._texts()]
         widths = [max((len(line[i]) for line in lines), default=0) for i in range(len(self.columns))]
@@ -76,9 +102,12 @@ class Table:
         )
         body = "".join(
             "<tr>"
-            + "".join(f"<td{style}>{html.escape(cell)}</td>" for cell, style in zip(row, styles, strict=True))
+            + "".join(
+                f'<td style="text-align:{side};vertical-align:top;{_BREAK}{_bar(part)}">{html.escape(cell)}</td>'
+                for cell, side, part in zip(row, sides, parts, strict=True)
+            )
             + "</tr>"
-            for row in self._texts()
+            for row, parts in zip(self._texts(), self._bars(), strict=True)
         )
         top = f"<thead><tr>{head}</tr></thead>" if any(self.columns) else ""
         return f'<table class="kitlib-table">{top}<tbody>{body}</tbody></table>'
@@ -119,6 +148,25 @@ def _named(keys: Sequence[str], key: Any, value: Any) -> dict[str, Any]:
 
 def _is_number(value: Any, text: str) -> bool:
     return (isinstance(value, int | float) and not isinstance(value, bool)) or bool(_AMOUNT.fullmatch(text))
+
+
+def _amount_of(text: str) -> tuple[int, float] | None:
+    """Return the dimension and the amount of a cell's text; None if it is no amount."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        return None
+    kind, factor = _UNITS[found[2]] if found[2] else (0, 1)
+    return kind, float(text.removesuffix(found[2] or "").replace(",", "").replace("−", "-")) * factor
+
+
+def _bar(part: float | None) -> str:
+    """Return the style of a bar below a figure, as long as its share of the cell without padding; "" = no bar."""
+    if part is None:
+        return ""
+    ink = "color-mix(in srgb,currentColor 50%,transparent)"
+    # Measured without the padding, so that bars of a row stay apart, and drawn in the padding below the figure.
+    place = f"left 0 bottom -4px/{100 * part:.1f}% 3px no-repeat content-box border-box"
+    return f";min-width:5em;background:linear-gradient({ink},{ink}) {place}"
 
 
 def _text(value: Any) -> str:

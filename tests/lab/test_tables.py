@@ -85,3 +85,29 @@ def test_a_table_of_pods_has_no_bytes_and_no_holes():
     assert header.split()[:5] == ["namespace", "pod", "node", "phase", "reason"]
     assert row.split() == ["default", "a", "-", "Pending", "-", "Burstable", "0", "0", "100", "-", "7Gi", "-"]
     assert str(pods_table(Cluster.simulated(1))).strip().startswith("namespace")
+
+
+def bars(rows, *columns):
+    """The length of each cell's bar in per cent; None = no bar."""
+    cells = re.findall(r"<td style=\"([^\"]*)\"", table(rows, *columns)._repr_html_())
+    found = [re.search(r"bottom -4px/([\d.]+)%", cell) for cell in cells]
+    return [None if one is None else float(one[1]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("column", "lengths"),
+    [
+        ([0.5, 1.0, 2.0], [25.0, 50.0, 100.0]),
+        (["250m", "1", "500m"], [25.0, 100.0, 50.0]),
+        (["512Mi", "2Gi", ""], [25.0, 100.0, None]),
+        (["20 ms", "1 s", "0 s"], [2.0, 100.0, 0.0]),
+        (["1,000", "500", "250"], [100.0, 50.0, 25.0]),
+        ([-997, 1000, 2], [None] * 3),  # a negative amount has no length
+        (["1500m", "64Mi", "1"], [None] * 3),  # CPU and memory have no common scale
+        ([7, 7, 7], [None] * 3),  # nothing to compare
+        (["1", "none", "3"], [None] * 3),
+    ],
+)
+def test_amounts_of_one_dimension_have_bars_to_one_scale(column, lengths):
+    found = bars([{"pod": name, "amount": one} for name, one in zip("abc", column, strict=True)])
+    assert found[1::2] == pytest.approx(lengths) and found[::2] == [None] * 3
