@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.serialize import to_dict
+from kitlib.apiserver.http.printers.pods import print_pod
 from kitlib.cluster import Cluster
 
 
@@ -45,11 +47,13 @@ def test_the_conditions_of_a_pod_while_it_starts_and_ends() -> None:
     done, over = ("True", "PodCompleted", ""), ("False", "PodCompleted", "")
     shown: list[dict[str, tuple[str, str, str]]] = []
     since: list[dict[str, float]] = []
+    listed: list[str] = []
     with Cluster.simulated(1) as cluster:
         start = cluster.now()
         cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
         for seconds in (1, 4, 6, 6):
             cluster.advance(seconds)
+            listed.append(print_pod(to_dict(cluster.pod("p")), cluster.now())[2])
             conditions = [one for one in cluster.pod("p").status.conditions if one.type != "PodReadyToStartContainers"]
             shown.append({one.type: (one.status, one.reason, one.message) for one in conditions})
             since.append({one.type: (one.last_transition_time - start).total_seconds() for one in conditions
@@ -62,6 +66,7 @@ def test_the_conditions_of_a_pod_while_it_starts_and_ends() -> None:
         (holds, one_waits, one_waits, holds),
         (done, over, over, holds),
     ]
+    assert listed == ["Init:0/1", "Running", "NotReady", "Completed"]  # the column STATUS of `kubectl get pods`
     # A condition keeps its time while its status stays, also with another reason.
     assert [one["PodScheduled"] for one in since] == [0, 0, 0, 0]
     assert since[1]["Initialized"] == since[2]["Initialized"] == since[3]["Initialized"] > 0
