@@ -7,6 +7,7 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.serialize import deepcopy, from_dict
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.host_load import HostMeter
 from kitlib.widgets import (
     CgroupTreeExplorer,
     CgroupWatch,
@@ -80,16 +81,19 @@ def test_the_race_of_real_processes_ends_near_what_the_weights_promise(cluster):
     race = SharesRace(cluster, requests=("800m", "400m"))
     for name in race.names:
         cluster.wait(lambda c, name=name: cpu_seconds(c, name) > 0.05)  # running, and at work
-    ratios = []
-    for _ in range(3):  # on a machine with other work a processor may be taken from one of them for most of a race
-        race.refresh()
-        race.run.click()
-        frame = race.frame().set_index("cgroup")
-        ratios.append(frame["observed CPUs"]["racer-1"] / frame["observed CPUs"]["racer-2"])
-        promised = frame["predicted CPUs"]["racer-1"] / frame["predicted CPUs"]["racer-2"]
-        if ratios[-1] == pytest.approx(promised, rel=0.35):
-            return
-    pytest.fail(f"{ratios} in three races, promised were {promised}")
+    meter = HostMeter([cluster.node()])
+    race.refresh()
+    race.run.click()
+    load = meter.load()
+    frame = race.frame().set_index("cgroup")
+    observed, promised = frame["observed CPUs"], frame["predicted CPUs"]
+    assert load is not None and 0 < observed.sum() <= 2.1
+    # Weights divide what other processes leave. These may take all of their time from one racer; the rest of the
+    # tolerance is the kernel's, which balances four threads on two processors now and then.
+    taken = load.others * 2 / observed.sum()
+    for name in race.names:
+        share, wanted = observed[name] / observed.sum(), promised[name] / promised.sum()
+        assert share == pytest.approx(wanted, abs=0.1 + taken), (dict(observed), load)
 
 
 def test_gauge_bar_and_timeline_speak_of_a_real_node(cluster):
