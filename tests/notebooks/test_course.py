@@ -15,6 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from course import ASKED, CHECKED, NAMES, Notebook, answer, points, right, solve
+from walls import is_wall, visible, walls
 
 pytestmark = pytest.mark.notebooks
 SECONDS = 60.0
@@ -67,6 +68,7 @@ def check(name: str, notebook: Any, folder: Path) -> None:
     solved = {entry.task for entry in kept if entry.kind == "check" and entry.points}
     assert solved == exercises, "a solution does not pass its own check"
     assert not LONG_ID.search(plain := everything(shown)), f"a hash: {LONG_ID.search(plain)}"
+    assert walls(notebook.cells) == [], "more than 60 lines or 300 words"
     assert asked == set(right(name, simulated=True)), "a question without a right answer"
     assert points(folder, name, simulated=True) == dict.fromkeys(asked, 1.0)
 
@@ -110,3 +112,21 @@ def test_a_prediction_that_was_given_is_scored(tmp_path: Path, monkeypatch: pyte
     text = everything(outputs(notebook))
     assert "You predicted 50000; observed: 50000. Right." in text
     assert "Predictions: 1 of 1 right." in text
+
+
+@pytest.mark.parametrize(
+    ("page", "seen"),
+    [
+        ("<p>one</p><details><summary>more</summary><p>hidden</p></details>", ["one", "more"]),
+        ("<details open><summary>more</summary><p>shown</p></details>", ["more", "shown"]),
+        ("<details><summary>a</summary><details><summary>b</summary>c</details></details>", ["a"]),
+        ("<style>p {}</style><svg><text>axis</text></svg><tr><td>x</td><td>1 &lt; 2</td></tr>", ["x  1 < 2"]),
+    ],
+)
+def test_what_is_folded_is_not_counted_as_a_wall(page: str, seen: list[str]) -> None:
+    assert [line.strip() for line in visible(page).splitlines() if line.strip()] == seen
+
+
+def test_a_long_text_is_a_wall() -> None:
+    assert is_wall("a\n" * 61) and not is_wall("a\n" * 60)
+    assert is_wall("a " * 301) and not is_wall("a - " * 300)
