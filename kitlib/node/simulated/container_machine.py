@@ -11,7 +11,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Protocol
 
 from kitlib.node.common.workload import FOREVER, IDLE_MEMORY
-from kitlib.node.simulated.shell.machine import Data, ProgramError, TimeUp
+from kitlib.node.simulated.shell.machine import Data, Machine, ProgramError, TimeUp
 
 MAX_WRITTEN = 2**20
 """Maximum bytes of a file that a command in a container writes: larger ones would need memory or disk."""
@@ -167,10 +167,11 @@ class ContainerMachine:
         """Run a background job of a command at once."""
         return self
 
-    def end(self, moment: float) -> None:
-        """Do nothing: background jobs are not started here."""
+    def end(self, moment: float) -> bool:
+        """Do nothing: a background job has ended here before the next command."""
+        return False
 
-    def wait(self) -> None:
+    def wait(self, job: Machine | None = None) -> None:
         """Do nothing: no background jobs run."""
 
     def mark(self) -> object:

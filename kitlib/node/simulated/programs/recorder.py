@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from kitlib.node.common.workload import FOREVER, IDLE_MEMORY, Phase
 from kitlib.node.simulated.programs.registry import COPY, LARGEST, growing
-from kitlib.node.simulated.shell.machine import Data, Forever, ProgramError, TimeUp
+from kitlib.node.simulated.shell.machine import Data, Forever, Machine, ProgramError, TimeUp
 from kitlib.node.simulated.swap import WRITE
 
 MAX_PHASES = 4000
@@ -202,10 +202,10 @@ class RecordingMachine:
         self.jobs.append(job)
         return job
 
-    def end(self, moment: float) -> None:
-        """End the recording of a background job at this time."""
+    def end(self, moment: float) -> bool:
+        """End the recording of a background job at this time, and return whether it still ran."""
         if not self.endless and self.now <= moment:
-            return
+            return False
         left, kept = moment - self._start, list[Phase]()
         rounds = itertools.cycle(self.phases[self.repeats :]) if self.repeats is not None else ()
         for phase in itertools.chain(self.phases, rounds):
@@ -214,10 +214,11 @@ class RecordingMachine:
             kept.append(phase._replace(seconds=min(phase.seconds, left)))
             left -= phase.seconds
         self.phases, self.repeats, self.now = kept, None, moment
+        return True
 
-    def wait(self) -> None:
-        """Wait for the background jobs."""
-        ends = [FOREVER if job.endless else job.now for job in self.jobs]
+    def wait(self, job: Machine | None = None) -> None:
+        """Wait for a background job, or all of them."""
+        ends = [FOREVER if one.endless else one.now for one in self.jobs if job in (None, one)]
         self.spend(max([*ends, self.now]) - self.now)
 
     @property

@@ -6,9 +6,11 @@ Source: POSIX.1-2017, XCU 2.14 Special Built-In Utilities.
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from kitlib.node.simulated.shell.expansion import BLANKS, separator
 from kitlib.node.simulated.shell.machine import (
     KEPT_TEXT,
     Data,
@@ -99,6 +101,7 @@ class ShellState(Protocol):
     waiting: bool
     replaced: bool
     jobs: list[Machine]
+    codes: list[int]
 
     def script(self, script: Script, streams: Streams) -> None: ...
     def invoke(self, words: Sequence[str], streams: Streams) -> Result: ...
@@ -126,8 +129,8 @@ def _jump(kind: str) -> Callable[[ShellState, Sequence[str], Streams], Result]:
 
 
 def _trap(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
-    for signal in words[1:]:
-        name = {"15": "TERM", "2": "INT", "0": "EXIT"}.get(signal, signal.removeprefix("SIG"))
+    for word in words[1:]:
+        name = {"15": "TERM", "2": "INT", "0": "EXIT"}.get(word, word.removeprefix("SIG"))
         if words[0] == "-":
             shell.traps.pop(name, None)
         else:
@@ -205,9 +208,24 @@ def _set(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
 
 def _wait(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
+    """Wait for all background jobs, or for some; the exit code is that of the last one, 127 for an unknown one."""
     shell.waiting = True
-    shell.machine.wait()
-    return Result()
+    code = 0
+    if not words:
+        shell.machine.wait()
+    for word in words:
+        job = _job(shell, word)
+        code = 127 if job is None else shell.codes[job]
+        if job is not None:
+            shell.machine.wait(shell.jobs[job])
+    return Result(code=code)
+
+
+def _job(shell: ShellState, word: str) -> int | None:
+    """Return the number of a background job, named by its process id or as %1, from 0; None = there is none."""
+    number = word.removeprefix("%")
+    job = int(number) - (1 if word.startswith("%") else 2) if number.isdigit() else -1
+    return job if 0 <= job < len(shell.jobs) else None
 
 
 def _exec(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
@@ -260,15 +278,14 @@ def _kill(shell: ShellState, words: Sequence[str], streams: Streams) -> Result:
 
     Source: kernel/signal.c sig_task_ignored (SIGNAL_UNKILLABLE), also for SIGKILL.
     """
-    for word in words:
-        if word.startswith("%") and word[1:].isdigit():
-            job = int(word[1:]) - 1
-        elif word.isdigit():
-            job = int(word) - 2
-        else:
-            continue
-        if 0 <= job < len(shell.jobs):
-            shell.jobs[job].end(shell.machine.now)
+    rest, number = list(words), int(signal.SIGTERM)
+    if rest and rest[0].startswith("-"):
+        name = rest.pop(0)[1:]
+        name = rest.pop(0) if name in ("s", "n") and rest else name
+        number = int(name) if name.isdigit() else int(getattr(signal, f"SIG{name.removeprefix('SIG')}", number))
+    for job in [job for word in rest if (job := _job(shell, word)) is not None]:
+        if number and shell.jobs[job].end(shell.machine.now):  # signal 0 only asks for the process
+            shell.codes[job] = 128 + number
     return Result()
 
 
@@ -307,13 +324,10 @@ def split(text: str, separators: Data | None, most: int) -> list[str]:
         separators: the value of IFS; None = space, tab and newline.
         most: the number of fields.
     """
-    marks = " \t\n" if separators is None else separators.text
-    white = "".join(one for one in marks if one in " \t\n")
+    marks = BLANKS if separators is None else separators.text
+    white = "".join(one for one in marks if one in BLANKS)
     text = text.strip(white) if white else text
-    others = "".join(one for one in marks if one not in white)
-    blank = f"[{re.escape(white)}]" if white else "(?!)"
-    mark = f"{blank}*[{re.escape(others)}]{blank}*|{blank}+" if others else f"{blank}+"
-    return re.split(mark, text, maxsplit=most - 1) if marks and most > 1 else [text]
+    return re.split(separator(marks), text, maxsplit=most - 1) if marks and most > 1 else [text]
 
 
 _Builtin = Callable[[ShellState, Sequence[str], Streams], Result]

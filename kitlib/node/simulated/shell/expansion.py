@@ -6,18 +6,33 @@ Source: POSIX.1-2017, XCU 2.6 Word Expansions; braces as bash and busybox have t
 from __future__ import annotations
 
 import ast
+import fnmatch
 import operator
 import re
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
 
-from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, NotFollowed
+from kitlib.node.simulated.shell.lexer import Lexer
+from kitlib.node.simulated.shell.machine import KEPT_TEXT, Data, FatalError, NotFollowed
 from kitlib.node.simulated.shell.tree import ShellSyntaxError, Word, WordPart
 
 MAX_FIELDS = 10_000
 """Maximum number of words that one word expands to."""
 _BRACES = re.compile(r"^(.*?)\{([^{}]*)\}(.*)$", re.DOTALL)
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
-_NAME = re.compile(r"(?P<length>#?)(?P<name>\w+|[?$!#@*])(?P<rest>.*)", re.DOTALL)
+MAX_MATCHED = 4096
+"""Maximum number of characters of a value whose beginnings or ends are matched with a pattern."""
+BLANKS = " \t\n"
+_NAME = re.compile(r"(?P<length>#(?=\w|[@*]))?(?P<name>\w+|[?$!#@*])(?P<rest>.*)", re.DOTALL)
+_DEFAULT = re.compile(r"(?P<colon>:?)(?P<mark>[-=+?])(?P<word>.*)", re.DOTALL)
+_EXPANDED = re.compile(r"[$`](?!\w|\{\w+\})")
+"""In an arithmetic expression, what is expanded first; plain names are evaluated in it."""
+_CASES: dict[str, Callable[[str], str]] = {
+    "^^": str.upper,
+    ",,": str.lower,
+    "^": lambda text: text[:1].upper() + text[1:],
+    ",": lambda text: text[:1].lower() + text[1:],
+}
 _STEP = re.compile(r"(?P<post>[A-Za-z_]\w*)(?:\+\+|--)|(?:\+\+|--)(?P<pre>[A-Za-z_]\w*)")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?P<sign>[-+*/%]?)=(?!=)(?P<value>.*)", re.DOTALL)
 _OPERATIONS: dict[type[ast.AST], Callable[..., int]] = {
@@ -41,28 +56,60 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., int]] = {
 }
 
 
+class Parameters(Protocol):
+    """The parameters of a shell; see `interpreter.Shell`."""
+
+    variables: dict[str, Data]
+    arguments: list[str]
+    options: set[str]
+    kind: str
+
+    def special(self, name: str) -> str | None:
+        """Return the value of `$?` and other special parameters; None = not a special parameter, or not set."""
+        ...
+
+    def substitute(self, text: str) -> Data:
+        """Run a script and return its output."""
+        ...
+
+
+class Piece(NamedTuple):
+    """A part of a word after its expansion.
+
+    Attributes:
+        data: the value.
+        splits: whether it is split into fields.
+        begins: whether a new field begins before it, as before each argument in `$@` but the first.
+    """
+
+    data: Data
+    splits: bool = False
+    begins: bool = False
+
+
 class Expansion:
     """The expansion of words in a shell.
 
     Args:
-        variables: values by name; arithmetic assigns to them.
-        special: returns the value of `$?` and other special parameters; None = not a special parameter.
-        substitute: function that runs a script and returns its output.
+        shell: the parameters of the shell; an assignment changes them.
     """
 
-    def __init__(
-        self,
-        variables: MutableMapping[str, Data],
-        special: Callable[[str], str | None],
-        substitute: Callable[[str], Data],
-    ) -> None:
-        self._variables, self._special, self._substitute = variables, special, substitute
+    def __init__(self, shell: Parameters) -> None:
+        self._shell, self._variables = shell, shell.variables
 
     def value(self, word: Word) -> Data:
-        """Return a word as one value, for assignments, redirections and patterns."""
+        """Return a word as one value, for assignments and redirections."""
         found = Data()
         for part in word:
             found = found.plus(self._part(part))
+        return found
+
+    def pattern(self, word: Word) -> str:
+        """Return a word as a pattern of `fnmatch`, in which quoted characters stand for themselves."""
+        found = ""
+        for part in word:
+            text = self._part(part).text
+            found += re.sub(r"([*?[])", r"[\1]", text) if part.quoted else text
         return found
 
     def fields(self, words: tuple[Word, ...]) -> tuple[list[str], float]:
@@ -84,53 +131,155 @@ class Expansion:
                 return
             yield plain, 0.0
             return
+        # Without arguments "$@" is no field, not an empty one; the lexer has an empty text on both sides of it.
+        none = not self._shell.arguments and any(part.quoted and _is_list(part, "@") for part in word)
         current, unseen, begun = "", 0.0, False
-        for part in word:
-            value = self._part(part)
-            unseen += value.more
-            if part.quoted or part.kind == "text":
-                current, begun = current + value.text, True
-                continue
-            pieces = value.text.split()
-            if not pieces:
-                continue
-            if value.text[:1].isspace() and begun:
-                yield current, 0.0
-                current = ""
-            *whole, current_tail = [current + pieces[0], *pieces[1:]]
-            yield from ((text, 0.0) for text in whole)
-            current, begun = current_tail, True
-            if value.text[-1:].isspace():
+        for piece in self._pieces(word):
+            if piece.begins and begun:
                 yield current, 0.0
                 current, begun = "", False
+            unseen += piece.data.more
+            if not piece.splits:
+                current, begun = current + piece.data.text, begun or bool(piece.data.text) or not none
+                continue
+            *before, last = self._split(piece.data.text)
+            for text, ends in before:
+                current, begun = current + text, begun or bool(text)
+                if begun or ends:
+                    yield current, 0.0
+                    current, begun = "", False
+            current, begun = current + last[0], begun or bool(last[0])
         if begun:
             yield current, unseen
 
+    def _split(self, text: str) -> list[tuple[str, bool]]:
+        """Split a value at the characters of IFS (XCU 2.6.5).
+
+        Returns:
+            The texts between the separators, each with whether its separator ends also an empty field; blanks do not.
+        """
+        marks = self._separators()
+        if not marks:
+            return [(text, False)]
+        parts = re.split(f"({separator(marks)})", text)
+        return [(one, bool(mark.strip(BLANKS))) for one, mark in zip(parts[::2], [*parts[1::2], ""], strict=True)]
+
+    def _separators(self) -> str:
+        return self._variables.get("IFS", Data(BLANKS)).text
+
+    def _pieces(self, word: Word, *, splits: bool = True) -> Iterator[Piece]:
+        """Yield the expanded parts of a word; a text that is the word of a `${…}` is split too if it is not quoted."""
+        for part in word:
+            if part.kind == "text":
+                yield Piece(Data(part.text))
+            elif _is_list(part, "@") or (_is_list(part, "*") and not part.quoted):
+                for number, one in enumerate(self._shell.arguments):
+                    yield Piece(Data(one), splits and not part.quoted, number > 0)
+            elif part.kind == "variable" and (inner := self._chosen(part)) is not None:
+                yield from self._pieces(inner, splits=splits and not part.quoted)
+            else:
+                yield Piece(self._part(part), splits and not part.quoted)
+
+    def _chosen(self, part: WordPart) -> Word | None:
+        """Return the word that a variable is replaced by, as in `${x:-word}`; None = its own value."""
+        found = _NAME.fullmatch(part.text)
+        operator = _DEFAULT.fullmatch(found["rest"]) if found and not found["length"] else None
+        if found is None or operator is None:
+            return None
+        value = self._get(found["name"])
+        missing = value is None or (bool(operator["colon"]) and not value.size)
+        if operator["mark"] == "+":
+            return () if missing else self._nested(operator["word"], part)
+        if not missing:
+            return None
+        word = self._nested(operator["word"], part)
+        if operator["mark"] == "=":
+            self._variables[found["name"]] = self.value(word)
+        elif operator["mark"] == "?":
+            text = self.value(word).text or "parameter not set or null"
+            raise FatalError(f"{found['name']}: {text}")
+        return word
+
+    def _nested(self, text: str, part: WordPart) -> Word:
+        """Return the word inside a `${…}`; its plain text is split like the value of a variable."""
+        word = Lexer(text).nested(quoted=part.quoted)
+        if part.quoted:
+            return tuple(one._replace(quoted=True) for one in word)
+        return tuple(WordPart("value", *one[1:]) if one.kind == "text" and not one.quoted else one for one in word)
+
     def _part(self, part: WordPart) -> Data:
-        if part.kind == "text":
+        if part.kind in ("text", "value"):
             return Data(part.text)
         if part.kind == "command":
-            return self._substitute(part.text)
+            return self._shell.substitute(part.text)
         if part.kind == "arithmetic":
             return Data(str(self.arithmetic(part.text)))
-        return self._variable(part.text)
+        if _is_list(part, "*") and "IFS" in self._variables:
+            return Data(self._separators()[:1].join(self._shell.arguments))
+        word = self._chosen(part)
+        return self._variable(part.text) if word is None else self.value(word)
+
+    def _get(self, name: str) -> Data | None:
+        """Return the value of a parameter; None = it is not set."""
+        special = self._shell.special(name)
+        return Data(special) if special is not None else self._variables.get(name)
 
     def _variable(self, text: str) -> Data:
         found = _NAME.fullmatch(text)
         if found is None:
             raise ShellSyntaxError(f"bad substitution: ${{{text[:40]}}}")
         name, rest = found["name"], found["rest"]
-        special = self._special(name)
-        value = Data(special) if special is not None else self._variables.get(name)
+        if rest.startswith("["):
+            raise NotFollowed("an array")
+        if found["length"] and name in "@*" and self._shell.kind == "bash":
+            return Data(str(len(self._shell.arguments)))
+        value = self._get(name)
+        if value is None and not _DEFAULT.fullmatch(rest):
+            value = self._unset(name)
         if found["length"]:
             return Data(str(int((value or Data()).size)))
-        if rest[:2] in (":-", ":=", ":+") or rest[:1] in ("-", "=", "+"):
-            mark, word = (rest[1], rest[2:]) if rest[0] == ":" else (rest[0], rest[1:])
-            missing = value is None or (rest[0] == ":" and not value.size)
-            if mark == "+":
-                return Data() if missing else Data(word)
-            return Data(word) if missing or value is None else value
-        return value or Data()
+        if not rest or value is None or _DEFAULT.fullmatch(rest):
+            return value or Data()
+        return Data(self._changed(value, rest))
+
+    def _unset(self, name: str) -> Data:
+        """Return the value of a parameter that is not set; with nounset that is an error."""
+        if "nounset" in self._shell.options:
+            text = "unbound variable" if self._shell.kind == "bash" else "parameter not set"
+            raise FatalError(f"{name}: {text}")
+        return Data()
+
+    def _changed(self, value: Data, rest: str) -> str:
+        """Return a value without a part (`%`, `#`), and as in bash and busybox with another part, or a part of it."""
+        if value.size > MAX_MATCHED:
+            raise NotFollowed(f"${{…{rest[:20]}}} of a value with more than {MAX_MATCHED} characters")
+        text = value.text
+        if rest[0] in "%#":
+            mark, longest = rest[0], rest[1:2] == rest[0]
+            pattern = self.pattern(Lexer(rest[1 + longest :]).nested(quoted=False))
+            return without(text, mark, pattern, longest=longest)
+        if self._shell.kind == "dash":
+            raise ShellSyntaxError("bad substitution")
+        if rest[0] == "/":
+            return self._replaced(text, rest[1:])
+        if rest[0] == ":":
+            first, colon, length = rest[1:].partition(":")
+            begin = self.arithmetic(first)
+            end = self.arithmetic(length) if colon else len(text)
+            tail = text[begin:] if begin >= 0 else text[len(text) + begin :]
+            return tail[:end]
+        if rest in _CASES and self._shell.kind == "bash":
+            return _CASES[rest](text)
+        raise NotFollowed(f"${{…{rest[:40]}}}")
+
+    def _replaced(self, text: str, rest: str) -> str:
+        """Return a text after bash's `${x/pattern/text}`; a second `/`, or `#` or `%`, is the first of the pattern."""
+        every, edge = rest[:1] == "/", rest[:1] if rest[:1] in ("#", "%") else ""
+        wanted, _, new = rest[1 if every or edge else 0 :].partition("/")
+        pattern = fnmatch.translate(self.pattern(Lexer(wanted).nested(quoted=False))).removesuffix(r"\Z")
+        other = self.value(Lexer(new).nested(quoted=False)).text
+        compiled = re.compile({"": pattern, "#": rf"\A{pattern}", "%": rf"{pattern}\Z"}[edge])
+        return compiled.sub(lambda found: other, text, count=0 if every else 1) if wanted else text
 
     def arithmetic(self, text: str) -> int:
         """Return the value of an arithmetic expression, assignments and `i++` included.
@@ -139,6 +288,8 @@ class Expansion:
             ShellSyntaxError: a division by zero.
             NotFollowed: the form of the expression is not supported.
         """
+        if _EXPANDED.search(text):
+            text = self.value(tuple(Lexer(text).expanded())).text
         value = 0
         for one in text.split(","):
             value = self._assigned(one.strip())
@@ -174,9 +325,10 @@ class Expansion:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return node.value
         if isinstance(node, ast.Name):
-            value = self._special(node.id)
-            text = value if value is not None else self._variables.get(node.id, Data("0")).text
-            return int(text.strip() or 0)
+            value = self._get(node.id)
+            if value is None and self._shell.kind == "bash":  # with nounset an error, which it is not in dash
+                value = self._unset(node.id)
+            return int((value or Data()).text.strip() or 0)
         if isinstance(node, ast.BinOp):
             return _bounded(_OPERATIONS[type(node.op)](self._evaluate(node.left), self._evaluate(node.right)))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -197,6 +349,32 @@ class Expansion:
 def _bounded(number: int) -> int:
     """Return a number wrapped to 64 bits, as in a shell."""
     return (number + 2**63) % 2**64 - 2**63
+
+
+def _is_list(part: WordPart, name: str) -> bool:
+    """Return whether a part is `$@` or `$*`."""
+    return part.kind == "variable" and part.text == name
+
+
+def separator(marks: str) -> str:
+    """Return a regular expression of one separator between fields: a mark with the blanks around it, or blanks.
+
+    Args:
+        marks: the value of IFS, not empty.
+    """
+    white, others = ("".join(one for one in marks if (one in BLANKS) is blank) for blank in (True, False))
+    blank = f"[{re.escape(white)}]" if white else "(?!)"
+    return f"{blank}*[{re.escape(others)}]{blank}*|{blank}+" if others else f"{blank}+"
+
+
+def without(text: str, mark: str, pattern: str, *, longest: bool) -> str:
+    """Return a text without its shortest or longest end (`%`) or beginning (`#`) that matches a pattern (XCU 2.6.2)."""
+    matches = re.compile(fnmatch.translate(pattern)).match
+    places = range(len(text) + 1)
+    for place in places if longest == (mark == "%") else reversed(places):
+        if matches(text[place:] if mark == "%" else text[:place]):
+            return text[:place] if mark == "%" else text[place:]
+    return text
 
 
 def braces(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from kitlib.node.simulated.shell.machine import (
     Bombed,
     Call,
     Data,
+    FatalError,
     Forever,
     Input,
     Machine,
@@ -70,6 +71,7 @@ class Shell:
         options: the options of `set` that are on, such as errexit.
         traps: scripts by signal, without SIG; "" = the signal is ignored.
         jobs: the machines of its background jobs; the first one's process id is 2.
+        codes: the exit codes of these jobs.
         looping: whether its script has a loop, in which a trap runs between two commands.
         waiting: whether its script has a `wait`, which a signal interrupts.
         replaced: whether the next program replaces the shell: the last command of `-c`, or the argument of `exec`.
@@ -96,11 +98,13 @@ class Shell:
         self.process: list[str] = []
         self._last: Command | None = None
         self.jobs: list[Machine] = []
+        self.codes: list[int] = []
         self.code, self._steps, self._depth = 0, 0, 0
         self.options: set[str] = set()
+        self._inner = False  # a subshell
         self._tested = False  # in a condition, before && and ||, after !: errexit has no effect
         self._substituted: int | None = None  # exit code of the last command substitution of a command
-        self._expansion = Expansion(self.variables, self._special, self._substitute)
+        self._expansion = Expansion(self)
 
     def run(self, text: str, *, last: bool = False, streams: Streams | None = None) -> int:
         """Run a script.
@@ -116,16 +120,12 @@ class Shell:
         Raises:
             Forever: the script runs until it is killed.
         """
+        inner = Streams(self.machine.log, self._error, Input()) if streams is None else streams.copy()
         try:
-            self.run_here(text, last=last, streams=streams)
-        except ShellExit as end:
-            return end.code
+            return self.contained(lambda: self.run_here(text, last=last, streams=inner), inner)
         except ShellSyntaxError as error:
             self.machine.log(Data(f"{self._name}: syntax error: {error}\n"), error=True)
             return 2
-        except Jump:
-            pass
-        return self.code
 
     def run_here(self, text: str, *, last: bool = False, streams: Streams | None = None) -> None:
         """Run a script as a part of this shell.
@@ -133,29 +133,33 @@ class Shell:
         Args:
             text: the script.
             last: whether the shell ends with it. Then the last command replaces the shell, unless a trap is set.
-            streams: as for `run`.
+            streams: as for `run`; `exec` changes them.
 
         Raises:
             ShellExit: the script runs `exit`.
+            FatalError: an expansion fails.
             ShellSyntaxError: the script has a syntax error.
 
         Source: dash eval.c evalstring, EV_EXIT; bash execute_cmd.c optimize_subshell_command.
         """
         script = parse(text)
         self._last = last_command(script) if last else None
-        self.script(script, Streams(self.machine.log, self._error, Input()) if streams is None else streams.copy())
+        self.script(script, streams or Streams(self.machine.log, self._error, Input()))
 
     def _error(self, data: Data) -> None:
         self.machine.log(data, error=True)
 
-    def _special(self, name: str) -> str | None:
+    def special(self, name: str) -> str | None:
+        """Return the value of a special parameter; None = not a special parameter, or not set."""
         if name.isdigit():
             number = int(name[:4])  # enough for all arguments; the whole text could be a huge number
-            return self._name if not number else (["", *self.arguments][number:] or [""])[0]
+            return self._name if not number else dict(enumerate(self.arguments, 1)).get(number)
+        if name == "!" and not self.jobs:
+            return None
         return {
             "?": str(self.code),
             "$": "1",
-            "!": str(1 + len(self.jobs)) if self.jobs else "",  # the last job's process id
+            "!": str(1 + len(self.jobs)),  # the last job's process id
             "#": str(len(self.arguments)),
             "@": " ".join(self.arguments),
             "*": " ".join(self.arguments),
@@ -163,7 +167,8 @@ class Shell:
             "SECONDS": str(int(self.machine.now)),
         }.get(name)
 
-    def _substitute(self, text: str) -> Data:
+    def substitute(self, text: str) -> Data:
+        """Run a script in a subshell and return its output."""
         collected = [Data()]
 
         def collect(data: Data) -> None:
@@ -173,7 +178,8 @@ class Shell:
         inner._tested = False
         if self.kind == "bash":  # unless inherit_errexit or the POSIX mode is on
             inner.options.discard("errexit")
-        inner.contained(lambda: inner.script(parse(text), Streams(collect, self._error, Input())))
+        streams = Streams(collect, self._error, Input())
+        inner.contained(lambda: inner.script(parse(text), streams), streams)
         found = collected[0]
         self.code = self._substituted = inner.code
         if found.more == FOREVER:  # the shell reads endless output until its memory is full
@@ -187,22 +193,36 @@ class Shell:
         inner.variables.update(self.variables)
         inner.functions.update(self.functions)
         inner.options.update(self.options)
-        inner.jobs, inner._tested = list(self.jobs), self._tested
-        inner.code, inner._depth = self.code, self._depth + 1
+        inner.jobs, inner.codes, inner._tested = list(self.jobs), list(self.codes), self._tested
+        inner.code, inner._depth, inner._inner = self.code, self._depth + 1, True
         inner._steps = self._steps
         if inner._depth > 2 * _DEEPEST:
             raise Bombed
         return inner
 
-    def contained(self, work: Callable[[], None]) -> int:
-        """Run a part of a script in this subshell, which `exit` and jumps end, and return its exit code."""
+    def contained(self, work: Callable[[], None], streams: Streams) -> int:
+        """Run a part of a script in this subshell, which `exit`, errors and jumps end, and return its exit code."""
         try:
             work()
         except ShellExit as end:
             self.code = end.code
+        except FatalError as error:
+            streams.err(Data(f"{self._name}: {error}\n"))
+            self.code = 2 if self.kind != "bash" else 1 if self._inner else 127
         except Jump:
             pass  # `return` has set the code; the loop around the subshell is in another process
+        self._leave(streams)
         return self.code
+
+    def _leave(self, streams: Streams) -> None:
+        """Run the trap for EXIT; the exit code stays unless the trap has an `exit`."""
+        script, code = self.traps.pop("EXIT", ""), self.code
+        if script:
+            try:
+                self.script(parse(script), streams)
+            except ShellExit as end:
+                code = end.code
+            self.code = code
 
     # Control.
 
@@ -218,8 +238,10 @@ class Shell:
         inner = self._child()
         inner.machine = self.machine.fork()
         self.jobs.append(inner.machine)
+        self.codes.append(0)
+        apart = Streams(streams.out, streams.err, Input(), streams.others)
         try:
-            inner.contained(lambda: inner._and_or(one, Streams(streams.out, streams.err, Input(), streams.others)))
+            self.codes[-1] = inner.contained(lambda: inner._and_or(one, apart), apart)
         except Bombed:
             raise
         except Forever:
@@ -266,7 +288,7 @@ class Shell:
         """Run a command of a pipeline in a subshell, as dash, bash and busybox do, and return its exit code."""
         inner = self._child()
         # errexit also ends a stage, as it ends any subshell.
-        inner.contained(lambda: inner._pipeline(Pipeline((command,)), streams))
+        inner.contained(lambda: inner._pipeline(Pipeline((command,)), streams), streams)
         self._steps = inner._steps
         return inner.code
 
@@ -294,7 +316,8 @@ class Shell:
             self.code = 0
         elif command.subshell:
             inner = self._child()
-            self.code = inner.contained(lambda: inner.script(command.body, streams.copy()))
+            own = streams.copy()
+            self.code = inner.contained(lambda: inner.script(command.body, own), own)
         else:
             self.script(command.body, streams)
 
@@ -318,7 +341,7 @@ class Shell:
     def _case(self, command: Case, streams: Streams) -> None:
         value = self._expansion.value(command.word).text
         for patterns, body in command.branches:
-            if any(fnmatch.fnmatchcase(value, self._expansion.value(pattern).text) for pattern in patterns):
+            if any(fnmatch.fnmatchcase(value, self._expansion.pattern(pattern)) for pattern in patterns):
                 self.script(body, streams)
                 self.code = self.code if body else 0
                 return

@@ -125,12 +125,21 @@ class Lexer:
                 return ShellToken("operator", operator)
         return None
 
+    def nested(self, *, quoted: bool) -> Word:
+        """Return the whole text as the word of a `${…}`; in double quotes an apostrophe is an ordinary character."""
+        return tuple(self._parts("", quoted=quoted))
+
     def _word(self) -> ShellToken:
-        start, parts = self._at, list[WordPart]()
-        text = self._text
-        while self._at < len(text) and text[self._at] not in " \t\n;&|<>()":
+        start = self._at
+        parts = self._parts(" \t\n;&|<>()")
+        return ShellToken("word", self._text[start : self._at], tuple(parts))
+
+    def _parts(self, ends: str, *, quoted: bool = False) -> list[WordPart]:
+        """Read the parts of a word up to one of these characters."""
+        parts, text = list[WordPart](), self._text
+        while self._at < len(text) and text[self._at] not in ends:
             one = text[self._at]
-            if one == "'":
+            if one == "'" and not quoted:
                 end = self._find("'", self._at + 1)
                 parts.append(WordPart("text", text[self._at + 1 : end], True))
                 self._at = end + 1
@@ -141,14 +150,14 @@ class Lexer:
                 parts.append(WordPart("text", text[self._at + 1 : self._at + 2], True))
                 self._at += 2
             elif one in "$`":
-                parts.append(self._dollar(quoted=False))
+                parts.append(self._dollar(quoted=quoted))
             else:
-                end = self._at
-                while end < len(text) and text[end] not in " \t\n;&|<>()'\"\\$`":
+                end = self._at + 1
+                while end < len(text) and text[end] not in "'\"\\$`" + ends:
                     end += 1
-                parts.append(WordPart("text", text[self._at : end]))
+                parts.append(WordPart("text", text[self._at : end], quoted))
                 self._at = end
-        return ShellToken("word", text[start : self._at], tuple(parts))
+        return parts
 
     def _find(self, mark: str, start: int) -> int:
         end = self._text.find(mark, start)

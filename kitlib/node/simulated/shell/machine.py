@@ -92,6 +92,13 @@ class ProgramError(Exception):
         self.code = code
 
 
+class FatalError(Exception):
+    """An error that ends a shell that is not interactive.
+
+    Source: POSIX.1-2017, XCU 2.8.1 Consequences of Shell Errors.
+    """
+
+
 class NotFollowed(Exception):
     """A script or program that the kit does not support, though a shell might run it; it counts as unknown.
 
@@ -199,12 +206,12 @@ class Machine(Protocol):
         """Return the machine of a background job."""
         ...
 
-    def end(self, moment: float) -> None:
-        """End a background job at this time, if it still runs then."""
+    def end(self, moment: float) -> bool:
+        """End a background job at this time, and return whether it still ran."""
         ...
 
-    def wait(self) -> None:
-        """Let time pass until all background jobs have ended."""
+    def wait(self, job: Machine | None = None) -> None:
+        """Let time pass until a background job has ended, or all of them."""
         ...
 
     def mark(self) -> object:

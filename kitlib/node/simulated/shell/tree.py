@@ -16,12 +16,13 @@ class WordPart(NamedTuple):
     """A part of a word.
 
     Attributes:
-        kind: `text`; `variable` (its name, with an operator such as `:-x`); `arithmetic`; `command`.
+        kind: `text`; `variable` (its name, with an operator such as `:-x`); `arithmetic`; `command`; `value` (a text
+            that is split into fields, in the word of a `${…}`).
         text: the text of the part.
         quoted: whether the word is in quotes, so that it is not split into fields.
     """
 
-    kind: Literal["text", "variable", "arithmetic", "command"]
+    kind: Literal["text", "variable", "arithmetic", "command", "value"]
     text: str
     quoted: bool = False
 
