@@ -8,7 +8,7 @@ from signal import SIGKILL
 from typing import TYPE_CHECKING, Final
 
 from kitlib.api.clock import EPOCH
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Container, Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
@@ -27,6 +27,7 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.kubelet.loop.node_conditions import first_conditions
 from kitlib.kubelet.loop.timeline import TimelineEntry
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.kernel_log import KernelLog
@@ -127,18 +128,19 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def reboot(self) -> None:
         """Reboot the machine: all processes end at once, then the kubelet starts with its checkpoints and settings.
 
-        The seconds of a boot are not simulated. The node's clock continues.
-
-        Raises:
-            KitError: the machine is off.
+        A machine that is off boots. The seconds of a boot are not simulated. The node's clock continues.
         """
-        self._check_on()
+        was_off, self._is_off, api = self._is_off, False, self._reports.api
         from kitlib.kubelet.loop.rebooting import lose_power  # loaded with the first reboot
 
         lose_power(self.kubelet)
         self.boots += 1
         self.kernel.log = KernelLog()
         self._start_again(self.plan, self.config)
+        if was_off and api is not None and (node := api.store.find(Node, self.name, copy=False)) is not None:
+            api.leases.keep(node)
+            for condition in first_conditions(api.store.now()):
+                self._reports.condition(condition)
         self._record("reboot", node=self.name)
 
     def _start_again(self, plan: NodePlan, config: NodeConfig, *, delete_checkpoints: bool = False) -> None:
@@ -184,7 +186,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
 
     def _check_on(self) -> None:
         if self._is_off:
-            raise KitError(f"node {self.name}: the machine is off after its shutdown; make a node of another name")
+            raise KitError(f"node {self.name}: the machine is off after its shutdown; node.reboot() boots it")
 
     def _power_off_if_due(self) -> None:
         shutdown = self.kubelet.shutdown
@@ -201,8 +203,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
 
     def sync(self, api: APIServer, pods: BoundPods) -> None:
         """Update processes, cgroups and statuses to the pods that are bound to this node."""
-        if self._is_off:
-            pods.take()
+        if self._is_off:  # the kubelet learns the changes when the machine boots
             return
         self._reports.api = api
         self.kubelet.managers.find_claim = lambda space, name: api.store.find("ResourceClaim", name, space, copy=False)

@@ -129,8 +129,51 @@ def test_a_shutdown_is_replayed_and_a_machine_that_is_off_stays_off() -> None:
         with cluster() as again:
             again.replay(made.journal)
             assert phases(again) == before == {"short": ("Failed", "Terminated")}
-        with pytest.raises(KitError, match="the machine is off"):
+        with pytest.raises(KitError, match=r"the machine is off after its shutdown; node\.reboot\(\) boots it"):
             made.node("a").shutdown()
+
+
+def test_a_machine_that_was_shut_down_boots() -> None:
+    """Its node is Ready again, and its pods start in new sandboxes, unless they have ended."""
+    with cluster(pod("long", DEAF), kubelet=[]) as made:
+        made.node("a").shutdown()
+        made.advance(100)
+        assert ready(made)[0] == "Unknown"
+        made.node("a").reboot()
+        made.advance(30)
+        assert ready(made)[:2] == ("True", "KubeletReady") and made.get("Node", "a").spec.taints == []
+        (status,) = made.pod("long").status.container_statuses
+        assert (phases(made), status.restart_count) == ({"long": ("Running", "")}, 1)
+        assert [status.last_state["terminated"][key] for key in ("exitCode", "reason")] == [255, "Unknown"]
+        made.apply(pod("late", POLITE))
+        made.advance(200)
+        assert phases(made)["late"] == ("Running", "") and ready(made)[0] == "True"
+        with cluster(kubelet=[]) as again:
+            again.replay(made.journal)
+            assert phases(again) == phases(made) and ready(again) == ready(made)
+
+
+def test_pods_that_were_deleted_while_the_machine_was_off_go_with_its_boot() -> None:
+    with cluster(pod("evicted", DEAF), pod("gone", DEAF), kubelet=[]) as made:
+        made.node("a").shutdown()
+        made.delete("Pod", "gone", grace=0)
+        made.advance(400)
+        assert made.pod("evicted").metadata.deletion_timestamp is not None
+        made.node("a").reboot()
+        made.advance(40)
+        assert made.pods() == [] and made.node("a").processes() == []
+        assert ready(made)[0] == "True"
+
+
+def test_a_graceful_shutdown_and_a_boot_leave_the_ended_pods_and_admit_new_ones() -> None:
+    with cluster(pod("deaf", DEAF, 5)) as made:
+        made.node("a").shutdown()
+        made.advance(30)
+        made.node("a").reboot()
+        made.apply(pod("late", POLITE))
+        made.advance(20)
+        assert phases(made) == {"deaf": ("Failed", "Terminated"), "late": ("Running", "")}
+        assert ready(made)[:2] == ("True", "KubeletReady")
 
 
 def test_before_1_26_the_kubelet_sets_no_disruption_target() -> None:
