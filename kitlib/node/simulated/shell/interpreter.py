@@ -211,10 +211,10 @@ class Shell:
             self.code = 2 if self.kind != "bash" else 1 if self._inner else 127
         except Jump:
             pass  # `return` has set the code; the loop around the subshell is in another process
-        self._leave(streams)
+        self._run_exit_trap(streams)
         return self.code
 
-    def _leave(self, streams: Streams) -> None:
+    def _run_exit_trap(self, streams: Streams) -> None:
         """Run the trap for EXIT; the exit code stays unless the trap has an `exit`."""
         script, code = self.traps.pop("EXIT", ""), self.code
         if script:
