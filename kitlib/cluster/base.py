@@ -234,13 +234,14 @@ class BaseCluster(Closeable, ABC):
         """
 
     @abstractmethod
-    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
+    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None, dry_run: bool = False) -> None:
         """Evict a pod, as `kubectl drain` does; a PodDisruptionBudget may reject the eviction.
 
         Args:
             name: the pod's name.
             namespace: the pod's namespace.
             grace: the grace period in seconds; None = the pod's own.
+            dry_run: whether to check the eviction only.
 
         Raises:
             TooManyRequests: the budget allows no disruption now; `causes` has the reason.
@@ -249,7 +250,13 @@ class BaseCluster(Closeable, ABC):
 
     @abstractmethod
     def bind(
-        self, name: str, node: str, namespace: str = "default", *, metadata: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        node: str,
+        namespace: str = "default",
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
     ) -> Pod:
         """Assign a pod to a node, as a scheduler does with a POST to `bindings`.
 
@@ -260,6 +267,7 @@ class BaseCluster(Closeable, ABC):
             node: the node's name.
             namespace: the pod's namespace.
             metadata: the Binding's metadata: labels and annotations to add to the pod, and the required UID.
+            dry_run: whether to check the binding only.
 
         Raises:
             NotFound: the pod does not exist.

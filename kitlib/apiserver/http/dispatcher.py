@@ -48,7 +48,7 @@ from kitlib.apiserver.http.users import User, Users
 from kitlib.apiserver.http.watch import WatchStream, as_table
 from kitlib.apiserver.http.webhook_client import WebhookClient
 
-JSON = "application/json"
+JSON, YAML = "application/json", "application/yaml"
 _PARTIAL = "PartialObjectMetadata"
 _log = logging.getLogger(__name__)
 
@@ -68,50 +68,73 @@ class Accept(NamedTuple):
     Attributes:
         shape: `Table`, `PartialObjectMetadata`, or "" for the objects themselves.
         version: the requested version of the shape; responses are of meta.k8s.io/v1 in any case.
-        protobuf: whether to encode in protobuf instead of JSON.
+        media: JSON, YAML or PROTOBUF.
     """
 
     shape: str = ""
     version: str = "v1"
-    protobuf: bool = False
+    media: str = JSON
+
+    @property
+    def protobuf(self) -> bool:
+        return self.media == PROTOBUF
 
 
-def accepted(header: str, *, custom: bool = False, shaped: bool = True) -> Accept:
-    """Return the first form of an Accept header that is served here.
+class _Clause(NamedTuple):
+    """One media type of an Accept header, with its parameters."""
 
-    A header without JSON, protobuf or `*/*` gets JSON, for browsers and simple clients; upstream responds with 406.
+    media: str
+    options: dict[str, str]
+
+    @property
+    def place(self) -> tuple[float, bool, bool]:
+        """The place in the order of preference: by quality, then exact types before patterns. Source: goautoneg."""
+        try:
+            quality = float(self.options.get("q", "1"))
+        except ValueError:
+            quality = 1.0
+        kind, _, below = self.media.partition("/")
+        return -quality, kind == "*", below == "*"
+
+
+def _clauses(header: str) -> list[_Clause]:
+    found = []
+    for one in header.split(","):
+        media, *parts = (part.strip() for part in one.split(";"))
+        found.append(_Clause(media, dict(part.split("=", 1) for part in parts if "=" in part)))
+    return sorted(found, key=lambda clause: clause.place)
+
+
+def accepted(header: str, *, custom: bool = False, shaped: bool = True, stream: bool = False) -> Accept:
+    """Return the first form of an Accept header that is served here; JSON without a header.
 
     Args:
-        header: media types in the order of the client's preference.
+        header: media types, in the order of the client's preference if they have the same quality.
         custom: whether the objects are of a custom kind; their protobuf encoding is limited to bare metadata.
         shaped: whether the response can be a Table or bare metadata; a review cannot.
+        stream: whether the response is a watch, which has no form in YAML.
 
     Raises:
-        StatusError: 406 if no form is served and one of them was refused: a shape of a review, a Table in protobuf, or
-            an object of a custom kind in protobuf.
+        StatusError: 406 if no form is served.
 
     Source: apiserver handlers/negotiation NegotiateMediaTypeOptions, NegotiateOutputMediaType.
     """
-    refused = False
-    for one in header.split(","):
-        parts = [part.strip() for part in one.split(";")]
-        options = dict(part.split("=", 1) for part in parts[1:] if "=" in part)
+    if not header:
+        return Accept()
+    for media, options in _clauses(header):
         shape = options.get("as", "").removesuffix("List")
-        protobuf = parts[0] == PROTOBUF
+        protobuf = media == PROTOBUF
         if (shape and not shaped) or (protobuf and (shape == "Table" or (custom and shape != _PARTIAL))):
-            refused = True
+            continue
+        found = JSON if media in ("*/*", "application/*") else media
+        if found not in (JSON, PROTOBUF) and (found != YAML or stream):
             continue
         # An unknown shape, or one without its group, gets the objects themselves.
-        if (protobuf or parts[0] == JSON) and shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
-            return Accept(shape, options.get("v", "v1"), protobuf)
-        if protobuf or parts[0] in (JSON, "*/*"):
-            return Accept(protobuf=protobuf)
-        refused = refused or protobuf  # no effect: a media type of protobuf has returned or continued above
-    if refused:
-        # Upstream's list of types; YAML is not served here.
-        types = f"{JSON}, application/yaml, {PROTOBUF}"
-        raise StatusError(406, f"only the following media types are accepted: {types}", "NotAcceptable")
-    return Accept()
+        if shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
+            return Accept(shape, options.get("v", "v1"), found)
+        return Accept(media=found)
+    types = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch") if stream else (JSON, YAML, PROTOBUF)
+    raise StatusError(406, f"only the following media types are accepted: {', '.join(types)}", "NotAcceptable")
 
 
 class Dispatcher:
@@ -210,15 +233,23 @@ class Dispatcher:
         review = reviews.answer(target, request, self.authorizer, self.users)
         if review is not None:
             accept = accepted(request.headers.get("accept", ""), shaped=False)
-            return _encoded(201, review, protobuf=accept.protobuf)
+            return _encoded(201, review, accept.media)
         served = self.rest.resources.find(target.group, target.version, target.plural)
         if served is None:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         if served.group == "metrics.k8s.io":
             return self._metrics(served, target, request)
-        # Only a list or a watch may span all namespaces.
+        # Only a list or a watch may span all namespaces: the installer registers no other method at that path, and
+        # crdHandler passes other verbs on.
         if served.namespaced and not target.namespace and (target.name or request.method not in ("GET", "HEAD")):
-            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+            if target.name or served.schema is not None:
+                raise StatusError(404, "the server could not find the requested resource", "NotFound")
+            raise StatusError(
+                405, "the server does not allow this method on the requested resource", "MethodNotAllowed"
+            )
+        if request.method not in ("GET", "HEAD"):  # what cannot be answered must not be written
+            whole = not target.subresource and request.method != "DELETE"
+            accepted(request.headers.get("accept", ""), custom=whole and served.schema is not None)
         if target.subresource:
             return self._subresource(served, target, request)
         if served.kind == "Binding":
@@ -337,17 +368,17 @@ class Dispatcher:
             if single:
                 meta = {"resourceVersion": items[0]["metadata"].get("resourceVersion", "")}
             made = table(served, items, self.cluster.now(), meta, request.get("includeObject", "Metadata"))
-            return _json(code, made)
+            return _encoded(code, made, wanted.media)
         if wanted.shape == _PARTIAL:
             items = [_partial(item) for item in items]
             version, kind = "meta.k8s.io/v1", _PARTIAL
         else:
             version, kind = served.group_version, served.kind
         made = items[0] if single else {"kind": f"{kind}List", "apiVersion": version, "metadata": meta, "items": items}
-        return _encoded(code, made, protobuf=wanted.protobuf)
+        return _encoded(code, made, wanted.media)
 
     def _watch(self, served: APIResource, namespace: str, name: str, request: Request) -> WatchStream:
-        wanted = accepted(request.headers.get("accept", ""), custom=served.schema is not None)
+        wanted = accepted(request.headers.get("accept", ""), custom=served.schema is not None, stream=True)
         # `first` is True for the first event: only its Table has the column definitions.
         if wanted.shape == "Table":
             shape = as_table(served, self.cluster.now, request.get("includeObject", "Metadata"))
@@ -436,12 +467,17 @@ def _json(code: int, body: Any) -> Response:
     return Response(code, msgspec.json.encode(body))
 
 
-def _encoded(code: int, obj: dict[str, Any], *, protobuf: bool) -> Response:
-    if protobuf and is_known(str(obj["apiVersion"]), str(obj["kind"])):
+def _encoded(code: int, obj: dict[str, Any], media: str) -> Response:
+    if media == PROTOBUF and is_known(str(obj["apiVersion"]), str(obj["kind"])):
         return Response(code, encode_object(obj), PROTOBUF)
+    if media == YAML:
+        import yaml
+
+        plain = msgspec.json.decode(msgspec.json.encode(obj))  # the values that JSON has, such as texts for times
+        return Response(code, yaml.dump(plain, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper)).encode(), YAML)
     return _json(code, obj)
 
 
 def _negotiated(code: int, obj: dict[str, Any], request: Request) -> Response:
     """Return an object that is never a Table: a Status, a review, the response of a subresource."""
-    return _encoded(code, obj, protobuf=accepted(request.headers.get("accept", "")).protobuf)
+    return _encoded(code, obj, accepted(request.headers.get("accept", "")).media)

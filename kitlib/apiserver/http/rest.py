@@ -49,6 +49,14 @@ from kitlib.apiserver.store.store import ResourceExpired
 from kitlib.apiserver.validation.warnings.kinds import warnings_of
 
 Object = dict[str, Any]
+_SYSTEM_FIELDS = {
+    "uid": "",
+    "creation_timestamp": None,
+    "deletion_timestamp": None,
+    "deletion_grace_period_seconds": None,
+    "self_link": "",
+}
+"""The metadata fields of a new object that only the server sets, and their empty values."""
 
 
 class Rest:
@@ -237,7 +245,7 @@ class Rest:
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
             new = {**sent, **merged}  # with the status of a new Node, which has no manager
-            act = lambda: self.cluster.api.create(self._object(served, new, request))  # noqa: E731
+            act = lambda: self.cluster.api.create(self._new(served, new, request))  # noqa: E731
             return self._write(served, request, act, new)
         return self._store(served, merged, subresource, request)
 
@@ -339,8 +347,20 @@ class Rest:
     def _object(self, served: APIResource, data: Object, request: Request) -> Any:
         return decode(served, data, request, self.warnings) if served.schema is None else from_dict(data)
 
+    def _new(self, served: APIResource, data: Object, request: Request) -> Any:
+        """Return a new object without the metadata that the server sets, whatever the request says.
+
+        Source: rest.WipeObjectMetaSystemFields; PrepareForCreate of the strategies, which set the generation.
+        """
+        made = self._object(served, data, request)
+        for field, empty in _SYSTEM_FIELDS.items():
+            setattr(made.metadata, field, empty)
+        if hasattr(made, "spec"):
+            made.metadata.generation = None
+        return made
+
     def _created(self, served: APIResource, body: Object, request: Request) -> Any:
-        made = self._object(served, body, request)
+        made = self._new(served, body, request)
         if isinstance(made, CertificateSigningRequest):
             request.user.sign(made)
         if served.group == EVENTS:

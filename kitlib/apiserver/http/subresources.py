@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from kitlib.api.errors import KitError
 from kitlib.api.scale import ScalePaths, scale_of
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.service_account_token import TokenSubject, issue
@@ -19,7 +18,7 @@ from kitlib.apiserver.http.patches import PATCH_TYPES, patched
 from kitlib.apiserver.http.request import Request, Target, mapping
 from kitlib.apiserver.http.resources import APIResource, Subresource
 from kitlib.apiserver.http.rest import Rest
-from kitlib.apiserver.http.status import StatusError, of_error, success
+from kitlib.apiserver.http.status import StatusError, success
 from kitlib.apiserver.http.users import AUDIENCES, Users, life
 
 Result = tuple[int, dict[str, Any] | bytes | LogRequest]
@@ -117,22 +116,19 @@ class Subresources:
         node = mapping(body, "target").get("name")
         if not isinstance(node, str) or not node:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
-        if not request.dry_run:
-            with self._rest.errors(served, target.name):
-                metadata = mapping(body, "metadata")
-                self._rest.cluster.bind(target.name, node, target.namespace, metadata=metadata)
+        metadata, dry = mapping(body, "metadata"), request.dry_run
+        with self._rest.errors(served, target.name):
+            self._rest.cluster.bind(target.name, node, target.namespace, metadata=metadata, dry_run=dry)
         return 201, success()
 
     def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
         live = self._rest.get(served, target.namespace, target.name)
         options = mapping(object_body(request, "Eviction"), "deleteOptions")
         check_preconditions(served, live, options)
-        if request.dry_run or options.get("dryRun") == ["All"]:
-            return 201, success()
-        try:
-            self._rest.cluster.evict(target.name, target.namespace, grace=grace_of(options.get("gracePeriodSeconds")))
-        except KitError as error:
-            raise of_error(error, served.group, served.plural, served.kind, target.name) from error
+        # Both places are admitted and checked against the budget. Source: propagateDryRun, checkAndDecrement.
+        dry, grace = request.dry_run or options.get("dryRun") == ["All"], grace_of(options.get("gracePeriodSeconds"))
+        with self._rest.errors(served, target.name):
+            self._rest.cluster.evict(target.name, target.namespace, grace=grace, dry_run=dry)
         return 201, success()
 
     def _token(self, served: APIResource, target: Target, request: Request) -> Result:

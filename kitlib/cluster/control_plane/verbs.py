@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from kitlib.api.boundary import guarded
@@ -105,24 +106,36 @@ class LocalVerbs(BaseCluster):
         return found
 
     @exclusive
-    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
+    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None, dry_run: bool = False) -> None:
         """Evict a pod; see `BaseCluster.evict`."""
         from kitlib.apiserver.admission.eviction import evict
 
-        evict(self.api, name, namespace, grace)
+        with self.api.dry_run() if dry_run else nullcontext():
+            evict(self.api, name, namespace, grace)
+        if dry_run:
+            return
         self.record_action("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
         self.settle()
 
     @exclusive
     @guarded("bind")
     def bind(
-        self, name: str, node: str, namespace: str = "default", *, metadata: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        node: str,
+        namespace: str = "default",
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
     ) -> Pod:
         """Assign a pod to a node; see `BaseCluster.bind`."""
         from kitlib.apiserver.admission.binding import bind
 
         given = known_fields(metadata or {}, ObjectMeta)
-        made = bind(self.api, name, namespace, node, convert(given, ObjectMeta))
+        with self.api.dry_run() if dry_run else nullcontext():
+            made = bind(self.api, name, namespace, node, convert(given, ObjectMeta))
+        if dry_run:
+            return made
         # A replay has other UIDs, and everything else of the metadata is ignored.
         kept = {field: given[field] for field in ("labels", "annotations") if given.get(field)}
         more = {"metadata": kept} if kept else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -359,3 +360,60 @@ def test_a_body_of_too_many_levels_is_refused(call: Any, kind: str) -> None:
         "PATCH" if "patch" in kind else "POST", f"{PODS}/a" if "patch" in kind else PODS, deep, content_type=kind
     )
     assert (code, "levels" in status["message"]) == (400, True), status
+
+
+def test_a_new_object_gets_its_system_metadata_from_the_server(call: Any) -> None:
+    """Source: rest.WipeObjectMetaSystemFields; podStrategy.PrepareForCreate."""
+    old, own = "2020-01-01T00:00:00Z", "11111111-2222-3333-4444-555555555555"
+    given: dict[str, Any] = {"uid": own, "creationTimestamp": old, "generation": 7, "selfLink": "/x"}
+    given |= {"deletionTimestamp": old, "deletionGracePeriodSeconds": 5}
+    made = [
+        call("POST", PODS, {**pod("p"), "metadata": {"name": "p", **given}}),
+        call("PATCH", f"{PODS}/q?fieldManager=m", {**pod("q"), "metadata": {"name": "q", **given}}, content_type=APPLY),
+    ]
+    for code, answer in made:
+        meta = answer["metadata"]
+        assert code == 201 and meta["uid"] != own and meta["creationTimestamp"] != old and meta["generation"] == 1
+        assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & meta.keys()
+
+
+def test_a_method_that_needs_a_namespace_is_not_allowed_for_all(call: Any) -> None:
+    """Source: APIInstaller.registerResourceHandlers: only LIST and WATCH are registered across namespaces."""
+    for method in ("POST", "DELETE", "PUT"):
+        code, answer = call(method, "/api/v1/pods", {})
+        assert (code, answer["reason"]) == (405, "MethodNotAllowed")
+    assert call("GET", "/api/v1/pods/p")[0] == 404
+
+
+def test_a_form_that_is_not_served_is_not_acceptable_and_nothing_is_written(call: Any) -> None:
+    """Source: negotiation NegotiateMediaTypeOptions."""
+    only = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    code, answer = call("POST", PODS, pod("p"), accept="text/html, image/png")
+    assert (code, answer["reason"]) == (406, "NotAcceptable")
+    assert answer["message"] == f"only the following media types are accepted: {only}"
+    assert call("GET", f"{PODS}/p")[0] == 404
+    assert call("GET", PODS, accept="text/html,application/xhtml+xml,*/*;q=0.8")[1]["kind"] == "PodList"
+    assert call("GET", PODS, accept="text/*")[0] == 406
+    assert call("GET", f"{PODS}?watch=1", accept="application/yaml")[0] == 406
+    shown = call("GET", PODS, accept="application/json;q=0.5,application/yaml")[1]
+    assert yaml.safe_load(shown)["kind"] == "PodList" and shown.startswith(b"apiVersion: v1\n")
+    assert call("GET", PODS, accept="application/yaml;q=0.5,application/*")[1]["kind"] == "PodList"
+
+
+def test_a_dry_run_of_a_binding_or_an_eviction_is_admitted_and_undone(call: Any, cluster: Any) -> None:
+    made = call("POST", PODS, {**pod("p"), "spec": {**pod("p")["spec"], "schedulerName": "none"}})
+    assert made[0] == 201
+    binding = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": cluster.nodes[0].name}}
+    for target, body in ((f"{PODS}/p/binding", binding), (f"{PODS}/p/eviction", {"metadata": {"name": "p"}})):
+        assert call("POST", f"{target}?dryRun=All", body)[0] == 201
+        assert call("GET", f"{PODS}/p")[1]["spec"].get("nodeName") is None
+    group = "admissionregistration.k8s.io/v1"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    rule["resources"] = ["pods/binding", "pods/eviction"]
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "!request.dryRun"}]}
+    policy = {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "v"}, "spec": spec}
+    bound = {"policyName": "v", "validationActions": ["Deny"]}
+    cluster.apply([policy, {**policy, "kind": "ValidatingAdmissionPolicyBinding", "spec": bound}])
+    assert call("POST", f"{PODS}/p/binding?dryRun=All", binding)[0] == 422
+    assert call("POST", f"{PODS}/p/eviction", {"deleteOptions": {"dryRun": ["All"]}})[0] == 422
+    assert call("POST", f"{PODS}/p/binding", binding)[0] == 201

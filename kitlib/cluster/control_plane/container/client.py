@@ -315,15 +315,21 @@ class ContainerControlPlaneClient(PollingCluster):
         found: Pod = self._call("resize", name, asked, namespace, **({"pod": whole} if whole else {}))
         return found
 
-    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
+    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None, dry_run: bool = False) -> None:
         """Evict a pod; see `BaseCluster.evict`."""
-        self._call("evict", name, namespace, grace=grace)
+        self._call("evict", name, namespace, grace=grace, dry_run=dry_run)
 
     def bind(
-        self, name: str, node: str, namespace: str = "default", *, metadata: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        node: str,
+        namespace: str = "default",
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
     ) -> Pod:
         """Assign a pod to a node; see `BaseCluster.bind`."""
-        found: Pod = self._call("bind", name, node, namespace, metadata=dict(metadata or {}))
+        found: Pod = self._call("bind", name, node, namespace, metadata=dict(metadata or {}), dry_run=dry_run)
         return found
 
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
