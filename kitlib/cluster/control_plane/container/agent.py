@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
@@ -325,7 +326,7 @@ class ControlPlane:
         dry_run: bool,
         request: Mapping[str, Any],
     ) -> Any:
-        api, asked = self._standing.api, msgspec.convert(request, Deletion)
+        api, asked = self._standing.api, convert(request, Deletion)
         with api.dry_run() if dry_run else nullcontext():
             api.delete(kind, name, namespace, grace=grace, propagation=propagation, request=asked)
         return {"warnings": list(api.warnings)}
