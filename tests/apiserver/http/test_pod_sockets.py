@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -60,6 +61,8 @@ class PodSide:
             self._room.notify_all()
 
     def close(self) -> None:
+        with suppress(OSError):  # the peer has ended the connection
+            self._peer.shutdown(socket.SHUT_RDWR)  # ends `_read`, which a close alone would leave waiting
         self._peer.close()
         self.closed.set()
 
