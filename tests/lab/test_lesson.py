@@ -38,7 +38,11 @@ def test_a_question_that_stands_in_the_notebooks_file_is_not_shown_twice(made, m
     def labels():
         lesson = Lesson("05-who-dies-first", "simulated", progress=Progress(tmp_path))
         asked = [lesson.ask(key).widget() for key in ("first", "adj")]
-        return [next(one.value for one in box.children if "<b>" in getattr(one, "value", "")) for box in asked]
+        return [next(text for text in texts(box) if "<b>" in text) for box in asked]
+
+    def texts(box):
+        for one in box.children:
+            yield from texts(one) if hasattr(one, "children") else [str(getattr(one, "value", ""))]
 
     assert labels()[0] == "<p><b>Predict:</b> When honest needs 580 MiB, which pod does the kernel kill?</p>"
     cells = [{"cell_type": "markdown", "metadata": {"kitlib": {"question": "first"}}, "source": []}]
