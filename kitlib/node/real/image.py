@@ -198,9 +198,6 @@ def build(
     Raises:
         ImageError: the build failed; the message has the end of the engine's output.
     """
-    reaper.start()  # removes the finished layers if this process is killed
-    with asking("images without a name"):
-        remove_unfinished(client)
     if systemd:
         ensure(client, tell)
     if root is not None:
@@ -248,6 +245,9 @@ def _forget_older(client: Any, name: str) -> None:
 
 
 def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node", lacks: str = "") -> None:
+    reaper.start()  # removes the finished layers if this process is killed
+    with asking("images without a name"):
+        remove_unfinished(client)
     last: list[str] = []
     with asking(f"image {name}: the engine refused to build", ImageError):
         said = client.api.build(
