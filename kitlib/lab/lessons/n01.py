@@ -16,43 +16,47 @@ QUESTIONS = [
         "quota",
         "Which quota does the runtime write for the CPU limit of 500m?",
         unit="µs in every 100 ms",
-        why="A limit of half a CPU is a quota of half a period.",
+        why="A CPU limit of half a CPU becomes a quota of half a period.",
         formula="quota = milli-CPU × period / 1000 = 500 × 100000 µs / 1000 = 50000 µs",
     ),
     Question(
         "levels",
-        "How many cgroups are on the path from the root to the process? Do not count the root cgroup.",
+        "How many cgroups are on the path from the root cgroup to the container's process? Do not "
+        "count the root cgroup.",
         choices=["1", "2", "3", "4"],
         answer_of=lambda path: str(path.strip("/").count("/") + 1),
-        why="The path has one cgroup each for all pods, the QoS class, the pod and the container.",
+        why="The path contains the cgroup of all pods, the QoS cgroup, the pod's cgroup and the container's cgroup.",
     ),
     Question(
         "by-hand",
-        "You write 800Mi into the memory limit of the pod's cgroup. How much may the container use now?",
+        "You write 800Mi into the memory limit of the pod's cgroup. How much memory may the container use now?",
         choices=["800Mi", "400Mi", "the kernel refuses the write"],
         answer_of=lambda limits: f"{min(limits) // MIB}Mi",
-        why="The kernel enforces the limits of all levels. The smallest limit applies: the container still has 400Mi.",
+        why="The kernel enforces the limits at all levels of the cgroup tree. The smallest limit applies: "
+        "the container's own limit is still 400Mi.",
     ),
     Question(
         "request",
-        "What is the CPU request of the pod as a whole?",
+        "What is the effective CPU request of the pod pair?",
         unit="milli-CPU",
-        why="The larger value applies: the largest request of an init container, or the sum over the other containers.",
+        why="The effective request is the larger of two values: the largest request of an init container, "
+        "and the sum of the requests of the other containers.",
         formula="max(700, 300 + 200)",
     ),
     Question(
         "unlimited",
-        "The container main has a limit of 400m, helper has no limit. Which quota does the pod's cgroup get?",
+        "The container main has a CPU limit of 400m, and the container helper has no limit. Which "
+        "quota does the pod's cgroup get?",
         choices=["40000 µs", "none"],
         answer_of=lambda quota: "none" if quota is None else f"{quota} µs",
         why="A container without a limit may use all CPUs, so the kubelet must not limit the pod either.",
     ),
     Question(
         "disk",
-        "A pod writes to the disk as fast as it can. Which setting of its manifest slows it down?",
+        "A pod writes to the disk as fast as it can. Which setting of the pod's manifest slows the writes down?",
         choices=["limits.ephemeral-storage", "limits.cpu", "none"],
         answer_of=lambda controllers: "none" if not {"io", "blkio"} & set(controllers) else "limits.ephemeral-storage",
-        why="Kubernetes has no I/O isolation: the kubelet writes no file of the disk controller for a pod.",
+        why="Kubernetes does not isolate disk I/O: the kubelet writes no file of the I/O controller for a pod.",
     ),
 ]
 
@@ -64,11 +68,17 @@ def _trio(answer: Any, cluster: Any) -> str:
         return "The cluster has no pod trio yet."
     limits = {c.name: str(c.resources.limits.get("cpu", "")) for c in made.spec.containers}
     return first_problem(
-        (limits.get("helper") != "100m", "helper needs a CPU limit of 100m."),
-        (limits.get("main") != "400m", "main keeps its CPU limit of 400m."),
-        (answer == 40000, "helper has a limit now, too: include it."),
-        (answer == 50000, "That is the sum of main and helper. The init container may use more than both together."),
-        (int(answer) != quota_of(pod_cgroup(cluster, "trio")), "The pod's file contains another number."),
+        (limits.get("helper") != "100m", "The container helper needs a CPU limit of 100m."),
+        (limits.get("main") != "400m", "The container main keeps its CPU limit of 400m."),
+        (answer == 40000, "The container helper has a limit now, too: include it."),
+        (
+            answer == 50000,
+            "50000 µs is the sum for main and helper. The init container may use more than both together.",
+        ),
+        (
+            int(answer) != quota_of(pod_cgroup(cluster, "trio")),
+            "The quota file of the pod's cgroup contains another number.",
+        ),
     )
 
 
@@ -78,29 +88,31 @@ def _resized(answer: Any, cluster: Any) -> str:
     restarts = sum(status.restart_count for status in cluster.pod("busybox").status.container_statuses)
     return first_problem(
         (str(limit) != "1", f"The limit of busybox is {limit}, not 1: use cluster.resize."),
-        (quota_of(group) != 100000, "The file still has the old limit: let a second pass (cluster.advance)."),
-        (int(answer) != restarts, "Count again: status.container_statuses[0].restart_count."),
+        (quota_of(group) != 100000, "The quota file still has the old limit: let one second pass (cluster.advance)."),
+        (int(answer) != restarts, "Count again: read status.container_statuses[0].restart_count."),
     )
 
 
 EXERCISES = [
     Exercise(
         "smallest",
-        "1m of 100 ms is 100 µs. The table of conversions above shows the value that the kubelet writes instead.",
+        "1m of a period of 100 ms is 100 µs. The table of conversions above shows the quota that the "
+        "kubelet writes instead.",
         number(
             lambda: milli_cpu_to_quota(1),
             {
-                100: "That is 1m of the period. MilliCPUToQuota never writes less than a minimum.",
+                100: "100 µs is 1m of the period. MilliCPUToQuota never returns less than a minimum.",
                 10: "10 milli-CPU is a limit, not a quota.",
             },
             otherwise="Look at the first line of the table of conversions.",
         ),
         "answer = milli_cpu_to_quota(1)",
-        "1000 µs is ten times the quota of 1m: the kernel accepts no shorter quota.",
+        "1000 µs is ten times the computed quota of 1m, because the kernel accepts no shorter quota.",
     ),
     Exercise(
         "trio",
-        "Copy the cell of the pod pair, give helper cpu_limit='100m', and read quota_of(pod_cgroup(cluster, 'trio')).",
+        "Copy the cell that creates the pod pair, give the container helper cpu_limit='100m', and "
+        "read quota_of(pod_cgroup(cluster, 'trio')).",
         _trio,
         """
 both = [container("main", cpu="300m", cpu_limit="400m"), container("helper", cpu="100m", cpu_limit="100m")]
@@ -119,18 +131,18 @@ cluster.resize("busybox", {"main": {"limits": {"cpu": "1"}}})
 cluster.advance(3)
 answer = cluster.pod("busybox").status.container_statuses[0].restart_count
 """,
-        "The kubelet changes CPU and memory in place: it only writes files.",
+        "The kubelet changes CPU and memory limits in place: it only writes cgroup files.",
     ),
     Exercise(
         "parent",
-        "Without requests and limits the class is BestEffort. Burstable and BestEffort each have a cgroup.",
+        "A pod without requests and limits is BestEffort. The classes Burstable and BestEffort have a cgroup each.",
         choice(
             "/kubepods/besteffort",
             {
                 "/kubepods": "Only Guaranteed pods are directly below kubepods.",
                 "/kubepods/burstable": "A Burstable pod has a request or a limit.",
             },
-            otherwise="The path begins with /kubepods and names the class.",
+            otherwise="The path begins with /kubepods and contains the name of the class.",
         ),
         'answer = "/kubepods/besteffort"',
     ),

@@ -16,51 +16,54 @@ CLASSES = ("Guaranteed", "Burstable", "BestEffort")
 QUESTIONS = [
     Question(
         "limits-only",
-        "The pod limits-only has limits for CPU and memory, and no requests. Which class does it have?",
+        "The pod limits-only has limits for CPU and memory, and no requests. Which QoS class does the pod have?",
         choices=CLASSES,
-        why="If a container has only a limit, the API server copies it into the request.",
+        why="If a container has only a limit, the API server copies the limit into the request.",
     ),
     Question(
         "cpu-only",
-        "The pod cpu-only has an equal request and limit for CPU, and neither for memory. Which class does it have?",
+        "The pod cpu-only has an equal request and limit for CPU, and neither for memory. Which QoS "
+        "class does the pod have?",
         choices=CLASSES,
-        why="Guaranteed requires a CPU limit and a memory limit in every container.",
+        why="The class Guaranteed requires a CPU limit and a memory limit in every container.",
     ),
     Question(
         "sidecar",
-        "In the pod sidecar, main has requests equal to its limits, and logger has neither. Which class does it have?",
+        "In the pod sidecar, the container main has requests equal to its limits, and the container "
+        "logger has neither. Which QoS class does the pod have?",
         choices=CLASSES,
-        why="Every container must have limits: one container without limits makes the pod Burstable.",
+        why="In a Guaranteed pod every container must have limits. One container without limits makes the "
+        "pod Burstable.",
     ),
     Question(
         "disk",
-        "The pod disk has a request and a limit for ephemeral storage only. Which class does it have?",
+        "The pod disk has a request and a limit for ephemeral storage only. Which QoS class does the pod have?",
         choices=CLASSES,
         why="The QoS class depends only on CPU and memory, and the pod disk specifies neither.",
     ),
     Question(
         "init",
-        "In the pod init, main has requests equal to its limits, and the init container requests a little CPU. "
-        "Which class does it have?",
+        "In the pod init, the container main has requests equal to its limits, and the init container "
+        "requests a little CPU. Which QoS class does the pod have?",
         choices=CLASSES,
-        why="The class also depends on init containers, although they have ended when the pod runs.",
+        why="The QoS class also depends on init containers, although they end before the other containers start.",
     ),
     Question(
         "upside-down",
         "A pod requests 1 CPU and has a limit of 500m. What happens to the pod?",
         choices=["it is Burstable", "the limit is raised to the request", "it is never created"],
         answer_of=lambda names: "it is Burstable" if "upside-down" in names else "it is never created",
-        why="The API server rejects a request above its limit, so this pod does not exist.",
+        why="The API server rejects a request above the limit, so this pod does not exist.",
     ),
     Question(
         "place",
-        "The pod equal is Guaranteed. Where is its pod cgroup?",
+        "The pod equal is Guaranteed. Where is the pod's cgroup?",
         choices=["directly below kubepods", "below kubepods/guaranteed", "below kubepods/burstable"],
         answer_of=lambda parent: (
             "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
         ),
-        why="A QoS-level cgroup has shares for pods that may use more than they request. Guaranteed pods cannot: "
-        "their own limits are enough.",
+        why="A QoS-level cgroup has shares for pods that may use more than they request. A Guaranteed pod "
+        "cannot use more than its requests, because they equal its limits.",
     ),
 ]
 
@@ -72,13 +75,16 @@ def _cheapest(answer: Any, _: Any) -> str:
         return "The pod must have the containers main and logger, and no others."
     main, asked = by_name["main"].resources.requests, pod_requests(made)
     return first_problem(
-        (str(main.get("cpu")) != "500m" or str(main.get("memory")) != "128Mi", "main keeps its requests and limits."),
+        (
+            str(main.get("cpu")) != "500m" or str(main.get("memory")) != "128Mi",
+            "The container main keeps its requests and limits.",
+        ),
         (
             compute_pod_qos(made) != "Guaranteed",
-            "logger needs a limit for CPU and one for memory, and no other request.",
+            "The container logger needs a limit for CPU and a limit for memory, and no other request.",
         ),
-        (asked["cpu"].milli_value() > 510, "It works with much less CPU: try 1m."),
-        (asked["memory"].value() > 145 * 2**20, "It works with much less memory: a logger of some MiB is enough."),
+        (asked["cpu"].milli_value() > 510, "The container logger needs much less CPU: try 1m."),
+        (asked["memory"].value() > 145 * 2**20, "The container logger needs much less memory: some MiB are enough."),
     )
 
 
@@ -91,7 +97,7 @@ def _refusal(answer: Any, cluster: Any) -> str:
     return first_problem(
         (
             str(made.spec.containers[0].resources.limits["cpu"]) != "500m",
-            "The limit has changed. The resize must fail.",
+            "The CPU limit of the pod equal has changed, but the resize must fail.",
         ),
         (RESIZE not in str(answer), "Catch the KitError of cluster.resize and answer str(error)."),
     )
@@ -102,7 +108,10 @@ def _more(answer: Any, cluster: Any) -> str:
     file = file_names(cluster.node()).cpu_weight
     return first_problem(
         (not {f"more-{i}" for i in range(5)} <= names, "Some of the pods more-0 to more-4 are missing."),
-        (cluster.pod("more-0").status.qos_class != "Burstable", "The pods need a request and no limits."),
+        (
+            cluster.pod("more-0").status.qos_class != "Burstable",
+            "The pods more-0 to more-4 need a request and no limits.",
+        ),
         (int(answer) != int(cluster.node().read("/kubepods/burstable", file)), f"Read {file} of /kubepods/burstable."),
     )
 
@@ -110,10 +119,11 @@ def _more(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "cheapest",
-        "pod('sidecar', containers=[main, container('logger', cpu_limit=…, memory_limit=…)])",
+        "Complete the call pod('sidecar', containers=[main, container('logger', cpu_limit=…, memory_limit=…)]).",
         _cheapest,
         'answer = pod("sidecar", containers=[main, container("logger", cpu_limit="1m", memory_limit="4Mi")])',
-        "The logger costs 1m and 4Mi of requests on the node. The kernel kills the logger if it needs more than 4Mi.",
+        "The container logger adds requests of 1m and 4Mi to the pod. The kernel kills the container "
+        "if it needs more than 4Mi.",
     ),
     Exercise(
         "refusal",
@@ -125,7 +135,7 @@ try:
 except KitError as refused:
     answer = str(refused)
 """,
-        "A resize must not change the QoS class.",
+        "A resize must not change the QoS class of a pod.",
     ),
     Exercise(
         "zero",
@@ -136,11 +146,12 @@ except KitError as refused:
             otherwise="The pod has no other request and no limit.",
         ),
         'answer = "BestEffort"',
-        'ComputePodQOS skips quantities that are not above zero: "0" is no request.',
+        'ComputePodQOS skips quantities that are not above zero, so it ignores the request "0".',
     ),
     Exercise(
         "more",
-        "cluster.apply([pod(f'more-{i}', cpu='100m') for i in range(5)]), then node.read('/kubepods/burstable', …).",
+        "Call cluster.apply([pod(f'more-{i}', cpu='100m') for i in range(5)]), then "
+        "node.read('/kubepods/burstable', …).",
         _more,
         """
 from kitlib.lab import file_names
@@ -149,6 +160,6 @@ cluster.apply([pod(f"more-{i}", cpu="100m") for i in range(5)])
 cluster.advance(2)
 answer = node.read("/kubepods/burstable", file_names(node).cpu_weight)
 """,
-        "The sum of the Burstable requests grows by 500m before the kubelet creates the pods' own cgroups.",
+        "The kubelet adds 500m to the requests of the Burstable class before it creates the cgroups of the new pods.",
     ),
 ]

@@ -13,16 +13,18 @@ _EQUAL = "a quarter: everyone gets the same"
 QUESTIONS = [
     Question(
         "abc",
-        "Cgroups A and B have 1024 shares, C has 2048; all are always busy. What part of the CPU does A get now?",
+        "Cgroups A and B have 1024 shares each, and cgroup C has 2048. All are always busy. What part "
+        "of the CPU time does A get now?",
         unit="%",
         tolerance=0.15,
-        why="A gets its shares divided by the shares of all busy cgroups. Before C starts, A gets half.",
+        why="The part of A is its shares divided by the shares of all busy cgroups. Before C starts, A "
+        "gets half of the CPU time.",
         formula="1024 / (1024 + 1024 + 2048)",
         measured=True,
     ),
     Question(
         "alone",
-        "Only cgroup A is busy; B and C sleep. What part of the CPU does A get?",
+        "Only cgroup A is busy; the processes of B and C sleep. What part of the CPU time does A get?",
         unit="%",
         tolerance=0.05,
         why="Shares are weights, not limits: the kernel divides CPU time only among busy cgroups.",
@@ -30,40 +32,45 @@ QUESTIONS = [
     ),
     Question(
         "besteffort",
-        "How much CPU does the BestEffort pod get while the other three pods are busy?",
+        "How much CPU time does the BestEffort pod get while the three other pods are busy?",
         choices=["nothing at all", _LITTLE, _EQUAL],
         answer_of=lambda cpus: "nothing at all" if cpus == 0 else _LITTLE if cpus < 0.1 else _EQUAL,
-        why="The pod got {observed:.3f} CPUs. The minimum weight of v2 gives a larger part than 2 shares on v1.",
+        why="The BestEffort pod got {observed:.3f} CPUs. The minimum weight of cgroup v2 gives the pod "
+        "more CPU time than 2 shares on cgroup v1.",
         measured=True,
     ),
     Question(
         "quiet",
-        "The three daemons are nearly idle: together they use 1.5 of the 48 CPUs. How many CPUs can the pods use?",
+        "The cgroups docker, user.slice and system.slice together use 1.5 of the 48 CPUs. How many "
+        "CPUs can the pods use?",
         unit="CPUs",
         tolerance=0.02,
-        why="The pods can use all CPUs that the daemons leave idle. 91% is the minimum if all four cgroups are busy.",
+        why="The pods can use all CPUs that the other cgroups leave idle. 91% is the minimum if all four "
+        "cgroups are busy.",
     ),
     Question(
         "idle",
-        "How much of a CPU does the pod use on a node that is otherwise idle?",
+        "How much CPU does the pod with one busy thread use on a node that is otherwise idle?",
         unit="milli-CPU",
         tolerance=0.1,
-        why="The thread runs for 20 ms of every 100 ms. Then the kernel stops it until the next period begins.",
+        why="The thread runs for 20 ms of every 100 ms. Then the kernel stops the thread until the next period begins.",
         measured=True,
     ),
     Question(
         "threads",
-        "The CPU limit is the same, but the program has four busy threads. Compared with one thread, it gets",
+        "The CPU limit is the same, but the program has four busy threads. Compared with one thread, "
+        "how much CPU time does the program get?",
         choices=["more CPU time", "the same CPU time", "less CPU time"],
         answer_of=lambda more: (
             "the same CPU time" if abs(more) < 0.02 else f"{'more' if more > 0 else 'less'} CPU time"
         ),
-        why="Four threads use the quota of 20 ms within 5 ms and then wait for 95 ms. The sum of CPU time is equal.",
+        why="Four threads use up the quota of 20 ms within 5 ms and then wait for 95 ms. In total they "
+        "get as much CPU time as one thread.",
         measured=True,
     ),
     Question(
         "metrics",
-        "For a container, the metrics API (kubectl top) returns",
+        "What does the metrics API, which kubectl top uses, return for a container?",
         choices=["its requests and limits", "what it uses", "what it uses, in percent of its limit"],
         answer_of=lambda one: "what it uses" if set(one["usage"]) == {"cpu", "memory"} else "its requests and limits",
         why="An article says that kubectl top shows requests and limits, but the command shows only usage.",
@@ -76,22 +83,32 @@ def _free_wheel(answer: Any, cluster: Any) -> str:
     if "free-wheel" not in {p.name for p in cluster.pods()}:
         return "The cluster has no pod free-wheel."
     return first_problem(
-        (flags.cpu_cfs_quota, 'This kubelet writes quotas: "kubelet": ["--cpu-cfs-quota=false"] in the node.'),
-        (not cluster.pod("free-wheel").spec.containers[0].resources.limits, "free-wheel needs a CPU limit of 200m."),
-        (quota_of(pod_cgroup(cluster, "free-wheel")) is not None, "The pod has a quota."),
+        (flags.cpu_cfs_quota, 'This kubelet writes quotas. Set "kubelet": ["--cpu-cfs-quota=false"] in the node.'),
+        (
+            not cluster.pod("free-wheel").spec.containers[0].resources.limits,
+            "The pod free-wheel needs a CPU limit of 200m.",
+        ),
+        (
+            quota_of(pod_cgroup(cluster, "free-wheel")) is not None,
+            "The cgroup of the pod free-wheel still has a quota.",
+        ),
         (
             float(answer) < 0.5,
-            "The kernel does not stop it, so it exceeds its limit: advance some seconds, then measure.",
+            "The kernel does not stop the pod, so it exceeds its limit: advance the clock by some "
+            "seconds, then measure.",
         ),
     )
 
 
 def _setting(answer: Any, _: Any) -> str:
     plain = "".join(c for c in str(answer).lower() if c.isalnum())
-    words = "It is a boolean of the kubelet; exercise 3 used it."
+    words = "The setting is a boolean of the kubelet; exercise 3 used it."
     return first_problem(
         ("cfsquota" not in plain and "cpumanagerpolicy" not in plain, words),
-        (plain.endswith(("true", "quota")), "Which value? By default the kubelet enforces limits."),
+        (
+            plain.endswith(("true", "quota")),
+            "Which value must the setting have? By default the kubelet enforces limits.",
+        ),
         ("cpumanagerpolicy" in plain and "static" not in plain, "Only the policy static gives exclusive CPUs."),
         ("cfsquota" in plain and not plain.endswith("false"), words),
     )
@@ -100,11 +117,12 @@ def _setting(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "enough",
-        "How many CPUs can four busy threads use, and how many does the node have?",
+        "How many CPUs can four busy threads use, and how many CPUs does the node have?",
         number(
             2,
             {
-                1: "Shares of 1 : 3 would give 1 and 3 CPUs, but they matter only if CPU is scarce.",
+                1: "Shares in the ratio 1 : 3 would give the pods 1 and 3 CPUs, but shares matter only "
+                "if CPU is scarce.",
                 0.1: "A request is not a limit.",
             },
             otherwise="Two threads can use two CPUs at most, and no other pod needs these CPUs.",
@@ -115,20 +133,24 @@ EXERCISES = [
     ),
     Exercise(
         "neighbour",
-        "The cgroup burstable has the shares of its pods' requests. The Guaranteed pod's cgroup is its sibling.",
+        "The shares of the cgroup burstable correspond to the requests of its pods. The cgroup of the "
+        "Guaranteed pod is a sibling of burstable.",
         number(
             1,
-            {0.22: "The kernel divides by cgroups, not by threads.", 2: "The other pod is busy, too."},
+            {
+                0.22: "The kernel divides CPU time by cgroups, not by threads.",
+                2: "The Burstable pod is busy, too.",
+            },
             otherwise="Both cgroups below kubepods have the shares of 1 CPU. How does the kernel divide the CPUs?",
             tolerance=0.05,
         ),
         "answer = 1",
-        "The eight threads share the CPU time of their cgroup. The Guaranteed pod loses nothing.",
+        "The eight threads share the CPU time of their cgroup. The Guaranteed pod gets the CPU that it requests.",
     ),
     Exercise(
         "no-quota",
-        "lesson.cluster([{'name': 'node-1', 'kubelet': ['--cpu-cfs-quota=false']}]), then pod(..., "
-        "cpu_limit='200m', busy=1).",
+        "Start lesson.cluster([{'name': 'node-1', 'kubelet': ['--cpu-cfs-quota=false']}]), then apply "
+        "pod(..., cpu_limit='200m', busy=1).",
         _free_wheel,
         """
 cluster = lesson.cluster([{"name": "node-1", "cpus": 2, "memory": "1Gi", "kubelet": ["--cpu-cfs-quota=false"]}])
@@ -136,13 +158,15 @@ cluster.apply(pod("free-wheel", cpu_limit="200m", busy=1))
 cluster.advance(4)
 answer = cpu_used(cluster)["free-wheel"]
 """,
-        "Only the shares have an effect. They come from the limit, which the API server copies into the request.",
+        "Without a quota only the shares have an effect. The shares come from the limit, which the "
+        "API server copies into the request.",
     ),
     Exercise(
         "more-than-limit",
-        "Exercise 3 used this setting.",
+        "Exercise 3 used this setting of the kubelet.",
         _setting,
         'answer = "cpuCFSQuota: false"',
-        "With cpuCFSQuota: false the kernel enforces no CPU limit. Since 1.33 this is also true for exclusive CPUs.",
+        "With cpuCFSQuota: false the kernel enforces no CPU limit. Since 1.33 containers with "
+        "exclusive CPUs have no quota either.",
     ),
 ]

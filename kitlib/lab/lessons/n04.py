@@ -23,48 +23,50 @@ def _lowered(result: tuple[str, str]) -> str:
 QUESTIONS = [
     Question(
         "who",
-        "Who kills the process?",
+        "Which component kills a process that exceeds its memory limit?",
         choices=["the kubelet", "the container runtime", "the kernel", "nobody: malloc fails"],
         answer_of=lambda logged: "the kernel" if logged else "nobody: malloc fails",
-        why="The cgroup's limit is reached, the kernel cannot reclaim memory, and its OOM killer selects a "
-        "process of the cgroup.",
+        why="When the cgroup reaches its limit and the kernel cannot reclaim memory, the kernel's OOM "
+        "killer selects a process of the cgroup.",
     ),
     Question(
         "code",
-        "With which exit code does the container end?",
+        "Which exit code does the container have after the OOM kill?",
         choices=["0", "1", "137", "139"],
         answer_of=str,
         why="The exit code is 128 + 9, because signal 9 (SIGKILL) ended the process. The status reason is {reason}.",
     ),
     Question(
         "phase",
-        "What is the pod's phase immediately after the kill?",
+        "What is the pod's phase immediately after the OOM kill?",
         choices=["Running", "Failed", "Pending", "OOMKilled"],
-        why="OOMKilled is a reason of a container, not a phase. With restartPolicy Always the pod stays Running.",
+        why="OOMKilled is a reason in the status of a container, not a phase of a pod. With restartPolicy "
+        "Always the pod stays Running.",
     ),
     Question(
         "wait",
-        "How long does the kubelet wait before the restart that follows the second kill?",
+        "How long does the kubelet wait before it restarts the container after the second kill?",
         unit="seconds",
-        why="The back-off is 10, 20, 40, … up to 300 seconds. Ten minutes without a restart reset it.",
+        why="The back-off is 10, 20, 40, … up to 300 seconds. The kubelet resets the back-off after ten "
+        "minutes without a restart.",
     ),
     Question(
         "lower-v1",
-        "On cgroup v1, the administrator writes a limit below the memory in use. What happens?",
+        "On cgroup v1, an administrator writes a memory limit below the memory in use. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
-        why="With cgroup v1 the kernel returns EBUSY, and the process keeps running.",
+        why="On cgroup v1 the kernel returns EBUSY, and the process continues to run.",
     ),
     Question(
         "lower-v2",
-        "On cgroup v2, the administrator writes the same limit. What happens?",
+        "On cgroup v2, an administrator writes a memory limit below the memory in use. What happens?",
         choices=[REFUSES, KILLED, NEW_ONLY],
         answer_of=_lowered,
-        why="With cgroup v2 the kernel accepts the limit, reclaims memory, and then kills the process.",
+        why="On cgroup v2 the kernel accepts the new limit, reclaims memory, and then kills the process.",
     ),
     Question(
         "order",
-        "Which file must the administrator write first?",
+        "An administrator raises both limits. Which file must the administrator write first?",
         choices=["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "the order does not matter"],
         answer_of=lambda said: (
             "the order does not matter"
@@ -77,24 +79,24 @@ QUESTIONS = [
     ),
     Question(
         "units",
-        "You write 100M into the file of the memory limit. How many bytes does the file show then?",
+        "You write 100M into the memory limit file of a cgroup. How many bytes does the file show then?",
         unit="bytes",
         answer_of=int,
-        why="The kernel reads K, M and G as powers of 1024. In a manifest 100M is 100 000 000 bytes, and 100Mi is "
-        "the number in the file.",
+        why="The kernel reads K, M and G as powers of 1024. In a manifest 100M is 100 000 000 bytes, and "
+        "100Mi is the number that the file shows.",
     ),
     Question(
         "minus",
-        "You write -1 to remove the limit. On which cgroup versions does the kernel accept it?",
+        "You write -1 to remove a memory limit. On which cgroup versions does the kernel accept this value?",
         choices=["on v1 only", "on v2 only", "on both"],
         answer_of=lambda said: {(True, False): "on v1 only", (False, True): "on v2 only"}.get(
             tuple(one == "accepted" for one in said), "on both"
         ),
-        why="With cgroup v1 the kernel reads -1 as “no limit”; with v2 it uses the word max instead.",
+        why="On cgroup v1 the kernel reads -1 as “no limit”. On cgroup v2 you write the word max instead.",
     ),
     Question(
         "kmem",
-        "On a new kernel with cgroup v1, you write 10M to memory.kmem.limit_in_bytes. What does the file show then?",
+        "On a recent kernel with cgroup v1, you write 10M to memory.kmem.limit_in_bytes. What does the file show then?",
         choices=["10485760", "no limit: the write is ignored", "no limit: the write is refused"],
         answer_of=lambda said: (
             "no limit: the write is refused"
@@ -107,7 +109,7 @@ QUESTIONS = [
     ),
     Question(
         "free",
-        "How many MiB does the command free show as total in the container, without lxcfs?",
+        "Without lxcfs, how many MiB of total memory does the command free show in the container?",
         unit="MiB",
         tolerance=0.02,
         why="The command free shows the machine's memory, because /proc/meminfo ignores cgroups.",
@@ -123,7 +125,7 @@ def _killed_of_two(answer: Any, cluster: Any) -> str:
     states = {s.name: s.state.get("terminated", {}).get("reason", "") for s in made.status.container_statuses}
     killed = [name for name, reason in states.items() if reason == "OOMKilled"]
     return first_problem(
-        (sorted(states) != ["a", "b"], "The containers are called a and b."),
+        (sorted(states) != ["a", "b"], "The containers of the pod two must be called a and b."),
         (killed != ["b"], f"Killed so far: {', '.join(killed) or 'none'}. Does only b have a limit, and exceed it?"),
         (str(answer) != "b", "Look at the container statuses: which container has the reason OOMKilled?"),
     )
@@ -136,8 +138,11 @@ def _once(answer: Any, cluster: Any) -> str:
         return "The cluster has no pod once yet."
     ended = [s.state.get("terminated", {}).get("reason", "") for s in made.status.container_statuses]
     return first_problem(
-        (made.spec.restart_policy != "Never", "The pod once is restarted: set restart='Never'."),
-        (not any(ended), "The pod has not ended yet: lesson.wait(lambda: failed(cluster))."),
+        (
+            made.spec.restart_policy != "Never",
+            "The pod named once is restarted: set restart='Never'.",
+        ),
+        (not any(ended), "The pod named once has not ended yet. Call lesson.wait(lambda: failed(cluster))."),
         (str(answer) != ended[0], f"The phase is {made.status.phase}; the reason is in the container's status."),
     )
 
@@ -149,7 +154,7 @@ def _cured(answer: Any, cluster: Any) -> str:
         (limit != 300, f"Its limit is {limit}Mi; cluster.resize changes it."),
         (
             not made.status.container_statuses[0].state.get("running"),
-            "The container still waits for its restart: wait longer.",
+            "The container of the pod leak still waits for its restart: wait longer.",
         ),
         (answer is not True, "The container runs: answer True."),
     )
@@ -158,7 +163,7 @@ def _cured(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "neighbour",
-        "The workload of a container is declared in an annotation of the pod: kitlib.dev/workload.<container>.",
+        "An annotation of the pod, kitlib.dev/workload.<container>, declares the workload of a container.",
         _killed_of_two,
         """
 from kitlib.lab import container
@@ -172,42 +177,46 @@ cluster.apply(two)
 lesson.wait(lambda: any(s.state.get("terminated") for s in cluster.pod("two").status.container_statuses), 60)
 answer = "b"
 """,
-        "Each container has its own cgroup, so the kernel kills only in the container that reached its limit.",
+        "Each container has its own cgroup, so the kernel kills only processes of the container that "
+        "reached its limit.",
     ),
     Exercise(
         "never",
-        "restart='Never' is an argument of pod().",
+        "Pass the argument restart='Never' to pod().",
         _once,
         """
 cluster.apply(pod("once", memory_limit="100Mi", uses="4s memory=60Mi; memory=200Mi", restart="Never"))
 lesson.wait(lambda: cluster.pod("once").status.phase == "Failed", 60)
 answer = cluster.pod("once").status.container_statuses[0].state["terminated"]["reason"]
 """,
-        "The pod's phase is Failed now; the reason OOMKilled is the same.",
+        "The pod's phase is Failed. The reason in the container's status is OOMKilled, as for leak.",
     ),
     Exercise(
         "tmpfs",
-        "Files in memory are charged to the container that wrote them. The kernel cannot reclaim them without swap.",
+        "The kernel charges files in memory to the container that wrote them. Without swap the kernel "
+        "cannot reclaim these files.",
         number(
             20,
             {
-                100: "The files are charged to the cgroup of the container that wrote them.",
+                100: "The files in memory are charged to the cgroup of the container that wrote them.",
                 180: "A file in memory uses a part of the limit; it does not raise the limit.",
             },
-            otherwise="Its own memory and the 80 MiB of files are charged to one cgroup with a limit of 100 MiB.",
+            otherwise="The process's own memory and the 80 MiB of files are charged to one cgroup with a limit "
+            "of 100 MiB.",
         ),
         "answer = 20",
         "Files in a tmpfs use memory. Without this charge a pod could fill the node's memory with files.",
     ),
     Exercise(
         "cure",
-        "cluster.resize('leak', {'main': {'limits': {'memory': '300Mi'}}}); the new limit applies to the next restart.",
+        "Call cluster.resize('leak', {'main': {'limits': {'memory': '300Mi'}}}). The new limit "
+        "applies from the next restart on.",
         _cured,
         """
 cluster.resize("leak", {"main": {"limits": {"memory": "300Mi"}}})
 lesson.wait(lambda: cluster.pod("leak").status.container_statuses[0].state.get("running"), 120)
 answer = True
 """,
-        "The resize itself restarts no container; the new limit applies from now on.",
+        "The resize itself does not restart the container. The new limit applies from now on.",
     ),
 ]

@@ -29,46 +29,53 @@ def _of_two(answer: Any, _: Any) -> str:
     asking, other = (float(one) for one in answer)
     expected = _adjustment("100Mi", 8 * GIB)
     return first_problem(
-        (asking == other, "The class belongs to the pod, but the formula uses the container's own request."),
-        (asking != expected, "The first is 1000 − 1000 × 100 MiB / 8 GiB, rounded up."),
-        (other != 999, "The second has no request, so the formula gives 1000. A Burstable container gets at most 999."),
+        (asking == other, "The QoS class belongs to the pod, but the formula uses the container's own request."),
+        (asking != expected, "The first value is 1000 − 1000 × 100 MiB / 8 GiB, rounded up."),
+        (
+            other != 999,
+            "The second container has no request, so the formula gives 1000. A Burstable container gets at most 999.",
+        ),
     )
 
 
 QUESTIONS = [
     Question(
         "first",
-        "When honest needs 580 MiB, which pod does the kernel kill?",
+        "When the pod honest needs 580 MiB, which pod does the kernel kill?",
         choices=["free", "thrifty", "honest", "safe", "nobody"],
-        why="The score decides, not the QoS class: 999 thousandths plus 220 MiB exceed 1000 thousandths plus 10 MiB.",
+        why="The kernel compares scores, not QoS classes: 999 thousandths plus 220 MiB exceed 1000 "
+        "thousandths plus 10 MiB.",
         formula="badness = pages in use + oom_score_adj × pages in question / 1000",
     ),
     Question(
         "adj",
-        "What is the oom_score_adj of honest, which requests 500 MiB, on this machine of 1280 MiB?",
+        "What is the oom_score_adj of the pod honest, which requests 500 MiB, on a machine with 1280 MiB of memory?",
         unit="oom_score_adj",
         tolerance=0.01,
-        why="The formula uses the machine's memory, not allocatable. The result of the division is truncated.",
+        why="The formula uses the machine's memory, not the allocatable memory. The kubelet truncates the "
+        "result of the division.",
         formula="1000 − 1000 × 500 / 1280",
     ),
     Question(
         "bounds",
         "A Burstable container requests all of the machine's memory, 1Gi. What is its oom_score_adj?",
         unit="oom_score_adj",
-        why="The formula gives 0; the lower bound 3 keeps the value above that of every Guaranteed container.",
+        why="The formula gives 0. The lower bound 3 keeps the value above the value of every Guaranteed container.",
     ),
     Question(
         "scope",
-        "Which pod does the kernel kill?",
+        "When the pod careless exceeds its limit, which pod does the kernel kill?",
         choices=["careless", "the BestEffort pod"],
         answer_of=lambda dead: "careless" if dead == ["careless"] else "the BestEffort pod",
-        why="Only processes below the cgroup that reached its limit are candidates.",
+        why="The OOM killer considers only processes below the cgroup that reached its limit.",
     ),
     Question(
         "critical",
-        "Which oom_score_adj does the kubelet compute for this BestEffort pod?",
+        "Which oom_score_adj does the kubelet compute for a BestEffort pod with the priority class "
+        "system-node-critical?",
         unit="oom_score_adj",
-        why="For oom_score_adj the kubelet treats a pod of system-node-critical like a Guaranteed pod, in any class.",
+        why="The kubelet gives a pod of the priority class system-node-critical the oom_score_adj of a "
+        "Guaranteed pod, in any QoS class.",
     ),
 ]
 
@@ -78,7 +85,7 @@ def _safe(answer: Any, _: Any) -> str:
     thrifty = 220 * MIB + _adjustment(str(answer), MACHINE) * LIMIT / 1000
     free = 10 * MIB + 1000 * LIMIT / 1000
     return first_problem(
-        (request > 700 * MIB, "The node has no room for this request beside those of the other pods."),
+        (request > 700 * MIB, "The node has no room for this request in addition to the requests of the other pods."),
         (
             thrifty >= free,
             f"Its badness is {thrifty / MIB:.0f} MiB; the badness of free is {free / MIB:.0f}. Request more.",
@@ -89,7 +96,8 @@ def _safe(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "overtaken",
-        "1000 thousandths of 1 GiB plus x must exceed 999 thousandths plus 220 MiB. How many MiB is a thousandth?",
+        "1000 thousandths of 1 GiB plus x must exceed 999 thousandths plus 220 MiB. How many MiB is a "
+        "thousandth of 1 GiB?",
         lambda answer, _: first_problem(
             (
                 not abs(float(answer) - _overtakes()) <= 2,
@@ -101,27 +109,30 @@ EXERCISES = [
     ),
     Exercise(
         "honest",
-        "Each MiB of request lowers the badness by about 0.8 MiB here. The difference to free is 209 MiB.",
+        "Each MiB of memory request lowers the badness of thrifty by about 0.8 MiB here. The "
+        "difference to the badness of free is 209 MiB.",
         _safe,
         'answer = "300Mi"',
-        "A request protects a pod: memory use up to the request does not raise the score above 1000.",
+        "A memory request protects a pod: memory use up to the request does not raise the pod's score above 1000.",
     ),
     Exercise(
         "two",
-        "The adjustment is computed for each container from its own request.",
+        "The kubelet computes the adjustment of each container from the container's own request.",
         _of_two,
         'answer = (adjustment(capacity=8 * 2**30, memory="100Mi"), 999)',
-        "Without a request the adjustment is 999; with 100Mi it is 1000 − 1000 × 100 / memory of the machine in MiB.",
+        "Without a memory request the adjustment is 999. With 100Mi it is 1000 − 1000 × 100 / memory "
+        "of the machine in MiB.",
     ),
     Exercise(
         "capacity",
-        "1000 − 1000 × request / memory of the machine.",
+        "Compute 1000 − 1000 × request / memory of the machine.",
         number(
             lambda: _adjustment("2Gi", 8 * GIB),
-            {500: "You divided by allocatable. The kernel and the formula use all of the machine's memory."},
-            otherwise="1000 − 1000 × 2 / 8",
+            {500: "You divided by the allocatable memory. The kernel and the formula use all of the machine's memory."},
+            otherwise="Compute 1000 − 1000 × 2 / 8.",
         ),
         "answer = adjustment(capacity=8 * 2**30, memory='2Gi')",
-        "The kernel uses the same unit, thousandths of the machine, so it can add the memory in use.",
+        "The kernel uses the same unit, thousandths of the machine's memory, so it can add the memory "
+        "that a process uses.",
     ),
 ]

@@ -36,51 +36,56 @@ QUESTIONS = [
             4: "capacity − reserved",
             12: "capacity − reserved − eviction threshold",
         }[gib],
-        why="The limit of kubepods includes the eviction threshold, because the kubelet enforces this threshold.",
+        why="The memory limit of kubepods includes the eviction threshold, because the kubelet enforces "
+        "this threshold.",
     ),
     Question(
         "limits",
-        "62 CPUs are allocatable. The Deployment is scaled to 20 pods. How many of them fit on this node?",
+        "A node has 62 allocatable CPUs. A Deployment is scaled to 20 pods of 3800m. How many of "
+        "these pods fit on the node?",
         unit="pods",
-        why="62 / 3.8 = 16.3. The scheduler ignores the limits of 16 CPUs each.",
+        why="Each pod requests 3.8 CPUs: 62 / 3.8 = 16.3. The scheduler ignores the limits of 16 CPUs.",
     ),
     Question(
         "missing",
-        "With only --enforce-node-allocatable=pods,system-reserved --system-reserved=memory=1Gi, the kubelet",
+        "The only flags are --enforce-node-allocatable=pods,system-reserved and "
+        "--system-reserved=memory=1Gi. What does the kubelet do?",
         choices=["makes the cgroup /system-reserved and limits it", "limits system.slice", NO_START],
         answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
-        why="The kubelet needs the cgroup's name in a flag. The cgroup must exist: the kubelet does not create it.",
+        why="A flag must give the kubelet the name of the cgroup. The cgroup must exist: the kubelet does "
+        "not create it.",
     ),
     Question(
         "worked-cpu",
-        "Which cpu.shares does kubepods.slice have on this node of 8 CPUs?",
+        "How many CPU shares does kubepods.slice have on the node with 8 CPUs?",
         unit="shares",
         why="The two reservations of 500m leave 7 CPUs for pods.",
         formula="(8000 − 500 − 500) × 1024 / 1000 = 7168",
     ),
     Question(
         "worked-burstable",
-        "Which cpu.shares does kubepods-burstable.slice have?",
+        "How many CPU shares does kubepods-burstable.slice have on this node?",
         unit="shares",
         tolerance=0.001,
-        why="The shares correspond to all Burstable requests: 500m of nginx and 1010m of the system pods.",
+        why="The shares correspond to the sum of the Burstable requests: 500m of nginx and 1010m of the system pods.",
         formula="1510 × 1024 / 1000 = 1546",
     ),
     Question(
         "own",
-        "How much memory, in MiB, may all pods of this node use together before the kernel kills a process?",
+        "How much memory, in MiB, may all pods of your own node use together before the kernel kills a process?",
         unit="MiB",
-        why="The kubelet subtracts both reservations. Pods can request {offered}: this is 100Mi less.",
+        why="The kubelet subtracts both reservations. Pods can request {offered}, which is 100Mi less than this limit.",
         formula="1024 − 128 − 128",
     ),
     Question(
         "hog",
-        "A pod without request and limit uses 900 MiB. What happens to the pod?",
+        "A pod without requests and limits uses 900 MiB of memory. What happens to the pod?",
         choices=["it stays Pending", "it runs: it has no limit", "it starts, and is ended"],
         answer_of=lambda phase: {"Failed": "it starts, and is ended", "Pending": "it stays Pending"}.get(
             phase, "it runs: it has no limit"
         ),
-        why="The reason was {ending}. The pod has no limit, but /kubepods has: {limit} MiB for all pods together.",
+        why="The pod ended with the reason {ending}. The pod has no limit, but /kubepods has a limit of "
+        "{limit} MiB for all pods together.",
     ),
 ]
 
@@ -103,14 +108,15 @@ def _configured(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "configure",
-        "--kube-reserved, --system-reserved and --eviction-hard reduce allocatable. By default the threshold is 100Mi.",
+        "--kube-reserved, --system-reserved and --eviction-hard reduce allocatable. The default "
+        "eviction threshold of memory is 100Mi.",
         _configured,
         'answer = ["--kube-reserved=cpu=500m,memory=1Gi", "--eviction-hard=memory.available<1Gi"]',
-        "Other flags give the same result: only the sum matters.",
+        "Other combinations of these flags give the same result, because only the sum matters.",
     ),
     Exercise(
         "percent",
-        "The percentage refers to the machine's capacity.",
+        "The percentage refers to the machine's memory capacity.",
         lambda answer, _: first_problem(
             (not abs(float(answer) - 0.1 * 8 * GIB) <= 10 * 2**20, "The answer is a tenth of 8 GiB, in bytes."),
         ),
@@ -119,10 +125,10 @@ EXERCISES = [
     ),
     Exercise(
         "pods",
-        "The smaller of the two limits applies.",
+        "The kubelet uses the smaller of the two limits.",
         number(
             32,
-            {110: "--pods-per-core may only lower the number."},
+            {110: "--pods-per-core may only lower the number of pods."},
             otherwise="The node may run 4 pods for each of its 8 CPUs.",
         ),
         "answer = 32",
@@ -133,12 +139,12 @@ EXERCISES = [
         choice(
             "they are killed",
             {
-                "nothing": "The enforcement gives the reserved cgroup a memory limit.",
-                "they are evicted": "The kubelet evicts pods only.",
+                "nothing": "The enforcement gives the cgroup of the daemons a memory limit.",
+                "they are evicted": "The kubelet evicts pods only, not daemons.",
             },
             otherwise='"nothing", "they are killed" or "they are evicted"?',
         ),
         'answer = "they are killed"',
-        "This flag is dangerous: the kernel may kill sshd or the container runtime.",
+        "The enforcement of system-reserved is dangerous: the kernel may kill sshd or the container runtime.",
     ),
 ]
