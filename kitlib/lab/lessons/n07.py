@@ -14,50 +14,54 @@ QUESTIONS = [
         "All three pods run. How much CPU, in milli-CPU, does the value in the QoS cgroup burstable represent?",
         unit="milli-CPU",
         tolerance=0.03,
-        why="The kubelet adds up only the requests of Burstable pods: 300m and 700m. The file contains {file} {value}.",
+        why="The kubelet adds up only the requests of Burstable pods: 300m and 700m. The file {file} contains {value}.",
     ),
     Question(
         "best",
-        "Which shares does the cgroup besteffort have while no BestEffort pod exists?",
+        "How many CPU shares does the cgroup besteffort have while no BestEffort pod exists?",
         choices=["nothing: the cgroup is made with the first pod", "the minimum", "what the others leave"],
         answer_of=lambda value: "the minimum" if value in (1, 2) else "what the others leave",
-        why="The kubelet creates both cgroups when it starts. BestEffort always has 2 shares, or weight 1 on v2.",
+        why="The kubelet creates both QoS-level cgroups when it starts. The cgroup besteffort always has "
+        "2 shares, or weight 1 on v2.",
     ),
     Question(
         "listing",
-        "Which cpu.shares does the cgroup burstable have on the article's node?",
+        "How many CPU shares does the cgroup burstable have on the node of the article?",
         unit="shares",
-        why="The shares correspond to the sum of the Burstable requests. 204 and 102 are 200m and 100m, truncated.",
+        why="The shares correspond to the sum of the Burstable requests. The shares 204 and 102 "
+        "correspond to 200m and 100m, truncated.",
         formula="11095 × 1024 / 1000 = 11361",
     ),
     Question(
         "burstable",
-        "Which limit, in millions of bytes, does besteffort have after both pods have started?",
+        "Which memory limit, in millions of bytes, does the cgroup besteffort have after both pods have started?",
         unit="M",
         tolerance=0.001,
-        why="The limit is 1000 − 100 − 200. The kernel counts in pages, so the limit can be slightly smaller.",
+        why="The limit is 1000 − 100 − 200. The kernel stores limits in pages, so the limit can be slightly smaller.",
     ),
     Question(
         "half",
-        "Which limit does besteffort have with P = 50?",
+        "Which memory limit does the cgroup besteffort have with P = 50?",
         unit="M",
         tolerance=0.001,
-        why="The limit is 1000 − 50 − 100, because half of each request is reserved.",
+        why="The limit is 1000 − 50 − 100, because the kubelet reserves half of each request.",
     ),
     Question(
         "in-use",
-        "What does the kubelet do when it cannot write the limit of besteffort?",
+        "What does the kubelet do when it cannot write the memory limit of the cgroup besteffort?",
         choices=["it leaves the class unlimited", "it writes what is in use", "it evicts the pod"],
         answer_of=lambda row: (
             "it writes what is in use"
             if abs(row["in use (M)"] - row["limit of besteffort (M)"]) < 1
             else "it leaves the class unlimited"
         ),
-        why="With this limit the class cannot use more memory. A minute later the kubelet tries the right limit again.",
+        why="With the memory in use as its limit, the class cannot use more memory. A minute later the "
+        "kubelet tries the computed limit again.",
     ),
     Question(
         "rewritten",
-        "Another program sets the weight of burstable to 5. How many values differ from the desired tree after 90 s?",
+        "Another program sets the CPU weight of burstable to 5. How many values differ from the "
+        "desired cgroup tree after 90 s?",
         unit="values",
         why="The kubelet writes the QoS-level cgroups every minute, even if nothing has changed.",
     ),
@@ -76,10 +80,13 @@ def _exactly(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "no-memory",
-        "Look at the two formulas: which requests do they subtract?",
+        "Look at the two formulas of qos-reserved: which requests do they subtract?",
         choice(
             "none",
-            {"besteffort": "Only memory requests are subtracted.", "both": "Only memory requests are subtracted."},
+            {
+                "besteffort": "The kubelet subtracts only memory requests.",
+                "both": "The kubelet subtracts only memory requests.",
+            },
             otherwise='"none", "besteffort" or "both"?',
         ),
         'answer = "none"',
@@ -90,29 +97,29 @@ EXERCISES = [
         number(
             700,
             {
-                800: "The reservation for the system is subtracted, too.",
-                600: "Is the eviction threshold subtracted here?",
+                800: "The kubelet also subtracts the reservation for the system.",
+                600: "Does the kubelet subtract the eviction threshold here?",
             },
-            otherwise="1000 − 100 − 200",
+            otherwise="Compute 1000 − 100 − 200.",
         ),
         "answer = 700",
     ),
     Exercise(
         "left",
-        "burstable = allocatable − requests of Guaranteed pods",
-        number(10, {0: "A small amount is left: 1000 − 990."}, otherwise="1000 − 990"),
+        "The limit of burstable is allocatable minus the requests of Guaranteed pods.",
+        number(10, {0: "A small amount is left: 1000 − 990."}, otherwise="Compute 1000 − 990."),
         "answer = 10",
-        "The kernel kills a Burstable pod that needs more, even if no pod uses the 990M.",
+        "The kernel kills processes of Burstable pods that need more memory, even if no pod uses the 990M.",
     ),
     Exercise(
         "exactly",
-        "The pod two requests 700m. How much more do you need for 1500m?",
+        "The pod two requests 700m. Which request do you have to add to reach 1500m?",
         _exactly,
         """
 cluster.apply(pod("more", cpu="800m"))
 cluster.advance(2)
 answer = node.read("/kubepods/burstable", file)
 """,
-        "The kubelet updates the class before it creates the new pod's cgroup.",
+        "The kubelet updates the QoS-level cgroup before it creates the new pod's cgroup.",
     ),
 ]

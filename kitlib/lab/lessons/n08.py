@@ -22,14 +22,15 @@ def _near(cpus: dict[str, str]) -> str:
 QUESTIONS = [
     Question(
         "who",
-        "Which of the three pods get exclusive CPUs?",
+        "Which of the pods earlier, pod-1 and pod-2 get exclusive CPUs?",
         choices=["all three", "earlier and pod-2", "only pod-2", "none"],
         answer_of=lambda names: {3: "all three", 2: "earlier and pod-2", 1: "only pod-2"}.get(len(names), "none"),
-        why="Exclusive CPUs require a Guaranteed pod and a whole number of CPUs in the container. 500m is not whole.",
+        why="Exclusive CPUs require a Guaranteed pod and a container that requests a whole number of "
+        "CPUs. 500m is not a whole number.",
     ),
     Question(
         "pool",
-        "On how many of the 64 CPUs may pod-1 run in the end?",
+        "After all three pods have started, on how many of the 64 CPUs may pod-1 run?",
         unit="CPUs",
         answer_of=lambda text: len(parse_cpus(text)),
         why="Containers without exclusive CPUs may use the reserved CPU 0, because it stays in the shared pool.",
@@ -37,53 +38,58 @@ QUESTIONS = [
     ),
     Question(
         "gap",
-        "pod-2 gets CPUs that pod-1 could use before. After pod-2 has started, how long can pod-1 still use them?",
+        "pod-2 gets CPUs that pod-1 could use before. After pod-2 has started, how long can pod-1 "
+        "still use these CPUs?",
         choices=[NO_GAP, TO_THE_TICK, "until pod-1 is restarted", "always: exclusive is only a preference"],
         answer_of=lambda gaps: (
             NO_GAP if not any(gaps) else TO_THE_TICK if max(gaps) <= 10 else "until pod-1 is restarted"
         ),
-        why="pod-2 starts with its CPUs, but the CPU manager updates running containers only at its tick, every "
-        "10 s from the kubelet's start. Here the update came after {observed} seconds. pod-2 does not wait until the "
-        "other pods leave its CPUs.",
+        why="pod-2 starts immediately with its exclusive CPUs. The CPU manager updates running containers "
+        "only at its tick, every 10 s from the kubelet's start. Here it updated pod-1 after "
+        "{observed} seconds. pod-2 does not wait until other pods leave its CPUs.",
     ),
     Question(
         "mask",
-        "Which CPUs does the mask 00300030 name?",
+        "Which CPUs does the CPU mask 00300030 contain?",
         choices=["3 and 19", "4, 5, 20 and 21", "0 to 3", "30 to 33"],
         answer_of=lambda text: "4, 5, 20 and 21" if text == "4-5,20-21" else text,
-        why="A 3 is binary 0011. The second digit from the right represents CPUs 4 to 7, the sixth CPUs 20 to 23.",
+        why="The hexadecimal digit 3 is 0011 in binary. The second digit from the right represents CPUs 4 "
+        "to 7, and the sixth digit represents CPUs 20 to 23.",
     ),
     Question(
         "qualify",
         "How many of the five pods get exclusive CPUs?",
         unit="pods",
         answer_of=len,
-        why="Only whole and as-milli are Guaranteed pods with a whole number of CPUs. 2 and 2000m are the same number.",
+        why="Only the pods whole and as-milli are Guaranteed and request a whole number of CPUs. 2 and "
+        "2000m are the same number.",
     ),
     Question(
         "squeezed",
-        "How many CPUs does each of the three pods get now?",
+        "How many CPUs does each of the three Burstable pods get now?",
         unit="CPUs",
         tolerance=0.05,
-        why="Three CPUs are left for three pods. Although the new pod sleeps, no other pod can use its exclusive CPUs.",
+        why="Three CPUs are left for the three Burstable pods. Although the new pod sleeps, no other pod "
+        "can use its exclusive CPUs.",
     ),
     Question(
         "crowd",
-        "On which CPUs can crowd run after owner has started?",
+        "On which CPUs can the pod crowd run after the pod owner has started?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, text),
-        why="Before the start of owner, crowd could use {alone}. The kubelet changed the running container's cpuset.",
+        why="Before the pod owner started, the pod crowd could use {alone}. Then the kubelet changed the "
+        "cpuset of the running container.",
     ),
     Question(
         "owner",
-        "On which CPUs can owner run?",
+        "On which CPUs can the pod owner run?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, "it does not start"),
         why="CPU 0 is reserved, so CPU 1 is the first available CPU. A machine with one CPU has no CPU available.",
     ),
     Question(
         "gpu",
-        "With which policies does the first pod get CPUs on the GPU's NUMA node?",
+        "With which topology manager policies does the first pod get CPUs on the NUMA node of the GPU?",
         choices=["none too", "all except none", "single-numa-node only"],
         answer_of=_near,
         why="With the policy none the kubelet merges no hints, so the CPU manager takes the first free CPUs, which are "
@@ -91,7 +97,7 @@ QUESTIONS = [
     ),
     Question(
         "wide",
-        "What happens to the pod of 5 CPUs under single-numa-node?",
+        "Under the policy single-numa-node, what happens to the pod that requests 5 CPUs?",
         choices=["it gets CPUs of both sides", "it waits, Pending", "it fails at admission"],
         answer_of=lambda text: (
             "it fails at admission"
@@ -100,8 +106,8 @@ QUESTIONS = [
             if text.startswith("Pending")
             else "it gets CPUs of both sides"
         ),
-        why="The scheduler does not know NUMA nodes, so it bound the pod to this node. The kubelet can only reject the "
-        "pod, which does not move to another node.",
+        why="The scheduler does not know NUMA nodes, so it binds the pod to this node. The kubelet can "
+        "only reject the pod. The pod does not move to another node.",
     ),
 ]
 
@@ -116,8 +122,11 @@ def _cpus(right: str, hint: str) -> Any:
 EXERCISES = [
     Exercise(
         "siblings",
-        "CPU 0 is reserved, so its core is not wholly free. Which is the first free core?",
-        _cpus("2-3", "On this machine the cores are 0-1, 2-3, …, and the kubelet takes whole free cores first."),
+        "CPU 0 is reserved, so its core is not completely free. Which is the first core with two free CPUs?",
+        _cpus(
+            "2-3",
+            "On this machine the cores are 0-1, 2-3, …, and the kubelet takes completely free cores first.",
+        ),
         """
 SIDE = {"name": "n", "topology": {"sockets": 1, "numa": 1, "cores": 4, "siblings": "next"}, "kubelet": STATIC}
 other = lesson.simulated("such a machine is not at hand", [SIDE])
@@ -127,19 +136,25 @@ answer = other.node().proc("p")["Cpus_allowed_list"]
     ),
     Exercise(
         "init",
-        "The next containers reuse the CPUs of an init container.",
+        "The containers that start after an init container reuse its CPUs.",
         number(
             4,
-            {6: "The container takes two of the init container's four CPUs.", 2: "The other two stay with the pod."},
-            otherwise="The answer is the larger of the two numbers.",
+            {
+                6: "The container takes two of the init container's four CPUs.",
+                2: "The other two CPUs stay with the pod.",
+            },
+            otherwise="The answer is the larger of the two numbers of CPUs.",
         ),
         "answer = 4",
         "The container gets 2 of the 4 CPUs. The pod occupies all 4 until it ends.",
     ),
     Exercise(
         "reserved",
-        "Copy the first cell with --reserved-cpus=0,32 and read the list of pod-1.",
-        _cpus("0,7,16-32,39,48-63", "Reserved CPUs stay in the shared pool. Did the exclusive lists change at all?"),
+        "Copy the first cell, set --reserved-cpus=0,32, and read the CPU list of pod-1.",
+        _cpus(
+            "0,7,16-32,39,48-63",
+            "Reserved CPUs stay in the shared pool. Did the exclusive lists of CPUs change at all?",
+        ),
         """
 flags = ["--cpu-manager-policy=static", "--reserved-cpus=0,32"]
 node = {"name": "node-1", "topology": TOPOLOGY, "memory": "64Gi", "kubelet": flags}
@@ -149,15 +164,16 @@ for name, cpu in (("earlier", "12"), ("pod-1", "500m"), ("pod-2", "16")):
     other.advance(10)
 answer = other.node().proc("pod-1")["Cpus_allowed_list"]
 """,
-        "The kubelet took whole cores anyway, so the reservation of the second thread of core 0 changes nothing here.",
+        "The kubelet takes both CPUs of a core in any case, so the reservation of the second thread "
+        "of core 0 changes nothing here.",
     ),
     Exercise(
         "whole-cores",
-        "Give a node this flag and read status.reason of the pod.",
+        "Start a node with this kubelet flag, and read status.reason of the pod.",
         choice(
             "SMTAlignmentError",
-            {"TopologyAffinityError": "That is the topology manager's reason. Here the threads of a core matter."},
-            otherwise="The reason is about SMT, simultaneous multithreading.",
+            {"TopologyAffinityError": "This is the reason of the topology manager. Here the threads of a core matter."},
+            otherwise="The reason refers to SMT, simultaneous multithreading.",
         ),
         """
 flags = [*STATIC, "--cpu-manager-policy-options=full-pcpus-only=true"]

@@ -23,34 +23,36 @@ QUESTIONS = [
         "A machine with cgroup v1 has eleven hierarchies. How many of them must be mounted for the kubelet to start?",
         unit="hierarchies",
         answer_of=len,
-        why="cpu and cpuacct share one hierarchy; cpuset and memory have their own. Other hierarchies may be missing.",
+        why="cpu and cpuacct share one hierarchy, and cpuset and memory have one each. The kubelet starts "
+        "without the other hierarchies.",
     ),
     Question(
         "order",
-        "A Burstable pod arrives. In which order are its cgroups written?",
+        "A Burstable pod arrives on a node. In which order do the kubelet and the runtime write the cgroups?",
         choices=["class, pod, container", "pod, class, container", "container, pod, class", "pod, container, class"],
         answer_of=", ".join,
-        why="The upper levels are first, because a limit must exist before a process can exceed it.",
+        why="The kubelet writes the upper levels first, because a limit must exist before a process can exceed it.",
     ),
     Question(
         "class",
-        "An administrator writes a different value to a file of the QoS cgroup burstable. When does the kubelet "
-        "repair it?",
+        "An administrator writes a different value to a file of the QoS cgroup burstable. When does "
+        "the kubelet repair the file?",
         choices=TIMES,
         answer_of=_in_words,
-        why="UpdateCgroups writes the QoS cgroups every minute, even if nothing has changed.",
+        why="The kubelet's function UpdateCgroups writes the QoS cgroups every minute, even if nothing has changed.",
     ),
     Question(
         "pod",
-        "When does the kubelet repair a file of a pod's own cgroup, if the pod does not change?",
+        "When does the kubelet repair a file in the cgroup of a pod if the pod does not change?",
         choices=TIMES,
         answer_of=_in_words,
-        why="EnsureExists creates a pod's cgroup if it is missing. It does not check the files of an existing cgroup.",
+        why="The kubelet's function EnsureExists creates a pod's cgroup if it is missing. It does not "
+        "check the files of an existing cgroup.",
     ),
     Question(
         "orphan",
-        "An administrator creates a cgroup whose name contains the UID of no existing pod. When does the kubelet "
-        "remove it?",
+        "An administrator creates a pod cgroup with a UID that belongs to no pod. When does the "
+        "kubelet remove this cgroup?",
         choices=TIMES,
         answer_of=_in_words,
         why="The kubelet's housekeeping calls cleanupOrphanedPodCgroups every two seconds.",
@@ -62,18 +64,19 @@ def _nested(answer: Any, cluster: Any) -> str:
     left = [path for path in cluster.node().cgroupfs.children("/kubepods/besteffort") if "pod" in path]
     return first_problem(
         (bool(left), f"{left[0] if left else ''} still exists: let two seconds pass."),
-        (answer is not True, "Answer True after both are removed."),
+        (answer is not True, "Answer True after both cgroups are removed."),
     )
 
 
 EXERCISES = [
     Exercise(
         "removal",
-        "A cgroup with children cannot be removed. Count web's cgroups in node.desired().of_pod(uid).",
+        "The kernel does not remove a cgroup that has children. Count the cgroups of web in "
+        "node.desired().of_pod(uid).",
         number(
             2,
             {
-                1: "The sandbox (pause) has a cgroup of its own beside the container's.",
+                1: "The sandbox (pause) has a cgroup of its own, in addition to the container's cgroup.",
                 0: "rmdir refuses a directory that has children.",
                 3: "Do not count the pod's own cgroup.",
             },
@@ -85,22 +88,24 @@ cluster.delete("Pod", "web", grace=0)
 lesson.wait(lambda: not node.tree().of_pod(uid), 60)
 answer = len(below)
 """,
-        "The runtime first removes the cgroups of the containers and the sandbox, then the kubelet removes the pod's.",
+        "The runtime first removes the cgroups of the containers and the sandbox, then the kubelet "
+        "removes the pod's cgroup.",
     ),
     Exercise(
         "restarted",
         "A restart creates a new container with a new cgroup.",
         number(
             200,
-            {150: "That cgroup was removed with the dead container."},
-            otherwise="Where does the new limit come from?",
+            {150: "The runtime removed that cgroup with the dead container."},
+            otherwise="Where does the new limit of the container come from?",
         ),
         "answer = 200",
-        "The runtime writes the kubelet's value, and the kubelet takes it from the manifest.",
+        "The runtime writes the value that it gets from the kubelet, and the kubelet takes this value "
+        "from the manifest.",
     ),
     Exercise(
         "nested",
-        "node.cgroupfs.makedirs('/kubepods/besteffort/pod<some UID>/child'), then lesson.wait.",
+        "Call node.cgroupfs.makedirs('/kubepods/besteffort/pod<some UID>/child'), then lesson.wait.",
         _nested,
         """
 orphan = "/kubepods/besteffort/pod11111111-1111-1111-1111-111111111111"
@@ -108,11 +113,11 @@ node.cgroupfs.makedirs(f"{orphan}/child")
 lesson.wait(lambda: not node.cgroupfs.exists(orphan), 60)
 answer = not node.cgroupfs.exists(orphan)
 """,
-        "cleanupOrphanedPodCgroups kills the processes there and removes the whole tree.",
+        "cleanupOrphanedPodCgroups kills the processes in an orphaned cgroup and removes the cgroup with its children.",
     ),
     Exercise(
         "without-qos",
-        "Notebook 06 sets this flag, and the kubelet's error names the other setting.",
+        "Notebook 06 sets the flag --cgroups-per-qos, and the kubelet's error message names the other setting.",
         choice(
             "enforceNodeAllocatable",
             {"--enforce-node-allocatable": ""},

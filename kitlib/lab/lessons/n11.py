@@ -16,19 +16,20 @@ ROOM = 768 - 60 - 420
 QUESTIONS = [
     Question(
         "who",
-        "Which pod does the kubelet evict first?",
+        "Which of the pods idle, report and cache does the kubelet evict first?",
         choices=PODS,
-        why="idle exceeds its request by 40 MiB, report by 140 MiB. cache uses less than its request. The kubelet's "
-        "ranking was: {order}.",
+        why="The pod idle exceeds its request by 40 MiB, and report by 140 MiB. The pod cache uses less "
+        "than it requests. The kubelet's ranking was: {order}.",
     ),
     Question(
         "when",
-        "After cache has allocated its memory, 60 to 260 MiB are available. After how many seconds is a pod evicted?",
+        "After the pod cache has allocated its memory, 60 to 260 MiB are available. After how many "
+        "seconds does the kubelet evict a pod?",
         unit="seconds",
         tolerance=0.4,
-        why="The grace period of 20 s begins when the kubelet, which checks every 10 s, first sees the pressure. "
-        "It reported pressure in second {seen:.0f} and evicted in second {acted:.0f}; cache had allocated its "
-        "memory in second {filled}.",
+        why="The kubelet checks every 10 s. The grace period of 20 s begins when the kubelet first sees "
+        "the pressure. It reported pressure in second {seen:.0f} and evicted a pod in second "
+        "{acted:.0f}. The pod cache had allocated its memory in second {filled}.",
     ),
     Question(
         "phase",
@@ -39,13 +40,14 @@ QUESTIONS = [
     ),
     Question(
         "priority",
-        "With the priority class, which pod does the kubelet evict first?",
+        "If report has the priority class important, which pod does the kubelet evict first?",
         choices=PODS,
-        why="idle and report exceed their requests. The kubelet selects the lower priority, not the larger excess.",
+        why="The pods idle and report exceed their requests. Of these two, the kubelet selects the pod of "
+        "lower priority, not the pod with the larger excess.",
     ),
     Question(
         "newcomers",
-        "The node reports memory pressure. Which of the two new pods does the scheduler place on the node at once?",
+        "The node reports memory pressure. Which of the two new pods does the scheduler place on the node immediately?",
         choices=["both", "only the Burstable one", "neither"],
         answer_of=lambda nodes: "neither" if not any(nodes) else "both" if all(nodes) else "only the Burstable one",
         why="The node has the taint node.kubernetes.io/memory-pressure, and neither pod tolerates it.",
@@ -59,48 +61,53 @@ def _survives(answer: Any, _: Any) -> str:
     return first_problem(
         (
             request > ROOM * MIB,
-            f"report then does not fit on the node: beside cache, which requests 420Mi, {ROOM}Mi are left.",
+            f"The pod report then does not fit on the node: beside cache, which requests 420Mi, {ROOM}Mi are left.",
         ),
-        (above >= 40 * MIB, f"report is then still {above // MIB} MiB above its request, idle only 40 MiB."),
+        (
+            above >= 40 * MIB,
+            f"The pod report is then still {above // MIB} MiB above its request, and idle only 40 MiB.",
+        ),
     )
 
 
 EXERCISES = [
     Exercise(
         "survives",
-        "idle requests nothing and is 40 MiB above its request. By how much may report exceed its own?",
+        "The pod idle requests nothing and is 40 MiB above its request. By how much may the pod "
+        "report exceed its request?",
         _survives,
         'answer = "125Mi"',
         "The kubelet first evicts the pod that exceeds its request by more.",
     ),
     Exercise(
         "tie",
-        "The third rule compares the memory above the request.",
+        "The third rule of the ranking compares the memory use above the request.",
         choice(
             "c",
             {
-                "a": "a has no request, so it is 60 MiB above its request. The class is not compared.",
-                "b": "b uses most, but only 50 MiB are above its request.",
+                "a": "The pod a has no request, so it exceeds its request by 60 MiB. The QoS class is not compared.",
+                "b": "The pod b uses most memory, but only 50 MiB are above its request.",
             },
             otherwise='Answer "a", "b" or "c".',
         ),
         'answer = "c"',
-        "c is 70 MiB above its request. Neither the total use nor the class decides.",
+        "The pod c exceeds its request by 70 MiB. Neither the total memory use nor the QoS class matters.",
     ),
     Exercise(
         "grace",
-        "Which threshold takes effect first when memory falls so fast?",
+        "Which threshold takes effect first when the available memory falls so fast?",
         number(
             0,
-            {20: "The soft threshold's grace period no longer matters."},
+            {20: "The grace period of the soft threshold no longer matters."},
             otherwise="A hard threshold does not wait.",
         ),
         "answer = 0",
-        "The hard threshold is met: the kubelet acts at its next check, and the pod gets 1 s.",
+        "The available memory is below the hard threshold: the kubelet acts at its next check, and "
+        "the pod gets 1 s to end.",
     ),
     Exercise(
         "reclaim",
-        "The minimum reclaim is added to the threshold.",
+        "The kubelet adds the minimum reclaim to the threshold.",
         number(660, {400: "The kubelet adds the 400 MiB to the threshold."}, otherwise="Add 260 and 400 together."),
         "answer = 660",
         "With a minimum reclaim the kubelet does not evict again after a small change of the memory usage.",

@@ -24,38 +24,41 @@ def _changed(same: tuple[bool, bool]) -> str:
 
 QUESTIONS = [
     Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="{left} pass every filter."),
-    Question("winner", "On which node is web placed?", choices=NODES, why="{last}"),
+    Question("winner", "On which node does the scheduler place the pod web?", choices=NODES, why="{last}"),
     Question(
         "weight",
-        "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. On which node is web placed now?",
+        "NodeResourcesBalancedAllocation gets the weight 20 instead of 1. On which node does the "
+        "scheduler place the pod web now?",
         choices=NODES,
-        why="half has equal use of CPU and memory; lopsided has much free CPU and little free memory. The scheduler "
-        "multiplies the score by the weight.",
+        why="The node half has equal use of CPU and memory. The node lopsided has much free CPU and "
+        "little free memory. The scheduler multiplies a plugin's score by its weight.",
     ),
     Question(
         "cycle-state",
-        "The cluster has six nodes. How often does the scheduler call the plugin's Filter in one cycle?",
+        "The cluster has six nodes. How often does the scheduler call the method Filter of the custom "
+        "plugin in one cycle?",
         unit="times",
-        why="The scheduler calls Filter only for nodes that no earlier filter has rejected, and PreFilter once, for "
-        "the pod.",
+        why="The scheduler calls Filter only for nodes that no earlier filter has rejected. It calls "
+        "PreFilter once for the pod.",
     ),
     Question(
         "all-filters",
-        "How many reasons does the message contain for the node closed?",
+        "How many reasons does the event's message contain for the node named closed?",
         unit="reasons",
-        why="After the first rejection of a node the scheduler does not call the other filters. If you remove "
-        "one reason, the next may appear.",
+        why="After a filter has rejected a node, the scheduler does not call the other filters for this "
+        "node. If you remove one reason, the next may appear.",
     ),
     Question(
         "run-all",
-        "With runAllFilters, how many reasons would the message contain for the node closed?",
+        "With runAllFilters, how many reasons would the event's message contain for the node named closed?",
         unit="reasons",
-        why="The node closed is cordoned and too small, and its label matches. runAllFilters made every cycle slower.",
+        why="The node named closed is cordoned and too small, and its label matches. The option "
+        "runAllFilters made every cycle slower.",
     ),
     Question(
         "percentage",
-        "A cluster has 1000 equal nodes and the default setting. How many feasible nodes does the scheduler "
-        "find before it stops the search and scores?",
+        "A cluster has 1000 equal nodes and the default percentageOfNodesToScore. How many feasible "
+        "nodes does the scheduler find before it stops the search?",
         unit="nodes",
         tolerance=0.02,
         why="The scheduler stops after 50 − 1000 / 125 = 42 percent of the nodes.",
@@ -67,8 +70,8 @@ QUESTIONS = [
         "in 1.24?",
         choices=["all 200", "1"],
         answer_of=lambda asked: "1" if asked["1.24"] * 20 < asked["1.23"] else "all 200",
-        why="Since 1.24 PreFilter may restrict the candidates (PreFilterResult), and NodeAffinity does so. 1.23 "
-        "evaluated all nodes.",
+        why="Since 1.24 a PreFilter plugin can restrict the candidate nodes (PreFilterResult), and "
+        "NodeAffinity does so. Release 1.23 evaluated all nodes.",
     ),
     Question(
         "extender",
@@ -91,16 +94,18 @@ QUESTIONS = [
         answer_of=lambda hosts: (
             "yes: overhead is not a request" if hosts[1] else "no: overhead is added to its request"
         ),
-        why="Without overhead the pod fits. The scheduler adds the overhead of 250m (stable since 1.24). "
-        "The scheduler uses the effective request, which includes init containers and sidecars.",
+        why="Without the overhead the pod would fit. The scheduler adds the overhead of 250m to the "
+        "request (stable since 1.24). The effective request also includes init containers and "
+        "sidecars.",
     ),
     Question(
         "busy",
-        "While c uses the CPU, the scheduler decides about web again. What differs from the first decision?",
+        "While the pod c uses the CPU, the scheduler decides about the pod web again. What differs "
+        "from the first decision?",
         choices=["nothing", "the scores only", "the scores and the node"],
         answer_of=_changed,
-        why="The node full is nearly idle but has no room; lopsided is busy but has room. The scheduler counts only "
-        "requests.",
+        why="The node named full is nearly idle but has no room. The node named lopsided is busy but has "
+        "room. The scheduler counts only requests.",
     ),
 ]
 
@@ -108,10 +113,10 @@ QUESTIONS = [
 def _pack(answer: Any, _: Any) -> str:
     fit = answer.score_frame()["NodeResourcesFit", "raw"].to_dict()
     return first_problem(
-        (answer.pod.name != "web", "Decide about web."),
+        (answer.pod.name != "web", "Make the decision for the pod web."),
         (
             fit["half"] <= fit["lopsided"],
-            "half is used more, so packing must give it a higher score: is the strategy MostAllocated?",
+            "The node half is used more, so packing must give it a higher score: is the strategy MostAllocated?",
         ),
     )
 
@@ -119,8 +124,11 @@ def _pack(answer: Any, _: Any) -> str:
 def _own(answer: Any, _: Any) -> str:
     rejecting = [row["plugin"] for row in answer.filter_rows() if row["node"] == "lopsided" and row["reasons"]]
     return first_problem(
-        ("NotOnBigNodes" not in rejecting, "lopsided has 8 CPUs: NotOnBigNodes must reject it."),
-        (answer.suggested_host != "half", f"The decision is {answer.suggested_host or 'no node'}; half has 4 CPUs."),
+        ("NotOnBigNodes" not in rejecting, "The node lopsided has 8 CPUs: NotOnBigNodes must reject it."),
+        (
+            answer.suggested_host != "half",
+            f"The decision is {answer.suggested_host or 'no node'}; the node half has 4 CPUs.",
+        ),
     )
 
 
@@ -130,7 +138,7 @@ EXERCISES = [
         "TaintToleration counts only the taints that the pod does not tolerate.",
         number(
             100,
-            {0: "A tolerated taint is not counted, so this node is as good as the others."},
+            {0: "A tolerated taint is not counted, so this node gets the same score as the others."},
             otherwise="The node with the fewest untolerated taints gets 100.",
         ),
         "answer = 100",
@@ -138,7 +146,7 @@ EXERCISES = [
     ),
     Exercise(
         "pack",
-        "Profile.default(NodeResourcesFit={'scoringStrategy': {'type': 'MostAllocated', 'resources': […]}})",
+        "Use Profile.default(NodeResourcesFit={'scoringStrategy': {'type': 'MostAllocated', 'resources': […]}}).",
         _pack,
         """
 both = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
@@ -149,7 +157,7 @@ answer = scenario.decide(profile=packing)
     ),
     Exercise(
         "port",
-        "The steps above show the plugin.",
+        "The steps of the scheduling cycle above show the plugin.",
         choice(
             "NodePorts",
             {"NodeResourcesFit": "A port is not a resource."},
@@ -159,7 +167,7 @@ answer = scenario.decide(profile=packing)
     ),
     Exercise(
         "own-plugin",
-        "filter_node returns a reason, or None if the node passes; copy the profile of Counts.",
+        "The method filter_node returns a reason, or None if the node passes. Copy the profile of the plugin Counts.",
         _own,
         """
 class NotOnBigNodes(NodePlugin):
@@ -171,6 +179,6 @@ class NotOnBigNodes(NodePlugin):
 own = {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "NotOnBigNodes"}]}}}]}
 answer = scenario.decide(profile=Profile.load(own, own=[NotOnBigNodes])["default-scheduler"])
 """,
-        "A plugin needs a name and one method.",
+        "A plugin needs only a name and one method.",
     ),
 ]

@@ -33,31 +33,32 @@ QUESTIONS = [
         "On which node does Kubernetes 1.23 place the pod test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="Release 1.23 counts the pods on worker3: zone1 has 2 pods, zone2 has 3. In zone2 the skew is 3 + 1 − 2 = "
-        "2, and zone1 is full.",
+        why="Release 1.23 counts the pods on worker3: zone1 has 2 pods, and zone2 has 3 pods. In zone2 "
+        "the skew would be 3 + 1 − 2 = 2, and zone1 is full.",
     ),
     Question(
         "new",
         "On which node does Kubernetes 1.24 place the pod test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
-        why="Release 1.24 does not count nodes that the pod's node affinity excludes. zone2 has 1 pod, so test fits "
-        "there.",
+        why="Release 1.24 does not count nodes that the pod's node affinity excludes. So zone2 has 1 pod, "
+        "and the pod test fits in zone2.",
     ),
     Question(
         "side",
         "Release 1.23 places the pod test in zone1. What does 1.24 do?",
         choices=["the same", "it goes to zone2", "it stays pending"],
         answer_of=_side,
-        why="Release 1.24 does not count worker4: zone1 has 2 pods, zone2 has 1. Only zone2 is allowed, and test "
-        "fits on neither of its nodes.",
+        why="Release 1.24 does not count the pod on worker4: zone1 has 2 pods, and zone2 has 1 pod. Only "
+        "zone2 satisfies maxSkew, and the pod test fits on neither of its nodes.",
     ),
     Question(
         "taints",
         "With the default policies of 1.26, what happens to a pod that spreads over the three zones with maxSkew 1?",
         choices=["it is placed", "it waits: the empty zone counts"],
         answer_of=_default_policy,
-        why="The default nodeTaintsPolicy is Ignore: the tainted zone counts with 0 pods and blocks other zones.",
+        why="The default nodeTaintsPolicy is Ignore: the scheduler counts the tainted zone with 0 pods, "
+        "and this zone blocks other zones.",
     ),
     Question(
         "third",
@@ -71,20 +72,20 @@ QUESTIONS = [
         "With minDomains: 3, in which zone does the third pod run?",
         choices=THIRD,
         answer_of=_third,
-        why="With fewer zones than minDomains the smallest count is 0: a second pod in any zone would raise the "
-        "skew to 2.",
+        why="If the cluster has fewer zones than minDomains, the smallest count is 0. A second pod in any "
+        "zone would raise the skew to 2.",
     ),
     Question(
         "rounded",
-        "Do the scores of the nodes differ between 1.23 and 1.24?",
+        "Do the scores of the nodes differ between releases 1.23 and 1.24?",
         choices=["yes, by rounding", "no"],
         answer_of=lambda differ: "yes, by rounding" if differ else "no",
-        why="The scheduler multiplies counts by a logarithm of the number of domains. 1.23 truncates the product, 1.24 "
-        "rounds it.",
+        why="The scheduler multiplies counts by a logarithm of the number of domains. Release 1.23 "
+        "truncates the product, and release 1.24 rounds it.",
     ),
     Question(
         "defaults",
-        "A Service selects the pods. Which nodes have the highest score for the fourth pod?",
+        "A Service selects the pods of web. Which nodes have the highest score for the fourth pod?",
         choices=["all four alike", "those of zone b", "a-1, beside the others"],
         answer_of=lambda best: {("b-1", "b-2"): "those of zone b", ("a-1",): "a-1, beside the others"}.get(
             tuple(best[1]), "all four alike"
@@ -94,9 +95,10 @@ QUESTIONS = [
     ),
     Question(
         "cordoned",
-        "How many of the 15 pods stay pending?",
+        "How many of the Deployment's 15 pods stay pending?",
         unit="pods",
-        why="The three pods of the cordoned zone count. Each other zone may have one pod more: 4 + 4 + 3 pods run.",
+        why="The scheduler counts the three pods of the cordoned zone. Each of the other zones may have "
+        "one pod more, so 4 + 4 + 3 pods run.",
     ),
 ]
 
@@ -109,15 +111,19 @@ def _room(answer: Any, _: Any) -> str:
     best = replace(first, pods=free).decide("1.23").best
     return first_problem(
         (str(answer) in best, ""),
-        (str(answer) == "worker4", "In 1.23 the pods on worker3 count, so zone2 has more pods than zone1."),
-        (True, "worker has room only if pods leave it. Then zone1 has fewer matching pods than zone2."),
+        (
+            str(answer) == "worker4",
+            "In 1.23 the scheduler counts the pods on worker3, so zone2 has more pods than zone1.",
+        ),
+        (True, "The node worker has room only if pods leave it. Then zone1 has fewer matching pods than zone2."),
     )
 
 
 EXERCISES = [
     Exercise(
         "room",
-        "Remove the pods of worker: replace(first, pods=[p for p in first.pods if p.spec.node_name != 'worker']).",
+        "Remove the pods of the node worker: replace(first, pods=[p for p in first.pods if "
+        "p.spec.node_name != 'worker']).",
         _room,
         """
 from dataclasses import replace
@@ -125,30 +131,30 @@ from dataclasses import replace
 free = [p for p in first.pods if p.spec.node_name != "worker"]
 answer = replace(first, pods=free).decide("1.23").best[0]
 """,
-        "zone1 has the smallest count, and it now has a node with room.",
+        "zone1 has the smallest number of pods, and it now has a node with room.",
     ),
     Exercise(
         "two",
-        "Count zones first. Which zone may take one more pod with maxSkew 1?",
+        "First count the pods of each zone. Which zone may take one more pod with maxSkew 1?",
         number(
             1,
             {
-                3: "3 + 1 − 1 = 3 in the first two zones.",
+                3: "In the first two zones the skew would be 3 + 1 − 1 = 3.",
                 2: "The first two zones have equal counts: maxSkew allows both or neither.",
             },
             otherwise="Compute the skew of each zone: its pods + 1 − the smallest count.",
         ),
         "answer = 1",
-        "Only the third zone can take the pod, on the host without a pod. The other host would have a skew of 1 + 1 − "
-        "0 = 2.",
+        "Only the third zone can take the pod, on its host without a pod. On the other host the skew "
+        "would be 1 + 1 − 0 = 2.",
     ),
     Exercise(
         "revision",
-        "matchLabelKeys adds the new pod's own value of the label to the selector.",
+        "matchLabelKeys adds the new pod's value of the label to the selector of the constraint.",
         number(
             0,
-            {4: "Without matchLabelKeys all four of the old revision would count."},
-            otherwise="Only pods with the same pod-template-hash count.",
+            {4: "Without matchLabelKeys all four pods of the old revision would count."},
+            otherwise="The scheduler counts only pods with the same pod-template-hash.",
         ),
         "answer = 0",
         "Each revision spreads separately, so pods that will be deleted do not affect the new revision.",
@@ -158,7 +164,10 @@ answer = replace(first, pods=free).decide("1.23").best[0]
         "With fewer zones than minDomains the smallest count is 0, so each zone may hold maxSkew pods.",
         number(
             4,
-            {2: "2 is right for maxSkew 1.", 6: "The cluster has two zones."},
+            {
+                2: "2 is the right answer for maxSkew 1.",
+                6: "6 is the right answer for three zones. The cluster has two zones.",
+            },
             otherwise="Two zones can have maxSkew pods each.",
         ),
         "answer = 4",

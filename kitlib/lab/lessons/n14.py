@@ -30,8 +30,8 @@ def _two_cpus() -> str:
 def _default_class(answer: Any, _: Any) -> str:
     old, new = (float(one) for one in answer)
     return first_problem(
-        (old == 500, "The first number: a pod's priority never changes after the pod has been created."),
-        (new == 0, "The second number: the default applies to every pod that is created without a class."),
+        (old == 500, "The first number is wrong: a pod's priority never changes after the pod has been created."),
+        (new == 0, "The second number is wrong: the default applies to every pod that is created without a class."),
         ((old, new) != (0, 500), "Without a class and without a default a pod has priority 0."),
     )
 
@@ -39,35 +39,37 @@ def _default_class(answer: Any, _: Any) -> str:
 QUESTIONS = [
     Question(
         "node",
-        "On which node does the scheduler preempt a pod for urgent?",
+        "To place the pod urgent, on which node does the scheduler preempt a pod?",
         choices=["n1", "n2", "n3"],
-        why="n2 and n3 both have a victim of priority 10. Only the last rule, the latest start, distinguishes them.",
+        why="The nodes n2 and n3 both have a victim of priority 10. Only the last rule, the latest start, "
+        "distinguishes the two nodes.",
         formula="fewest budget violations; lowest maximum priority; smallest sum of priorities; fewest pods; "
         "latest start",
     ),
     Question(
         "victim",
-        "Which pod does the scheduler preempt?",
+        "Which pod does the scheduler preempt for the pod urgent?",
         choices=PODS,
-        why="The scheduler preempts the pod with the lowest priority, and among equal pods the youngest, which "
-        "started at 8:05.",
+        why="The scheduler preempts the pod with the lowest priority. Among pods of equal priority it "
+        "preempts the youngest, which started at 8:05.",
     ),
     Question(
         "cycles",
-        "How many scheduling cycles are needed to place urgent?",
+        "How many scheduling cycles does the scheduler need to place the pod urgent?",
         unit="cycles",
         why="The first cycle selects the victim, and the second cycle places the pod.",
     ),
     Question(
         "better",
-        "On which node does the scheduler place vip?",
+        "On which node does the scheduler place the pod vip?",
         choices=["n1", "better"],
-        why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other node "
-        "(PreferNominatedNode, stable since 1.24). If n1 were not free yet, it would choose the node better.",
+        why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other "
+        "node (PreferNominatedNode, stable since 1.24). If n1 were not free yet, the scheduler would "
+        "choose the node named better.",
     ),
     Question(
         "double",
-        "Does web fit on n1 if the scheduler also counts the nomination of vip?",
+        "Does the pod web fit on n1 if the scheduler also counts the nomination of the pod vip?",
         choices=["yes", "no: vip is counted twice"],
         answer_of=lambda host: "yes" if host else "no: vip is counted twice",
         why="The scheduler adds 1 CPU for the running pod vip and 1 CPU for its nomination, so web does not fit.",
@@ -77,39 +79,39 @@ QUESTIONS = [
         "What happens to the nomination of the pod preemptor?",
         choices=["it stays: first come, first served", "it is cleared", "both are nominated"],
         answer_of=lambda pair: "it is cleared" if pair[0] and not pair[1] else "it stays: first come, first served",
-        why="Otherwise the scheduler would reserve room for a pod that cannot use it. Older releases did not clear "
-        "the nomination.",
+        why="With the nomination the scheduler would reserve room for a pod that cannot use this room. "
+        "Older releases did not clear the nomination.",
     ),
     Question(
         "never",
-        "How many pods does the scheduler preempt for patient?",
+        "How many pods does the scheduler preempt for the pod patient?",
         unit="pods",
-        why="The scheduler preempts no pod: patient waits until a pod ends by itself.",
+        why="The scheduler preempts no pod: the pod patient waits until another pod ends by itself.",
     ),
     Question(
         "queue",
-        "What effect does the priority of patient have?",
+        "What effect does the priority of the pod patient have?",
         choices=["nothing", "it stands first in the queue", "it cannot be evicted by the kubelet"],
         answer_of=lambda order: "it stands first in the queue" if order[0] == "patient" else "nothing",
-        why="The scheduler orders its queue by priority, with any preemptionPolicy.",
+        why="The scheduler orders its queue by priority, whatever the preemptionPolicy is.",
     ),
     Question(
         "help",
-        "How many pods does the scheduler preempt for picky?",
+        "How many pods does the scheduler preempt for the pod picky?",
         unit="pods",
-        why="Without the pod small, only 200m of n1 are free, which is too little. The removal of pods gives no other "
-        "node the label.",
+        why="Without the pod small, only 200m of n1 are free, which is too little. The other nodes lack "
+        "the required label, so preemption there does not help.",
     ),
     Question(
         "budget",
-        "With this budget, which pod does the scheduler preempt?",
+        "With the budget for the batch pods, which pod does the scheduler preempt?",
         choices=PODS,
         why="The scheduler avoids a budget violation if it can. It preempts a pod of priority 100 instead of a pod of "
         "priority 10.",
     ),
     Question(
         "budget-all",
-        "Another budget also allows no disruption of web. How many pods does the scheduler preempt?",
+        "A second budget also allows no disruption of the web pods. How many pods does the scheduler preempt?",
         unit="pods",
         why="The scheduler tries to respect a budget, but violates it if no other preemption helps.",
     ),
@@ -118,14 +120,14 @@ QUESTIONS = [
         "When does the process of the new pod start?",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="The process started {after:.0f} seconds later. The grace period is only the maximum.",
+        why="The new process started {after:.0f} seconds later. The grace period is only the maximum.",
     ),
     Question(
         "deaf",
-        "When does the process start if the victim ignores SIGTERM? The grace period is 6 seconds.",
+        "The victim ignores SIGTERM, and its grace period is 6 seconds. When does the process of the new pod start?",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="The process started {after:.0f} seconds later: no process can ignore SIGKILL.",
+        why="The new process started {after:.0f} seconds later, because no process can ignore SIGKILL.",
     ),
 ]
 
@@ -134,9 +136,14 @@ EXERCISES = [
         "two-cpus",
         "To free 2 CPUs, the scheduler must preempt both pods of a node. On which node is the maximum priority of the "
         "victims the lowest?",
-        choice(_two_cpus, {"n1": "web-1 has priority 100."}, otherwise="On which node is every pod unimportant?"),
+        choice(
+            _two_cpus,
+            {"n1": "On n1 the pod web-1 has priority 100."},
+            otherwise="On which node is every pod unimportant, with a low priority?",
+        ),
         'answer = "n3"',
-        "batch-2 and batch-3 both have priority 10; on n2 the scheduler would have to preempt a pod of priority 100.",
+        "The pods batch-2 and batch-3 both have priority 10. On n2 the scheduler would have to "
+        "preempt a pod of priority 100.",
     ),
     Exercise(
         "lowest",
@@ -150,16 +157,20 @@ EXERCISES = [
     ),
     Exercise(
         "own-victim",
-        "Would the pod fit after its victim has left?",
-        number(0, {1: "Without that pod the affinity cannot be satisfied."}, otherwise="There is only one candidate."),
+        "Would the pod fit after the removal of its victim?",
+        number(
+            0,
+            {1: "Without the victim the pod's affinity cannot be satisfied."},
+            otherwise="The scheduler has only one candidate.",
+        ),
         "answer = 0",
-        "The removal does not help, so the scheduler removes no pod. The new pod stays pending.",
+        "The removal of the victim does not help, so the scheduler removes no pod. The new pod stays pending.",
     ),
     Exercise(
         "default",
         "The admission plugin Priority sets the priority when a pod is created.",
         _default_class,
         "answer = (0, 500)",
-        "A pod's priority is set once; existing pods keep it until they are recreated.",
+        "The API server sets a pod's priority once. Existing pods keep their priority until they are recreated.",
     ),
 ]

@@ -35,7 +35,7 @@ QUESTIONS = [
     ),
     Question(
         "one-gate",
-        "A pod has two gates, and a controller removes one of them. What happens?",
+        "A pod has two scheduling gates, and a controller removes one of them. What happens?",
         choices=["it is scheduled", "it still waits"],
         answer_of=lambda node: "it is scheduled" if node else "it still waits",
         why="The scheduler waits until all gates are removed. You cannot add a gate to an existing pod.",
@@ -44,7 +44,7 @@ QUESTIONS = [
         "cycles",
         "How many scheduling cycles does the gated pod cause?",
         unit="cycles",
-        why="PreEnqueue keeps a gated pod out of the active queue.",
+        why="PreEnqueue keeps a gated pod out of the active queue, so the scheduler never tries to place it.",
     ),
     Question(
         "wasted",
@@ -58,43 +58,44 @@ QUESTIONS = [
         "autoscaler",
         "How many nodes does the cluster have after two minutes if the pod has a scheduling gate?",
         unit="nodes",
-        why="An autoscaler ignores gated pods. For the unschedulable pod it adds a node.",
+        why="An autoscaler ignores gated pods. For an unschedulable pod without a gate it adds a node.",
     ),
     Question(
         "backoff",
-        "In release 1.32 a pod fails repeatedly, with an event right after each attempt. How long does the pod wait "
-        "after the fifth attempt?",
+        "In release 1.32 the scheduler rejects a pod repeatedly, and an event occurs right after each "
+        "attempt. How long does the pod wait after the fifth attempt?",
         unit="seconds",
         tolerance=0.02,
         why="The back-off is 1, 2, 4, 8, then always 10 seconds (podInitialBackoffSeconds, podMaxBackoffSeconds).",
     ),
     Question(
         "early",
-        "How long does this pod wait in release 1.33 if no other pod waits?",
+        "In release 1.33, how long does the same pod wait after the fifth attempt if no other pod waits?",
         unit="seconds",
         tolerance=0.02,
         why="When activeQ is empty, the scheduler takes a pod out of backoffQ immediately.",
     ),
     Question(
         "flush",
-        "The scheduler rejects a pod, and then no event occurs in the cluster. When does it try the pod again?",
+        "The scheduler rejects a pod, and then no event occurs in the cluster. When does the "
+        "scheduler try the pod again?",
         choices=[NEVER, MINUTE, FIVE, "every ten seconds"],
         answer_of=lambda second: FIVE if 300 <= second < 360 else MINUTE if second < 120 else NEVER,
-        why="The scheduler tried the pod again after {quiet} s, because an event could be lost.",
+        why="The scheduler tried the pod again after {quiet} s, because an event could have been lost.",
     ),
     Question(
         "quota",
-        "What happens to the third of the four pods?",
+        "With a quota of 2 CPUs, what happens to the third of the four pods of 1 CPU each?",
         choices=[WAITS, REFUSED, GATED],
         answer_of=lambda names: REFUSED if "c" not in names else WAITS,
         why="The API server checks the quota when a pod is created. It queues no pods; the pod's creator must retry.",
     ),
     Question(
         "nosy",
-        "Which of the two pods are created?",
+        "Which of the two pods, plain and nosy, does the API server create?",
         choices=["both", "only plain", "neither"],
         answer_of=lambda names: {("plain",): "only plain", (): "neither"}.get(tuple(names), "both"),
-        why="The quota counts only pods with affinity to other namespaces, and allows none of them.",
+        why="The quota counts only pods with affinity terms for other namespaces, and allows no such pod.",
     ),
 ]
 
@@ -102,8 +103,11 @@ QUESTIONS = [
 def _hints(answer: Any, _: Any) -> str:
     new, old = (str(one).lower() for one in answer)
     return first_problem(
-        (new != "no", "1.36 has queueing hints: does a label give a pod CPU?"),
-        (old != "yes", "1.28 without hints detects only that a node changed, and tries again."),
+        (new != "no", "Release 1.36 has queueing hints: does a label give a pod CPU?"),
+        (
+            old != "yes",
+            "Release 1.28 without queueing hints detects only that a node changed, and tries again.",
+        ),
     )
 
 
@@ -116,10 +120,10 @@ def _free(answer: Any, cluster: Any) -> str:
     return first_problem(
         (
             not {"b", "c"} <= set(there) and "a" in there,
-            "The manager admits the oldest pod first: which must end before d can run?",
+            "The quota manager admits the oldest pod first: which must end before the pod d can run?",
         ),
-        (not node, "d still waits: 2 CPUs are allowed, and two older pods use them."),
-        (str(answer) != node, "The answer is the name of d's node."),
+        (not node, "The pod d still waits: 2 CPUs are allowed, and two older pods use them."),
+        (str(answer) != node, "The answer is the name of d's node, the node on which d runs."),
     )
 
 
@@ -127,34 +131,35 @@ EXERCISES = [
     Exercise(
         "slow-events",
         "The longest back-off is 10 seconds.",
-        number(0, {10: "The back-off is over long before the event."}, otherwise="Compare 10 s with a minute."),
+        number(0, {10: "The back-off is over long before the next event."}, otherwise="Compare 10 s with a minute."),
         "answer = 0",
         "The events are a minute apart, so every back-off has ended. The scheduler tries the pod at once.",
     ),
     Exercise(
         "hints",
-        "NodeResourcesFit checks the event's object. Has its allocatable grown?",
+        "NodeResourcesFit checks the node in the event. Has the node's allocatable CPU grown?",
         _hints,
         'answer = ("no", "yes")',
         "Queueing hints prevent scheduling cycles that cannot succeed.",
     ),
     Exercise(
         "starve",
-        "Which pod gets the CPU whenever one becomes free?",
+        "Which pod gets a CPU when it becomes free?",
         number(
             0,
             {
                 1: "The next small pod gets each CPU that becomes free.",
-                4: "The small pods are let through first, and one of them always waits.",
+                4: "The small pods are let through first by the quota manager, and one of them always waits.",
             },
-            otherwise="Five small pods need CPUs at any time, and the manager has four.",
+            otherwise="Five small pods need CPUs at any time, and the quota is four CPUs.",
         ),
         "answer = 0",
-        "The large pod may never run. Safe rules are oldest first, or a reservation for the first pod in the queue.",
+        "The large pod may never run. A quota manager can prevent this: it admits the oldest pod "
+        "first, or it reserves CPUs for the first pod in the queue.",
     ),
     Exercise(
         "free",
-        "Two pods run at a time. Delete the pods that are before d.",
+        "At most two pods run at a time. Delete the pods that are older than d.",
         _free,
         """
 cluster = lesson.cluster([{"name": "n1", "cpus": 8, "memory": "1Gi"}], gate_manager={"hard": {"cpu": "2"}})

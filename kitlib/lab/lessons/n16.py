@@ -32,36 +32,39 @@ def _first_with(gate: str) -> str:
 QUESTIONS = [
     Question(
         "how-many",
-        "For how many of the thirteen scenarios does the decision (node, victim or none) differ in 1.23 and 1.36?",
+        "For how many of the thirteen scenarios does the decision (node, victim or none) differ "
+        "between releases 1.23 and 1.36?",
         unit="stories",
         answer_of=len,
         why="The scenarios are {names}. In the other scenarios only messages or scores can differ.",
     ),
     Question(
         "gates",
-        "In the scenario gates, from which release on does a pod with schedulingGates wait with default settings?",
+        "With default settings, from which release on does a pod with schedulingGates wait, as in the scenario gates?",
         choices=["1.24", "1.25", "1.26", "1.27"],
         why="The feature gate was alpha in 1.26 (off by default) and beta in 1.27 (on by default).",
     ),
     Question(
         "cause",
-        "Release 1.23 places the pod of affinity-side-effect, but in 1.24 the pod stays pending. Why?",
+        "Release 1.23 places the pod of the scenario affinity-side-effect, but in release 1.24 the "
+        "pod stays pending. Why?",
         choices=[AFFINITY, TAINTS, LATER],
         answer_of=lambda sentence: AFFINITY if "affinity" in sentence.lower() else TAINTS,
-        why="Without this change, release 1.24 decides as 1.23 does.",
+        why="Without this change, release 1.24 makes the same decision as release 1.23.",
     ),
     Question(
         "class",
-        "Which QoS class does the pod have in 1.31?",
+        "Which QoS class does the pod with spec.resources have in release 1.31?",
         choices=["Guaranteed", "Burstable", "BestEffort"],
         why="Release 1.31 does not have the field spec.resources. (A real API server of 1.31 drops the field.)",
     ),
     Question(
         "cluster",
-        "Where is the cgroup of this pod in a cluster of release 1.34?",
+        "Where is the cgroup of the pod with spec.resources in a cluster of release 1.34?",
         choices=["directly below kubepods", "below besteffort"],
         answer_of=lambda above: "below besteffort" if "besteffort" in above else "directly below kubepods",
-        why="From 1.34 on the feature gate is on and the pod is Guaranteed. Its cgroup path and oom_score_adj change.",
+        why="From 1.34 on the feature gate is on by default and the pod is Guaranteed. Its cgroup path "
+        "and its oom_score_adj change.",
     ),
 ]
 
@@ -69,7 +72,7 @@ QUESTIONS = [
 def _sentence(answer: Any, _: Any) -> str:
     right = compare(story("tainted-zone"), "1.24", "1.26").sentence()
     return first_problem(
-        (str(answer) != right, "compare(story('tainted-zone'), …).sentence(), the earlier release first.")
+        (str(answer) != right, "Use compare(story('tainted-zone'), …).sentence(), with the earlier release first.")
     )
 
 
@@ -77,7 +80,7 @@ def _by_gate(answer: Any, _: Any) -> str:
     old = story("affinity-and-skew").decide("1.23")
     return first_problem(
         (answer.release.name != "1.24", f"That is a decision of {answer.release.name}; use 1.24 and set a gate."),
-        (decided(answer) != decided(old), "This is still 1.24's decision: which gate does compare name?"),
+        (decided(answer) != decided(old), "This is still the decision of release 1.24: which gate does compare name?"),
     )
 
 
@@ -87,8 +90,8 @@ EXERCISES = [
         "Call Release(name).enabled('MatchLabelKeysInPodTopologySpread') for each release.",
         choice(
             lambda: _first_with("MatchLabelKeysInPodTopologySpread"),
-            {"1.25": "The gate was alpha in 1.25: off by default."},
-            otherwise="Ask each release for its gate.",
+            {"1.25": "The gate was alpha in 1.25, so it was off by default."},
+            otherwise="Ask each release for its gate: Release(name).enabled(…).",
         ),
         """
 GATE = "MatchLabelKeysInPodTopologySpread"
@@ -97,17 +100,18 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
     ),
     Exercise(
         "sentence",
-        "compare takes a story and two releases.",
+        "The function compare takes a story and two releases.",
         _sentence,
         'answer = compare(story("tainted-zone"), "1.24", "1.26").sentence()',
     ),
     Exercise(
         "by-gate",
-        "compare(story('affinity-and-skew'), '1.23', '1.24').gates contains the name. Gates named Kit… are changes "
-        "without a gate. Then call story(…).decide('1.24', gates={name: …}).",
+        "compare(story('affinity-and-skew'), '1.23', '1.24').gates contains the name of the gate. "
+        "Gates named Kit… stand for changes without a gate. Then call story(…).decide('1.24', "
+        "gates={name: …}).",
         _by_gate,
         'answer = story("affinity-and-skew").decide("1.24", gates={"KitSpreadHonoursNodeAffinity": False})',
-        "One gate causes the whole difference.",
+        "This gate alone causes the difference.",
     ),
     Exercise(
         "upgrade",
@@ -116,6 +120,6 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
         """
 answer = sum(board[name]["1.26"] != board[name]["1.36"] for name in names)
 """,
-        "In each such row, an upgrade changes the decision.",
+        "For each of these scenarios, an upgrade from 1.26 to 1.36 changes the decision.",
     ),
 ]

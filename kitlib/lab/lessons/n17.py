@@ -34,41 +34,42 @@ def _of_growth(found: Any) -> str:
 QUESTIONS = [
     Question(
         "reasons",
-        "How many different reasons does the event name for shop-0?",
+        "How many different reasons does the FailedScheduling event name for the pod shop-0?",
         unit="reasons",
         answer_of=len,
-        why="{reasons}. For each node the event has one reason, from the first filter that rejects it.",
+        why="The event names {reasons}. For each node it contains one reason, from the first filter that "
+        "rejects the node.",
     ),
     Question(
         "own",
-        "Which single change lets shop-0 run on one of your own nodes, without asking the ml team?",
+        "Which single change lets the pod shop-0 run on one of your own nodes, without asking the ml team?",
         choices=[LESS, TOLERATE, SELECTOR, "another node is needed"],
         answer_of=_own_way,
-        why="worker-1 has 1 free CPU. A toleration would also work, but the pod would use another team's node. "
-        "Without the selector the pod would not fit on worker-2 either.",
+        why="The node worker-1 has 1 free CPU. With a toleration the pod would use another team's node. "
+        "Without the selector the pod would still not fit on worker-2.",
     ),
     Question(
         "more",
-        "How many copies of web-1 (500m, no selector) fit into the whole cluster?",
+        "How many copies of the pod web-1 (500m, no node selector) fit into the cluster?",
         unit="pods",
-        why="worker-1 and worker-2 have 1 free CPU each; worker-3 has a taint.",
+        why="The nodes worker-1 and worker-2 have 1 free CPU each, and worker-3 has a taint.",
     ),
     Question(
         "drain",
-        "What does kubectl drain worker-2 do to web-0 and web-1?",
+        "What does kubectl drain worker-2 do to the pods web-0 and web-1?",
         choices=[MOVED, GONE, REFUSED],
         answer_of=_of_drain,
-        why="A drain deletes pods and moves none. A controller makes new ones elsewhere; nothing would make web-0 and "
-        "web-1 again. So kubectl evicts pods without a controller only with --force.",
+        why="A drain deletes pods and does not move them. A controller creates new pods on other nodes, "
+        "but web-0 and web-1 have no controller. So kubectl evicts such pods only with --force.",
         formula="unreplicatedFilter in kubectl pkg/drain/filters.go",
     ),
     Question(
         "grow",
-        "You add two nodes like worker-2. What happens to shop-0?",
+        "You add two nodes like worker-2. What happens to the pod shop-0?",
         choices=[RUNS, WAITS, PREEMPTS],
         answer_of=_of_growth,
-        why="shop-0 has the node selector disk=ssd, and the new nodes have the labels of worker-2. More room "
-        "helps only on nodes that pass every other filter.",
+        why="The pod shop-0 has the node selector disk=ssd, and the new nodes have the labels of "
+        "worker-2. More room helps only on nodes that pass every other filter.",
     ),
 ]
 
@@ -77,7 +78,7 @@ def _fragile(answer: Any, cluster: Any) -> str:
     names = {str(name) for name in answer}
     right = {p.name for p in cluster.pods() if p.name.startswith("web-") and p.status.phase == "Running"}
     return first_problem(
-        (bool(names & {"db-0"}), "db-0 requests 4Gi of the machine's 8Gi: its oom_score_adj is about 500."),
+        (bool(names & {"db-0"}), "The pod db-0 requests 4Gi of the machine's 8Gi: its oom_score_adj is about 500."),
         (names != right, "Look at /proc of each running pod: cluster.node(…).proc(name)['oom_score_adj']."),
     )
 
@@ -85,11 +86,11 @@ def _fragile(answer: Any, cluster: Any) -> str:
 EXERCISES = [
     Exercise(
         "least",
-        "worker-1 has 4 CPUs.",
+        "The node worker-1 has 4 CPUs.",
         number(
             1000,
-            {1500: "This is what the pod requests now.", 4000: "db-0 has 3 of these CPUs."},
-            otherwise="db-0 leaves 4 − 3 CPUs.",
+            {1500: "1500m is what the pod requests now.", 4000: "The pod db-0 has 3 of these 4 CPUs."},
+            otherwise="The pod db-0 leaves 4 − 3 CPUs free.",
         ),
         "answer = 1000",
     ),
@@ -98,19 +99,19 @@ EXERCISES = [
         "The filter TaintToleration rejects both effects with the same message.",
         number(
             3,
-            {2: "Three nodes are rejected by three filters: CPU, selector, taint."},
+            {2: "Three nodes are rejected by three filters: CPU, node selector and taint."},
             otherwise="The event has one reason for each node.",
         ),
         "answer = 3",
-        "NoExecute would also evict running pods; the message of a pending pod is the same.",
+        "A taint with NoExecute would also evict running pods. The message of a pending pod is the same.",
     ),
     Exercise(
         "decode",
         "Use decode(text)['reasons'].",
         number(
             2,
-            {5: "This is the number of all nodes.", 3: "These nodes have a taint."},
-            otherwise="The number is before the reason.",
+            {5: "5 is the number of all nodes.", 3: "3 is the number of nodes that have a taint."},
+            otherwise="In the message the number of nodes is before the reason.",
         ),
         """
 message = "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
@@ -129,6 +130,6 @@ running = [p for p in cluster.pods() if p.status.phase == "Running"]
 scores = {p.name: int(cluster.node(p.spec.node_name).proc(p.name)["oom_score_adj"]) for p in running}
 answer = [name for name, score in scores.items() if 900 <= score < 1000 and name.startswith("web-")]
 """,
-        "They request CPU and little or no memory. The OOM killer kills only BestEffort pods before them.",
+        "These pods request CPU and little or no memory. The OOM killer kills only BestEffort pods before these pods.",
     ),
 ]

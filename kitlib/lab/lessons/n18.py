@@ -37,8 +37,8 @@ QUESTIONS = [
         "A request needs 10 ms on each of ten threads. How long does one request take?",
         choices=[_SIDE_BY_SIDE, _QUOTA, _PERIOD],
         answer_of=lambda seconds: _SIDE_BY_SIDE if seconds < 0.03 else _QUOTA if seconds < 0.09 else _PERIOD,
-        why="Half of the requests took {observed} s or more. After 5 ms the quota of 50 ms is used up. The rest"
-        " runs in the next period.",
+        why="Half of the requests took {observed} s or more. After 5 ms the quota of 50 ms is used up. "
+        "The rest of the request runs in the next period.",
         measured=True,
     ),
     Question(
@@ -46,17 +46,17 @@ QUESTIONS = [
         "A period is 100 ms. By how much does nr_periods grow in 20 seconds?",
         choices=[_ALWAYS, _BURSTS],
         answer_of=lambda periods: _ALWAYS if periods > 150 else _BURSTS,
-        why="nr_periods grew by {observed}. The timer stops after a period in which no quota is used. So a third of "
-        "the periods is throttled here, although every request is throttled.",
+        why="nr_periods grew by {observed}. The kernel's timer stops after a period in which no quota is "
+        "used. So a third of the counted periods is throttled, although every request is throttled.",
         measured=True,
     ),
     Question(
         "limit",
-        "With a limit of 1 CPU, when does the kernel throttle the pod?",
+        "With a CPU limit of 1 CPU, when does the kernel throttle the pod?",
         choices=[_NEVER, _SOME, _EVERY],
         answer_of=lambda times: _NEVER if not times else _SOME if times < 15 else _EVERY,
-        why="In 20 requests the kernel throttled {observed} periods. The throttled requests are the slowest. A 99th "
-        "percentile shows them, but an average hides them.",
+        why="In 20 requests the kernel throttled {observed} periods. The throttled requests are the "
+        "slowest. A 99th percentile shows these requests, but an average hides them.",
         measured=True,
     ),
     Question(
@@ -72,7 +72,7 @@ QUESTIONS = [
         "Which field of a Pod sets cpu.max.burst?",
         choices=[_NONE, _LIMITS],
         answer_of=lambda written: _LIMITS if written else _NONE,
-        why="The kubelet does not write cpu.max.burst. A value that you write by hand is lost with the container.",
+        why="The kubelet does not write cpu.max.burst. A value that you write by hand is lost when the container ends.",
     ),
 ]
 
@@ -89,10 +89,10 @@ def _mend(answer: Any, cluster: Any) -> str:
     slow = isinstance(answer, list) and answer and median(answer[-5:]) > 0.09
     return first_problem(
         (other, "The work stays the same: ten threads, 100 ms, every second."),
-        (quota is None, "The exercise requires a limit: how large must it be?"),
+        (quota is None, "The exercise requires a CPU limit: how large must it be?"),
         (
             quota is not None and quota < 150_000,
-            "Ten processors take slices of 5 ms, so 100 ms of work want more quota.",
+            "Ten processors take slices of 5 ms each, so 100 ms of work want more quota.",
         ),
         (len(last) < 5, "Let some seconds pass: cluster.advance(10)."),
         (len(last) == 5 and median(last) > 0.09, "The last requests still waited. Let time pass after the change."),
@@ -108,14 +108,14 @@ EXERCISES = [
         number(
             5,
             {
-                30: "This is the quota; six threads use it at the same time.",
-                100: "This is the period.",
+                30: "30 ms is the quota; six threads use it at the same time.",
+                100: "100 ms is the period.",
                 50: "The answer is 30 ms divided by six.",
             },
             otherwise="The limit of 300m is a quota of 30 ms for all threads together.",
         ),
         "answer = 300 * 100 / 1000 / 6",
-        "Then all six threads wait for 95 ms.",
+        "After 5 ms all six threads wait for 95 ms.",
     ),
     Exercise(
         "share",
@@ -123,7 +123,7 @@ EXERCISES = [
         number(
             100,
             {
-                33: "This is the share of periods. Three periods belong to one burst.",
+                33: "33% is the share of periods. Three periods belong to one burst.",
                 33.3: "Three periods belong to one burst.",
             },
             otherwise="200 bursts produce 600 periods, and 200 periods were throttled.",
@@ -136,11 +136,14 @@ EXERCISES = [
         "How much CPU time can this number of threads use in one period at most?",
         number(
             3,
-            {64: "64 threads use 300 ms in 5 ms.", 30: "Threads are asked for, not milliseconds."},
+            {
+                64: "64 threads use up the quota of 300 ms in 5 ms.",
+                30: "The answer is a number of threads, not of milliseconds.",
+            },
             otherwise="Each thread uses at most 100 ms in a period, and the quota is 300 ms.",
         ),
         "answer = 3",
-        "More threads are not faster in the long run; they only wait together.",
+        "More threads are not faster in the long run, because they only wait together.",
     ),
     Exercise(
         "mend",
@@ -153,6 +156,6 @@ cluster.apply(pod("api", cpu="100m", cpu_limit="2", uses="cpu=10 burst=100ms eve
 cluster.advance(15)
 answer = burst_times(cluster, "api")
 """,
-        "The scheduler counts only the request; the limit only has to exceed the burst.",
+        "The scheduler uses only the request. The limit only has to exceed the burst.",
     ),
 ]

@@ -19,37 +19,37 @@ def _status(restarts: int) -> str:
 QUESTIONS = [
     Question(
         "cache",
-        "The pod reader touches 550 MiB of memory. What happens at its limit of 200 MiB?",
+        "The pod reader accesses 550 MiB of memory. What happens when the pod reaches its limit of 200 MiB?",
         choices=[_KILLED, _RUNS],
         answer_of=lambda restarts: _KILLED if restarts else _RUNS,
-        why="The kernel reclaims clean page cache before it kills a process; only reading becomes slower.",
+        why="The kernel reclaims clean page cache before it kills a process. Only the reads become slower.",
     ),
     Question(
         "working",
         "How much memory does kubectl top show for the pod reader?",
         unit="MiB",
         tolerance=0.1,
-        why="kubectl top subtracts file pages that are not used again from the usage. Of the charged 200 MiB, "
+        why="kubectl top subtracts inactive file pages from the memory usage. Of the charged 200 MiB, "
         "{observed} MiB remain.",
         formula="memory.current - inactive_file",
     ),
     Question(
         "heap",
-        "The heap never exceeds 200 MiB. Does the kernel kill the container?",
+        "The heap never exceeds 200 MiB, and the limit is 256 MiB. Does the kernel kill the container?",
         choices=["yes", "no"],
         answer_of=lambda reason: "yes" if reason == "OOMKilled" else "no",
         why="Heap and other memory, 200 + 80 = 280 MiB, exceed the limit of 256 MiB. -Xmx limits only the heap.",
     ),
     Question(
         "tmpfs",
-        "How often does the kernel kill the container of scratch in a minute?",
+        "How often does the kernel kill the container of the pod scratch in a minute?",
         choices=["never", _ONCE, _AGAIN],
         answer_of=lambda restarts: "never" if not restarts else _ONCE if restarts == 1 else _AGAIN,
         why="The container restarts {observed} times in a minute; the kubelet's back-off delays the restarts.",
     ),
     Question(
         "child-v1",
-        "What does the container's status show after the kill on cgroup v1?",
+        "On cgroup v1, what does the container's status show after the kernel has killed a child process?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
         why="The kernel killed one process, which was not process 1 of the container (lines in the kernel log: "
@@ -57,7 +57,7 @@ QUESTIONS = [
     ),
     Question(
         "child-v2",
-        "What does the container's status show after the kill on cgroup v2?",
+        "On cgroup v2, what does the container's status show after the kernel has killed a child process?",
         choices=[_SILENT, _SEEN],
         answer_of=_status,
         why="With memory.oom.group the kernel kills all processes in the container's cgroup.",
@@ -76,7 +76,7 @@ def _mend(cluster: Any, _: Any) -> str:
         (not scratch.spec.containers[0].resources.limits.get("memory"), "The exercise requires a memory limit."),
         (
             bool(scratch.status.container_statuses[0].restart_count),
-            "The container was killed, because 50 and 120 MiB are counted together.",
+            "The container was killed, because its 50 MiB and 120 MiB are counted together.",
         ),
         (parts["tmpfs"] < 120, "The pod does not have 120 MiB of files yet. Declare shm=120Mi, and let time pass."),
         (parts["anonymous"] < 50, "The pod keeps 50 MiB beside its files. Declare memory=50Mi."),
@@ -86,18 +86,18 @@ def _mend(cluster: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "limit",
-        "The limit applies to all memory that the process touches, not only to the heap.",
+        "The memory limit applies to all memory that the process uses, not only to the heap.",
         number(
             760,
             {
-                512: "This is the heap alone.",
-                720: "Forty stacks are memory, too.",
+                512: "512 MiB is the heap alone.",
+                720: "Forty stacks are memory, too: add one stack for each thread.",
                 721: "Add forty stacks, not one.",
             },
             otherwise="Add all five parts: heap, class data, code, 40 stacks, buffers.",
         ),
         "answer = 512 + 96 + 48 + 40 * 1 + 64",
-        "Leave some room above this value, because it is only one measurement.",
+        "Set the limit above this value, because the value is only one measurement.",
     ),
     Exercise(
         "set",
@@ -106,7 +106,7 @@ EXERCISES = [
             280,
             {
                 150: "Anonymous memory alone is not enough: active file pages and tmpfs also count.",
-                200: "Only inactive file pages are subtracted.",
+                200: "Only inactive file pages are subtracted from the usage.",
             },
             otherwise="The working set is memory.current less inactive_file.",
         ),
@@ -119,8 +119,8 @@ EXERCISES = [
         number(
             200,
             {
-                120: "Active file pages can go too, if necessary.",
-                250: "file includes shmem, which has no copy on any disk.",
+                120: "Active file pages can go too: the kernel reclaims them if necessary.",
+                250: "The value file includes shmem, which has no copy on any disk.",
             },
             otherwise="The kernel can reclaim all file pages except those of a tmpfs.",
         ),
@@ -136,6 +136,7 @@ answer = lesson.simulated("its clock can run faster", NODE)
 answer.apply(pod("scratch", memory_limit="200Mi", uses="memory=50Mi shm=120Mi"))
 answer.advance(10)
 """,
-        "The limit of the container applies to a volume of medium Memory, too. Include its files in the limit.",
+        "The limit of the container also applies to a volume of medium Memory. Include the volume's "
+        "files in the limit.",
     ),
 ]

@@ -40,15 +40,15 @@ QUESTIONS = [
     ),
     Question(
         "share",
-        "How many MiB of swap may burst use?",
+        "How many MiB of swap may the pod burst use?",
         unit="MiB",
         tolerance=0.02,
-        why="A container's share of the swap is the share of the node's memory that the container requests.",
+        why="A container may use the same share of the node's swap as it requests of the node's memory.",
         formula="swap limit = request / node memory * node swap = 256 / 2048 * 1024",
     ),
     Question(
         "killed",
-        "The pod burst allocates more and more. How many MiB of memory and swap does it use when it is killed?",
+        "The pod burst allocates more and more. How many MiB of memory and swap does it use when the kernel kills it?",
         unit="MiB",
         tolerance=0.06,
         why="The limit of 300 MiB applies to memory only; 128 MiB more fit in swap. The highest value measured "
@@ -62,48 +62,49 @@ QUESTIONS = [
     ),
     Question(
         "slow",
-        "A fifth of the memory that busy needs is in swap. How fast does busy work?",
+        "A fifth of the memory that the pod busy needs is in swap. How fast does the pod work?",
         choices=[_FULL, _FIFTHS, _THIRD],
         answer_of=_speed,
-        why="busy uses {observed} of 1 CPU, because the reads of swap from the disk take twice as long as the other "
-        "work.",
+        why="The pod busy uses {observed} of 1 CPU, because the reads of swap from the disk take twice as "
+        "long as the other work.",
     ),
     Question(
         "psi",
-        "After a minute, what is avg10 in the memory.pressure of busy, in percent?",
+        "After a minute, what is the value avg10 in memory.pressure of the pod busy, in percent?",
         unit="%",
         tolerance=0.15,
-        why="avg10 is the share of time in which busy waits for memory and does not work. Meanwhile the node's CPU "
-        "appears idle.",
+        why="avg10 is the share of time in which the pod busy waits for memory and does not work. In this "
+        "time the node's CPU appears idle.",
     ),
     Question(
         "whose",
         "The node has no free memory. Which memory of the pods fixed, idle and grows does the kernel move to swap?",
         choices=[_NONE, _ALL, _SOME],
         answer_of=_whose,
-        why="memory.swap.max is 0 for fixed, a Guaranteed pod: its pages remain in memory.",
+        why="memory.swap.max is 0 for the Guaranteed pod fixed, so its pages remain in memory.",
     ),
     Question(
         "evicted",
-        "What does the kubelet do while the kernel swaps?",
+        "What does the kubelet do while the kernel moves memory to swap?",
         choices=[_WAITS, _EVICTS],
         answer_of=lambda pods: _EVICTS if pods else _WAITS,
-        why="memory.available does not include swap. The kubelet evicted {observed}.",
+        why="The signal memory.available does not include swap. The kubelet evicted {observed}.",
     ),
     Question(
         "high",
-        "memory.high is 200 MiB. How long does slow take to allocate its 290 MiB?",
+        "memory.high is 200 MiB. How long does the pod slow take to allocate 290 MiB?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="slow must sleep after every 64 pages. The more slow exceeds memory.high, the longer it sleeps. It took "
-        "{observed} seconds, without a restart.",
+        why="The pod slow must sleep after every 64 pages. The more the pod exceeds memory.high, the "
+        "longer it sleeps. The allocation took {observed} seconds, without a restart.",
     ),
     Question(
         "high-swap",
-        "How long does slow take on the node with swap?",
+        "How long does the pod slow take on the node with swap?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
-        why="The kernel moves memory above memory.high to swap, so slow does not sleep. slow took {observed} s.",
+        why="The kernel moves memory above memory.high to swap, so the pod slow does not sleep. The "
+        "allocation took {observed} s.",
     ),
 ]
 
@@ -141,9 +142,9 @@ EXERCISES = [
         number(
             lambda: limited_swap(3 * 1024 * MI, 48 * 1024 * MI, 16 * 1024 * MI) / MI,
             {
-                3072: "This is its request. The swap depends on the share of the node's memory.",
-                16384: "This is all the swap of the node.",
-                2048: "The limit does not matter. Use the request.",
+                3072: "3072 MiB is the request of the container. The swap depends on the share of the node's memory.",
+                16384: "16384 MiB is all the swap of the node.",
+                2048: "The limit does not matter: use the request of the container.",
                 1: "Give the answer in MiB.",
             },
             otherwise="Compute request / node memory × node swap.",
@@ -153,14 +154,15 @@ EXERCISES = [
     ),
     Exercise(
         "percent",
-        "total is in microseconds. How many microseconds were added between the two looks, and how many passed?",
+        "The value total is in microseconds. How many microseconds were added between the two looks "
+        "at the file, and how many passed?",
         number(
             15,
             {
-                0.15: "In percent the share is a hundred times as much.",
-                1500000: "These are microseconds. Divide them by ten seconds.",
+                0.15: "0.15 is the share. In percent it is a hundred times as much.",
+                1500000: "This is a number of microseconds. Divide it by ten seconds.",
                 1.5: "10 s are 10 000 000 µs.",
-                35: "Use only the increase between the two looks.",
+                35: "Use only the increase between the two looks at the file.",
             },
             otherwise="Divide (3500000 − 2000000) µs by 10 s.",
         ),
@@ -169,13 +171,13 @@ EXERCISES = [
     ),
     Exercise(
         "line",
-        "memory.high is between request and limit; the factor determines how far from the request.",
+        "memory.high is between request and limit. The factor determines its distance from the request.",
         number(
             lambda: memory_high(256 * MI, 1024 * MI, 0.5, 0, 4096) / MI,
             {
                 512: "Half of the limit is not right: the range begins at the request.",
-                384: "Add half of the difference to the limit, counted from the request, not half of the request.",
-                768: "This is the way itself: limit − request.",
+                384: "Add half of the difference between limit and request, counted from the request.",
+                768: "This is the way itself, the difference limit − request.",
             },
             otherwise="Compute request + factor × (limit − request).",
         ),

@@ -32,24 +32,24 @@ def _drained(answer: str) -> str:
 QUESTIONS = [
     Question(
         "drain",
-        "What does the drain of n1 do?",
+        "What does the drain of the node n1 do?",
         choices=[GONE, REFUSED, AGAIN],
         answer_of=_drained,
-        why="The API server can refuse an eviction. The budget requires three healthy pods, and three exist, so "
-        "every answer is 429, and kubectl tries again after 5 seconds. No controller creates a fourth pod: "
-        "you have to change the budget.",
+        why="The budget requires three healthy pods, and three exist. So the API server answers every "
+        "eviction with 429, and kubectl tries again after 5 seconds. No controller creates a fourth "
+        "pod: you have to change the budget.",
     ),
     Question(
         "at-once",
-        "How many pods of n1 does the drain evict before the first refusal?",
+        "How many pods of the node n1 does the drain evict before the API server refuses an eviction?",
         unit="pods",
-        why="The budget allows one disruption. It allows the next one when the first pod's replacement is ready on "
-        "another node.",
+        why="The budget allows one disruption. It allows the next disruption when the first pod's "
+        "replacement is ready on another node.",
         formula="disruptionsAllowed = currentHealthy - desiredHealthy; desiredHealthy = expectedPods - maxUnavailable",
     ),
     Question(
         "sick",
-        "What happens to the pod of worker?",
+        "What happens to the broken pod of worker during the drain?",
         choices=[MAY, STAYS],
         answer_of=lambda answers: STAYS if any(one.startswith("429") for one in answers) else MAY,
         why="The budget requires 1 healthy pod, and 0 exist. The default unhealthyPodEvictionPolicy, "
@@ -60,8 +60,8 @@ QUESTIONS = [
         "rolled",
         "How many of the six new pods are in the zone with more pods after the roll-out?",
         unit="pods",
-        why="Each step of the roll-out satisfies maxSkew, because the constraint also counts old pods. Then the old "
-        "pods are removed.",
+        why="Each step of the roll-out satisfies maxSkew, because the constraint also counts old pods. "
+        "Then the controller removes the old pods.",
     ),
     Question(
         "keys",
@@ -79,36 +79,36 @@ QUESTIONS = [
     ),
     Question(
         "after",
-        "How many of the six pods run on node c a minute later?",
+        "A minute after the node c is uncordoned, how many of the six pods run on it?",
         unit="pods",
         why="The scheduler placed the pods while c was cordoned, and it does not move running pods. The next new pod "
         "would run on c.",
     ),
     Question(
         "idle",
-        "Which node may the autoscaler remove?",
+        "Which of the five nodes may the autoscaler remove?",
         choices=["a", "b", "c", "d", "e"],
         answer_of=lambda nodes: nodes[0] if len(nodes) == 1 else ", ".join(nodes),
-        why="No controller would recreate tool, cache would lose its local volume, web's budget allows no "
-        "eviction, and d is in use.",
+        why="No controller would recreate the pod tool. The pod cache would lose its local volume. The "
+        "budget of web allows no eviction. The node d is in use.",
     ),
     Question(
         "zone",
         "May the autoscaler remove one of the three nodes?",
         choices=["yes, one of them", "no, none"],
         answer_of=lambda nodes: "yes, one of them" if nodes else "no, none",
-        why="During the drain the node has a taint but still exists. Its zone counts as empty, and one more pod"
-        " in another zone would make a skew of 2.",
+        why="During the drain the node has a taint but still exists, so its zone counts as empty. One "
+        "more pod in another zone would make a skew of 2.",
     ),
     Question(
         "percent",
-        "Which utilization does the autoscaler measure while each replica requests 100m?",
+        "Which CPU utilization does the HorizontalPodAutoscaler measure while each replica requests 100m?",
         unit="percent",
         why="Utilization is usage divided by request. The node's capacity and the limit have no effect.",
     ),
     Question(
         "replicas",
-        "How many replicas does the autoscaler want while each replica requests 400m?",
+        "How many replicas does the HorizontalPodAutoscaler set while each replica requests 400m?",
         unit="replicas",
         why="Each pod uses 200m of a request of 400m. This is the target of 50%, so the number of replicas does not "
         "change.",
@@ -116,19 +116,20 @@ QUESTIONS = [
     ),
     Question(
         "nothing",
-        "What does the autoscaler do while the replicas have no CPU request?",
+        "What does the HorizontalPodAutoscaler do while the replicas have no CPU request?",
         choices=["it counts 100% of what is used", NOTHING, "it goes by the limit"],
         answer_of=lambda reason: NOTHING if reason == "FailedGetResourceMetric" else "it goes by the limit",
-        why="The condition ScalingActive is False, with the message “missing request for cpu”. A container without it "
-        "stops the whole autoscaler.",
+        why="The condition ScalingActive is False, with the message “missing request for cpu”. One "
+        "container without a CPU request stops the autoscaler.",
     ),
     Question(
         "both",
-        "Which state do the two autoscalers reach?",
+        "Which state do the vertical and the horizontal autoscaler reach together?",
         choices=["at 1 replica", SETTLED, MOST],
         answer_of=lambda replicas: MOST if replicas == 10 else "at 1 replica" if replicas == 1 else SETTLED,
-        why="The request follows the usage, so the pods always use about 80% of it, with any number of replicas. The "
-        "utilization never falls to 50%: more replicas cause smaller requests, and these cause more replicas.",
+        why="The request follows the usage, so the pods always use about 80% of their request, with any "
+        "number of replicas. The utilization never falls to 50%. More replicas cause smaller "
+        "requests, and smaller requests cause more replicas.",
     ),
 ]
 
@@ -137,7 +138,7 @@ def _budget(answer: Any, _: Any) -> str:
     """Judge a budget by trying it on a cluster: exactly one eviction may be allowed."""
     made = from_dict(dict(answer), PodDisruptionBudget)
     if not LabelSelectorMatcher(made.spec.selector).matches({"app": "web"}):
-        return "Its selector selects none of web's pods (app: web): such a budget protects nobody."
+        return "The budget's selector selects none of web's pods (app: web): such a budget protects nobody."
     with Cluster.simulated(1, kubelets=False) as cluster:
         cluster.apply([deployment("web", 3, pod("web")), made])
         cluster.advance(5)
@@ -149,7 +150,7 @@ def _budget(answer: Any, _: Any) -> str:
         ),
         (
             status.disruptions_allowed > 1,
-            f"The budget allows {status.disruptions_allowed} evictions at once, but 2 must stay.",
+            f"The budget allows {status.disruptions_allowed} evictions at once, but 2 pods must stay.",
         ),
     )
 
@@ -166,9 +167,11 @@ def _constraint(answer: Any, _: Any) -> str:
     pods = [_replica(name, rule) for name in "abc"]
     selector = pods[0].spec.topology_spread_constraints[0].label_selector
     if not LabelSelectorMatcher(selector).matches({"app": "web"}):
-        return "The constraint must count web's pods (app: web). One that selects none of them spreads nothing."
+        return "The constraint must count web's pods (app: web). A constraint that selects none of these "
+        "pods spreads nothing."
     if not any(one.possible for one in removals(nodes, pods)):
-        return "No node may be removed: while a node is drained, its zone counts as empty. Which nodes should count?"
+        return "No node may be removed: during the drain of a node, its zone counts as empty. Which nodes "
+        "should the scheduler count?"
     return ""
 
 
@@ -190,7 +193,7 @@ def _request(answer: Any, _: Any) -> str:
         (
             not DEFAULT_TOLERANCE.holds(ratio),
             f"200m of {asked}m is {20000 // asked}%. The target is 80%, so the autoscaler wants "
-            f"{'more' if ratio > 1 else 'fewer'} than 4.",
+            f"{'more' if ratio > 1 else 'fewer'} than 4 replicas.",
         ),
     )
 
@@ -208,17 +211,19 @@ def _evictions() -> int:
 EXERCISES = [
     Exercise(
         "budget",
-        "One of 3 pods may be missing. Specify how many must stay, or how many may be unavailable.",
+        "One of the 3 pods may be unavailable. Specify how many pods must stay available, or how many "
+        "may be unavailable.",
         _budget,
         'answer = disruption_budget("web", maxUnavailable=1)',
-        "maxUnavailable keeps its meaning when the replicas change; minAvailable: 2 would not.",
+        "maxUnavailable: 1 also works if the number of replicas changes; minAvailable: 2 does not.",
     ),
     Exercise(
         "constraint",
-        "The drained node has a taint. A constraint can say whether tainted nodes count.",
+        "During a drain the node has a taint. A constraint can specify whether the scheduler counts tainted nodes.",
         _constraint,
         'answer = spread(ZONE, labelSelector=APP, nodeTaintsPolicy="Honor")',
-        "With nodeTaintsPolicy: Honor a tainted node's zone does not count. A larger maxSkew allows an empty zone.",
+        "With nodeTaintsPolicy: Honor the scheduler does not count the zone of a tainted node. A "
+        "larger maxSkew allows an empty zone.",
     ),
     Exercise(
         "request",
@@ -229,17 +234,17 @@ EXERCISES = [
     ),
     Exercise(
         "evictions",
-        "The average is 2. How many pods must leave the fullest zone so that the zones are within the skew?",
+        "The average is 2 pods in each zone. How many pods must leave the fullest zone so that the skew is allowed?",
         number(
             _evictions,
             {
-                5: "The fullest zone keeps the average.",
-                4: "The fullest zone keeps the average.",
-                2: "Then the zones have 3, 2, 1 or 3, 1, 2 pods, still a skew of 2.",
+                5: "The fullest zone keeps the average number of pods.",
+                4: "The fullest zone keeps the average number of pods.",
+                2: "After 2 evictions the zones have 3, 2, 1 or 3, 1, 2 pods, still a skew of 2.",
             },
             otherwise="Move pods one by one, from the fullest zone to the emptiest, until the skew is 1.",
         ),
         "answer = 3",
-        "The numbers of pods change from 5, 1, 0 to 2, 2, 2.",
+        "The numbers of pods in the zones change from 5, 1, 0 to 2, 2, 2.",
     ),
 ]

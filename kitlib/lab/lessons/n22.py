@@ -25,8 +25,8 @@ QUESTIONS = [
         "class",
         "Which QoS class does the pod plain have?",
         choices=["BestEffort", "Burstable", "Guaranteed"],
-        why="The LimitRange gives plain requests that differ from its limits. With it, a pod without resources is not "
-        "BestEffort.",
+        why="The LimitRange gives the pod plain requests that differ from its limits. With the "
+        "LimitRange, a pod without resources is not BestEffort.",
     ),
     Question(
         "limited",
@@ -36,13 +36,13 @@ QUESTIONS = [
     ),
     Question(
         "asking",
-        "What happens to the pod asking?",
+        "What happens to the pod asking, which requests 1 CPU?",
         choices=["it gets a limit of 1 CPU", "its request is lowered to 500m", REFUSED],
         answer_of=lambda text: (
             REFUSED if "must be less than or equal to cpu limit" in text else "it gets a limit of 1 CPU"
         ),
-        why="asking gets the default limit of 500m, and a request must not exceed the limit. The error message names a"
-        " limit that the manifest does not contain.",
+        why="The pod asking gets the default limit of 500m, and a request must not exceed the limit. The "
+        "error message names a limit that the manifest does not contain.",
     ),
     Question(
         "running",
@@ -53,11 +53,11 @@ QUESTIONS = [
     ),
     Question(
         "full",
-        "What happens when the pod writer exceeds its limit?",
+        "What happens when the pod writer exceeds its limit of ephemeral storage?",
         choices=["its writes fail: no space left", "the kernel kills it", EVICTED],
         answer_of=lambda reason: EVICTED if reason == "Evicted" else "its writes fail: no space left",
-        why="No cgroup limits a disk. The kubelet measures the usage every ten seconds and evicts the whole pod. "
-        "Until then the pod can fill the disk.",
+        why="No cgroup limits the use of a disk. The kubelet measures the usage every ten seconds and "
+        "evicts the pod. Until then the pod can fill the disk.",
     ),
     Question(
         "counted",
@@ -74,52 +74,53 @@ QUESTIONS = [
         "Which pod does the kubelet evict when the node's disk is full?",
         choices=["greedy", "asked", "quiet"],
         answer_of=lambda names: names[0] if len(names) == 1 else ", ".join(names),
-        why="The kubelet ranks pods as for memory: pods above their request come first, then priority decides, then "
-        "the excess. The QoS class has no effect.",
+        why="The kubelet ranks pods as for memory: pods above their request come first, then pods of "
+        "lower priority, then pods with a larger excess. The QoS class has no effect.",
     ),
     Question(
         "resize",
-        "What is the kubelet's answer to the resize of web to 1500m?",
+        "What is the kubelet's answer to the resize of the pod web to 1500m?",
         choices=["it is done: other gets less", DEFERRED, INFEASIBLE],
         answer_of=lambda reasons: {"Deferred": DEFERRED, "Infeasible": INFEASIBLE}.get((reasons or [""])[0], DONE),
-        why="The node has enough CPU for the resize only without the pod other. web continues with its current CPU.",
+        why="The node has enough CPU for the resize only without the pod other. The pod web continues "
+        "with its current CPU.",
     ),
     Question(
         "room",
-        "Does the pod late fit on the node?",
+        "Does the pod late, which requests 200m, fit on the node?",
         choices=["yes: 500m are not allocated", "no: what web waits for counts already"],
         answer_of=lambda node: "yes: 500m are not allocated" if node else "no: what web waits for counts already",
-        why="The scheduler counts the larger of the desired and the allocated request. A pending resize takes room "
-        "from other pods.",
+        why="The scheduler uses the larger of the desired and the allocated request. So a pending resize "
+        "takes room from other pods.",
     ),
     Question(
         "then",
-        "When does the pod web get its new request?",
+        "After the pod other is deleted, when does the pod web get its new request?",
         choices=[AT_ONCE, MINUTES, NEVER],
         answer_of=lambda seconds: AT_ONCE if seconds < 60 else MINUTES if seconds < 239 else NEVER,
         why="The kubelet tries a deferred resize again when a pod is removed, and every three minutes.",
     ),
     Question(
         "too-much",
-        "What happens to the resize of web to 64 CPUs?",
+        "What happens to the resize of the pod web to 64 CPUs?",
         choices=[DEFERRED, INFEASIBLE, API],
         answer_of=lambda text: DEFERRED if "Deferred" in text else INFEASIBLE if "Infeasible" in text else API,
         why="Since 1.36 an admission plugin compares the new request with the node's allocatable CPU.",
     ),
     Question(
         "guaranteed",
-        "What happens to the resize that would make web Guaranteed?",
+        "What happens to the resize that would make the pod web Guaranteed?",
         choices=[DONE, KUBELET, API],
         answer_of=lambda text: API if "QOS Class may not change" in text else KUBELET if text else DONE,
         why="A pod's QoS class never changes, because cgroups and eviction depend on it.",
     ),
     Question(
         "shrink",
-        "What happens to the resize of heap to a limit below its usage?",
+        "What happens to the resize of the pod heap to a memory limit below its usage?",
         choices=[KILLED, KUBELET, API],
         answer_of=lambda text: KUBELET if "below current usage" in text else API if "invalid" in text else KILLED,
-        why="The kubelet checks the usage before it writes a lower limit. The condition PodResizeInProgress has the "
-        "reason Error.",
+        why="The kubelet checks the memory usage before it writes a lower limit. Then the condition "
+        "PodResizeInProgress has the reason Error.",
     ),
 ]
 
@@ -172,9 +173,9 @@ def _more(amount: Quantity) -> str:
 def _largest(answer: Any, _: Any) -> str:
     milli = Quantity.parse(str(answer)).milli_value()
     return first_problem(
-        (milli == 1500, "This is the free CPU without other: the resize would be Deferred."),
-        (milli == 500, "This is the free CPU in addition to the CPU that web has already."),
-        (milli > 1000, f"{milli}m and the 1 CPU of other do not fit: Deferred."),
+        (milli == 1500, "1500m is the free CPU without other: the resize would be Deferred."),
+        (milli == 500, "500m is the free CPU in addition to the CPU that web has already."),
+        (milli > 1000, f"{milli}m and the 1 CPU of other do not fit on the node: Deferred."),
         (milli < 1000, "The request may be more: web can get all CPU that other does not request."),
     )
 
@@ -182,8 +183,8 @@ def _largest(answer: Any, _: Any) -> str:
 EXERCISES = [
     Exercise(
         "limit-range",
-        "A Guaranteed pod has limits of CPU and memory, and equal requests. What is the request if only a "
-        "limit is set?",
+        "A Guaranteed pod has limits of CPU and memory, and requests equal to them. What is the "
+        "request if only a limit is set?",
         _limit_range,
         'answer = limit_range("team", default={"cpu": "500m", "memory": "256Mi"})',
         "Without defaultRequest, the default limit is also the default request.",
@@ -195,21 +196,24 @@ EXERCISES = [
         'rule = {"resourceName": "memory", "restartPolicy": "RestartContainer"}\n'
         'main = container(cpu="100m", memory="64Mi", memory_limit="128Mi") | {"resizePolicy": [rule]}\n'
         'answer = pod("java", containers=[main])',
-        "Programs that read their heap size only at the start need such a restart.",
+        "Programs that determine their heap size only when they start need such a restart.",
     ),
     Exercise(
         "largest",
-        "Subtract the request of other from the allocatable CPU.",
+        "Subtract the CPU request of the pod other from the allocatable CPU.",
         _largest,
         'answer = "1"',
-        "other requests 1 of the 2 CPUs.",
+        "The pod other requests 1 of the 2 CPUs.",
     ),
     Exercise(
         "allocatable",
         "The default hard threshold of the disk is a share of its size: nodefs.available<10%.",
         number(
             9,
-            {10: "The hard eviction threshold is taken off the capacity.", 8.5: "15% is the threshold of imagefs."},
+            {
+                10: "The hard eviction threshold is taken off the capacity of the disk.",
+                8.5: "15% is the threshold of imagefs.",
+            },
             otherwise="Allocatable is 10Gi less 10%.",
         ),
         "answer = 9",

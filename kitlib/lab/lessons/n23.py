@@ -17,7 +17,7 @@ GONE_FREE = "the former are gone, the latter is there and free"
 QUESTIONS = [
     Question(
         "template",
-        "How many of the 3 pods run if each has its own claim?",
+        "How many of the 3 pods run if each pod has its own claim?",
         unit="pods",
         why="Three claims compete for two devices. One claim has no allocation, so its pod waits.",
     ),
@@ -32,8 +32,8 @@ QUESTIONS = [
         "On which nodes do the pods with the same claim run?",
         choices=["spread over both nodes", "all on the same node"],
         answer_of=lambda nodes: "all on the same node" if len(nodes) == 1 else "spread over both nodes",
-        why="The first pod determines the node. All devices of a claim are on one node, and the other pods must"
-        " run there.",
+        why="The first pod determines the node. All devices of a claim are on one node, and the other "
+        "pods must run on this node.",
     ),
     Question(
         "decides",
@@ -45,20 +45,20 @@ QUESTIONS = [
     ),
     Question(
         "first",
-        "On which node does the pod first run in release 1.36?",
+        "In release 1.36, on which node does the pod named first run?",
         choices=["n1", "n2"],
         why="The pod fits on both nodes. Since 1.35 a node has a higher score if the claim gets its first "
         "alternative there.",
     ),
     Question(
         "older",
-        "On which node does the pod first run in release 1.34?",
+        "In release 1.34, on which node does the pod named first run?",
         choices=["n1", "n2"],
-        why="In 1.34 a worse alternative does not lower the score of a node, so both nodes had the same score here.",
+        why="In 1.34 a worse alternative does not lower the score of a node, so both nodes have the same score here.",
     ),
     Question(
         "second",
-        "How many devices does the pod second get in release 1.36?",
+        "In release 1.36, how many devices does the pod named second get?",
         unit="devices",
         why="The large GPU is in use, and the second alternative requests two GPUs of any size.",
     ),
@@ -67,31 +67,31 @@ QUESTIONS = [
         "On which node does the pod plain-2 run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
-        why="plain uses the GPU of n2, and the other GPU has a taint. Only a claim that tolerates the taint can"
-        " get it.",
+        why="The pod plain uses the GPU of n2, and the other GPU has a taint. Only a claim that tolerates "
+        "the taint can get the other GPU.",
     ),
     Question(
         "tolerates",
         "On which node does the pod test run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
-        why="The toleration is in the request of the claim, not in the pod. The pod does not tolerate a taint of its "
-        "node.",
+        why="The toleration is in the request of the claim, not in the pod. It applies to a taint of the "
+        "device, not to a taint of the node.",
     ),
     Question(
         "preempts",
         "How many pods does the scheduler preempt for vip?",
         unit="pods",
-        why="In a dry run the scheduler only simulates the removal of pods. Claims keep their devices, so this frees "
-        "no device.",
+        why="In a dry run the scheduler only simulates the removal of pods. Claims keep their devices, so "
+        "the removal frees no device.",
     ),
     Question(
         "left",
-        "What happens to the claims after all pods are deleted?",
+        "What happens to the claims from the template and to the claim that you wrote after all pods are deleted?",
         choices=["all are gone", GONE_FREE, "all are there and keep their devices"],
         answer_of=lambda both: GONE_FREE if not both[0] and both[1] == {"all": ""} else "all are gone",
-        why="A pod owns the claim from a template. The other claim has no owner; its allocation is released "
-        "when no pod uses it.",
+        why="A pod owns a claim that comes from a template. The claim that you wrote has no owner; its "
+        "allocation is released when no pod uses it.",
     ),
 ]
 
@@ -166,7 +166,7 @@ EXERCISES = [
         _list,
         'pair, large = device_request("pair", count=2), device_request("large", memory="40Gi")\n'
         'answer = claim_template("pair", [pair, large])',
-        "The scheduler tries the first request first on each node, and prefers nodes on which it is possible.",
+        "On each node the scheduler tries the first request first. It prefers nodes on which this request is possible.",
     ),
     Exercise(
         "three",
@@ -187,7 +187,7 @@ EXERCISES = [
         "CPU is not a device.",
         choice(
             _plugin,
-            {"DynamicResources": "This plugin decides about claims only, and CPU is not claimed."},
+            {"DynamicResources": "The plugin DynamicResources decides about claims only, and CPU is not claimed."},
             otherwise="One of the two names is expected.",
         ),
         'answer = "NodeResourcesFit"',

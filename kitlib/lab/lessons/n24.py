@@ -29,11 +29,11 @@ def _costs(difference: float) -> str:
 QUESTIONS = [
     Question(
         "victim",
-        "How often does the kernel kill log, the smallest pod, first?",
+        "How often does the kernel kill the smallest pod, log, first?",
         choices=[ALWAYS, MOSTLY, SELDOM],
         answer_of=lambda share: ALWAYS if share == 1 else MOSTLY if share > 0.5 else SELDOM,
-        why="The scores of log and web are close together, so a few pages decide. In other runs the victim was "
-        "{others}. If all pods together use less than planned, no pod is killed.",
+        why="The scores of the pods log and web are close together, so a few pages decide. In other runs "
+        "the victim was {others}. If all pods together use less than planned, no pod is killed.",
     ),
     Question(
         "pending",
@@ -48,12 +48,12 @@ QUESTIONS = [
         "With nodeTaintsPolicy: Honor, do more pods wait with maxSkew 1 than with maxSkew 5?",
         choices=[NOTHING, ABOUT_ONE, HALF],
         answer_of=_costs,
-        why="With Honor the tainted nodes do not count. Some pods wait because zones have unequal sizes: the smallest "
-        "zone limits the others.",
+        why="With Honor the scheduler does not count the tainted nodes. Some pods wait because zones have "
+        "unequal sizes: the smallest zone limits the others.",
     ),
     Question(
         "packs",
-        "With MostAllocated and weight 1, how many of the eight nodes stay empty on average?",
+        "With the strategy MostAllocated and weight 1, how many of the eight nodes stay empty on average?",
         choices=[NONE_OR_ONE, ABOUT_HALF],
         answer_of=lambda nodes: NONE_OR_ONE if nodes <= 1 else ABOUT_HALF,
         why="The scheduler adds scores by weight. PodTopologySpread has weight 2 and prefers nodes and zones with "
@@ -61,10 +61,10 @@ QUESTIONS = [
     ),
     Question(
         "cluster",
-        "With maxSkew 2 in the cluster, how many of the five pods wait?",
+        "In a cluster with maxSkew 2, how many of the five pods wait?",
         unit="pods",
-        why="The cluster and the sweep have the same result: the cordoned zone counts with zero pods, and the others "
-        "have two pods each.",
+        why="The cluster and the sweep have the same result: the cordoned zone counts with zero pods, and "
+        "the other zones have two pods each.",
     ),
 ]
 
@@ -99,12 +99,12 @@ EXERCISES = [
         "victims.share('victim', 'spread') contains the shares for each spread, from 0 to 1.",
         number(
             lambda: 100 * _found("first-victim", spread=30).share("victim", "spread")[30]["web"],
-            {0.48: "This is the share. In percent it is a hundred times as much."},
+            {0.48: "0.48 is the share. In percent it is a hundred times as much."},
             otherwise="Look up spread 30, then web.",
             tolerance=0.01,
         ),
         'answer = 100 * victims.share("victim", "spread")[30]["web"]',
-        "A single run would have shown one pod, but not how close the result was.",
+        "A single run shows one pod, but not how close the scores were.",
     ),
     Exercise(
         "cheapest",
@@ -117,7 +117,7 @@ EXERCISES = [
                 .items()
                 if mean < 4
             ),
-            {5: "Less is enough.", 2: "This is the row of two zones, or the panel of Honor."},
+            {5: "Less is enough.", 2: "2 is in the row of two zones, or in the panel of Honor."},
             otherwise="Walk along the row of three zones in the panel of Ignore.",
         ),
         'answer = min(s for s in (1, 2, 3, 5) if waiting["Ignore", s, 3] < 4)',
@@ -135,7 +135,7 @@ EXERCISES = [
             otherwise="free[strategy, weight] contains the means.",
         ),
         'answer = min(w for w in (1, 2, 3, 10) if free["MostAllocated", w] >= 3)',
-        "This is close to the weight of PodTopologySpread.",
+        "This weight is close to the weight of PodTopologySpread.",
     ),
     Exercise(
         "release",
