@@ -151,7 +151,7 @@ def _cured(answer: Any, cluster: Any) -> str:
     made = cluster.pod("leak")
     limit = made.spec.containers[0].resources.limits["memory"].value() // MIB
     return first_problem(
-        (limit != 300, f"The limit of leak is {limit}Mi; cluster.resize changes it."),
+        (limit != 300, f"Its limit is {limit}Mi; cluster.resize changes it."),
         (
             not made.status.container_statuses[0].state.get("running"),
             "The container of the pod leak still waits for its restart: wait longer.",

@@ -88,7 +88,7 @@ def _safe(answer: Any, _: Any) -> str:
         (request > 700 * MIB, "The node has no room for this request in addition to the requests of the other pods."),
         (
             thrifty >= free,
-            f"The badness of thrifty is {thrifty / MIB:.0f} MiB; the badness of free is {free / MIB:.0f}. Request more.",
+            f"The badness of thrifty is {thrifty / MIB:.0f} MiB; that of free is {free / MIB:.0f}. Request more.",
         ),
     )
 

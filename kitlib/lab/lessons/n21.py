@@ -150,7 +150,7 @@ def _budget(answer: Any, _: Any) -> str:
         ),
         (
             status.disruptions_allowed > 1,
-            f"The budget allows {status.disruptions_allowed} evictions at once, but 2 pods must stay.",
+            f"The budget allows {status.disruptions_allowed} evictions at once, but 2 must stay.",
         ),
     )
 
@@ -167,11 +167,15 @@ def _constraint(answer: Any, _: Any) -> str:
     pods = [_replica(name, rule) for name in "abc"]
     selector = pods[0].spec.topology_spread_constraints[0].label_selector
     if not LabelSelectorMatcher(selector).matches({"app": "web"}):
-        return "The constraint must count web's pods (app: web). A constraint that selects none of these "
-        "pods spreads nothing."
+        return (
+            "The constraint must count web's pods (app: web). A constraint that selects none of these "
+            "pods spreads nothing."
+        )
     if not any(one.possible for one in removals(nodes, pods)):
-        return "No node may be removed: during the drain of a node, its zone counts as empty. Which nodes "
-        "should the scheduler count?"
+        return (
+            "No node may be removed: during the drain of a node, its zone counts as empty. Which nodes "
+            "should the scheduler count?"
+        )
     return ""
 
 
