@@ -23,7 +23,9 @@ def _changed(same: tuple[bool, bool]) -> str:
 
 
 QUESTIONS = [
-    Question("left", "How many of the six nodes pass every filter?", unit="nodes", why="{left} pass every filter."),
+    Question(
+        "left", "How many of the six nodes pass every filter?", unit="nodes", why="The nodes {left} pass every filter."
+    ),
     Question("winner", "On which node does the scheduler place the pod web?", choices=NODES, why="{last}"),
     Question(
         "weight",
