@@ -62,8 +62,8 @@ QUESTIONS = [
         answer_of=lambda parent: (
             "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
         ),
-        why="A QoS-level cgroup has shares for pods that may use more than they request. A Guaranteed pod "
-        "cannot use more than its requests, because they equal its limits.",
+        why="A QoS-level cgroup has shares for pods that may use more than they request. The requests of "
+        "a Guaranteed pod equal its limits, so its own limits are sufficient.",
     ),
 ]
 

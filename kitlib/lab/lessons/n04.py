@@ -66,7 +66,7 @@ QUESTIONS = [
     ),
     Question(
         "order",
-        "An administrator raises both limits. Which file must the administrator write first?",
+        "An administrator raises both memory limits of a cgroup. Which file must the administrator write first?",
         choices=["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "the order does not matter"],
         answer_of=lambda said: (
             "the order does not matter"

@@ -52,8 +52,8 @@ QUESTIONS = [
         "--system-reserved=memory=1Gi. What does the kubelet do?",
         choices=["makes the cgroup /system-reserved and limits it", "limits system.slice", NO_START],
         answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
-        why="A flag must give the kubelet the name of the cgroup. The cgroup must exist: the kubelet does "
-        "not create it.",
+        why="The kubelet needs a flag with the name of the reserved cgroup. This cgroup must exist: the "
+        "kubelet does not create it.",
     ),
     Question(
         "worked-cpu",

@@ -34,7 +34,8 @@ QUESTIONS = [
     ),
     Question(
         "burstable",
-        "Which memory limit, in millions of bytes, does the cgroup besteffort have after both pods have started?",
+        "Which memory limit, in millions of bytes, does the cgroup besteffort have after the "
+        "Guaranteed and the Burstable pod have started?",
         unit="M",
         tolerance=0.001,
         why="The limit is 1000 − 100 − 200. The kernel stores limits in pages, so the limit can be slightly smaller.",

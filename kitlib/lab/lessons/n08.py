@@ -66,7 +66,7 @@ QUESTIONS = [
     ),
     Question(
         "squeezed",
-        "How many CPUs does each of the three Burstable pods get now?",
+        "How many CPUs does each of the three Burstable pods get after the new pod has started?",
         unit="CPUs",
         tolerance=0.05,
         why="Three CPUs are left for the three Burstable pods. Although the new pod sleeps, no other pod "

@@ -36,13 +36,14 @@ QUESTIONS = [
         "How many of the eleven hierarchies of cgroup v1 does the simulated kernel mount?",
         unit="hierarchies",
         answer_of=lambda lines: sum(line.split(":")[1] in WRITTEN for line in lines),
-        why="The simulated kernel mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. In devices the "
-        "runtime writes the allowed devices, not an amount. In the other hierarchies it only creates "
+        why="The simulated kernel mounts cpu,cpuacct, memory, cpuset, pids and hugetlb. In the hierarchy "
+        "devices the runtime writes the allowed devices, not an amount. In the others it only creates "
         "a directory. On v2 the file /proc/PID/cgroup has one line: 0::…",
     ),
     Question(
         "outside",
-        "If the drivers do not match, how many MiB of memory may the two containers use together?",
+        "If the drivers of kubelet and runtime do not match, how many MiB of memory may the two "
+        "containers use together?",
         unit="MiB",
         why="Each container has its own limit of 256Mi, and no container's cgroup is below the pod's cgroup.",
     ),

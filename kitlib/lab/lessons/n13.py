@@ -46,7 +46,7 @@ QUESTIONS = [
     ),
     Question(
         "side",
-        "Release 1.23 places the pod test in zone1. What does 1.24 do?",
+        "Release 1.23 places the pod test in zone1. What does release 1.24 do?",
         choices=["the same", "it goes to zone2", "it stays pending"],
         answer_of=_side,
         why="Release 1.24 does not count the pod on worker4: zone1 has 2 pods, and zone2 has 1 pod. Only "
@@ -153,7 +153,7 @@ answer = replace(first, pods=free).decide("1.23").best[0]
         "matchLabelKeys adds the new pod's value of the label to the selector of the constraint.",
         number(
             0,
-            {4: "Without matchLabelKeys all four pods of the old revision would count."},
+            {4: "Without matchLabelKeys the scheduler would count all four pods of the old revision."},
             otherwise="The scheduler counts only pods with the same pod-template-hash.",
         ),
         "answer = 0",

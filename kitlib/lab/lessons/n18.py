@@ -52,7 +52,7 @@ QUESTIONS = [
     ),
     Question(
         "limit",
-        "With a CPU limit of 1 CPU, when does the kernel throttle the pod?",
+        "With a limit of 1 CPU for the pod, when does the kernel throttle the pod?",
         choices=[_NEVER, _SOME, _EVERY],
         answer_of=lambda times: _NEVER if not times else _SOME if times < 15 else _EVERY,
         why="In 20 requests the kernel throttled {observed} periods. The throttled requests are the "

@@ -100,7 +100,7 @@ QUESTIONS = [
     ),
     Question(
         "high-swap",
-        "How long does the pod slow take on the node with swap?",
+        "How long does the pod slow take to allocate 290 MiB on the node with swap?",
         choices=[_ONCE, "within a minute", _MINUTES, _KILLED],
         answer_of=_wait,
         why="The kernel moves memory above memory.high to swap, so the pod slow does not sleep. The "

@@ -23,7 +23,7 @@ QUESTIONS = [
     ),
     Question(
         "shared",
-        "All pods use the same claim. How many pods run?",
+        "All pods use the same claim. How many of the pods run?",
         unit="pods",
         why="A claim can be reserved for many pods, which share the device.",
     ),
@@ -72,7 +72,7 @@ QUESTIONS = [
     ),
     Question(
         "tolerates",
-        "On which node does the pod test run?",
+        "On which node does the pod named test run?",
         choices=["n1", "n2", PENDING],
         answer_of=lambda node: PENDING if node == "pending" else node,
         why="The toleration is in the request of the claim, not in the pod. It applies to a taint of the "
@@ -80,7 +80,7 @@ QUESTIONS = [
     ),
     Question(
         "preempts",
-        "How many pods does the scheduler preempt for vip?",
+        "How many pods does the scheduler preempt for the pod vip?",
         unit="pods",
         why="In a dry run the scheduler only simulates the removal of pods. Claims keep their devices, so "
         "the removal frees no device.",

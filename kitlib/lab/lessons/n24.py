@@ -32,8 +32,9 @@ QUESTIONS = [
         "How often does the kernel kill the smallest pod, log, first?",
         choices=[ALWAYS, MOSTLY, SELDOM],
         answer_of=lambda share: ALWAYS if share == 1 else MOSTLY if share > 0.5 else SELDOM,
-        why="The scores of the pods log and web are close together, so a few pages decide. In other runs "
-        "the victim was {others}. If all pods together use less than planned, no pod is killed.",
+        why="The scores of the pods log and web are close together, so a few pages of memory change the "
+        "victim. In other runs the victim was {others}. If all pods together use less than planned, "
+        "no pod is killed.",
     ),
     Question(
         "pending",
