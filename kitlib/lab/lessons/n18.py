@@ -138,7 +138,7 @@ EXERCISES = [
             3,
             {
                 64: "64 threads use up the quota of 300 ms in 5 ms.",
-                30: "The answer is a number of threads, not of milliseconds.",
+                30: "Threads are asked for, not milliseconds.",
             },
             otherwise="Each thread uses at most 100 ms in a period, and the quota is 300 ms.",
         ),

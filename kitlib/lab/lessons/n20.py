@@ -142,7 +142,7 @@ EXERCISES = [
         number(
             lambda: limited_swap(3 * 1024 * MI, 48 * 1024 * MI, 16 * 1024 * MI) / MI,
             {
-                3072: "3072 MiB is the request of the container. The swap depends on the share of the node's memory.",
+                3072: "The container's 3072 MiB is its request. The swap depends on the share of the node's memory.",
                 16384: "16384 MiB is all the swap of the node.",
                 2048: "The limit does not matter: use the request of the container.",
                 1: "Give the answer in MiB.",
