@@ -44,12 +44,12 @@ def test_a_question_that_stands_in_the_notebooks_file_is_not_shown_twice(made, m
         for one in box.children:
             yield from texts(one) if hasattr(one, "children") else [str(getattr(one, "value", ""))]
 
-    assert labels()[0] == "<p><b>Predict:</b> When honest needs 580 MiB, which pod does the kernel kill?</p>"
+    assert labels()[0] == "<p><b>Predict:</b> When the pod honest needs 580 MiB, which pod does the kernel kill?</p>"
     cells = [{"cell_type": "markdown", "metadata": {"kitlib": {"question": "first"}}, "source": []}]
     (tmp_path / "05-who-dies-first.ipynb").write_text(json.dumps({"cells": [*cells, {"metadata": {}}]}))
     assert labels()[0] == "<p><b>Your guess:</b></p>" and "What is the oom_score_adj" in labels()[1]
     (tmp_path / "05-who-dies-first.ipynb").write_text("no notebook")
-    assert labels()[0] == "<p><b>Predict:</b> When honest needs 580 MiB, which pod does the kernel kill?</p>"
+    assert labels()[0] == "<p><b>Predict:</b> When the pod honest needs 580 MiB, which pod does the kernel kill?</p>"
 
 
 def test_without_a_choice_an_engine_that_answers_decides(made, monkeypatch):
