@@ -37,9 +37,9 @@ QUESTIONS = [
     ),
     Question(
         "disk",
-        "The pod disk has a request and a limit for ephemeral storage only. Which QoS class does the pod have?",
+        "The pod named disk has a request and a limit for ephemeral storage only. Which QoS class does the pod have?",
         choices=CLASSES,
-        why="The QoS class depends only on CPU and memory, and the pod disk specifies neither.",
+        why="The QoS class depends only on CPU and memory, and the pod named disk specifies neither.",
     ),
     Question(
         "init",

@@ -17,8 +17,8 @@ QUESTIONS = [
         "of the CPU time does A get now?",
         unit="%",
         tolerance=0.15,
-        why="The part of A is its shares divided by the shares of all busy cgroups. Before C starts, A "
-        "gets half of the CPU time.",
+        why="The part of the CPU time that A gets is the shares of A divided by the shares of all busy "
+        "cgroups. Before C starts, A gets half of the CPU time.",
         formula="1024 / (1024 + 1024 + 2048)",
         measured=True,
     ),

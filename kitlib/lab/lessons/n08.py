@@ -22,7 +22,7 @@ def _near(cpus: dict[str, str]) -> str:
 QUESTIONS = [
     Question(
         "who",
-        "Which of the pods earlier, pod-1 and pod-2 get exclusive CPUs?",
+        "Which of the three pods (earlier, pod-1, pod-2) get exclusive CPUs?",
         choices=["all three", "earlier and pod-2", "only pod-2", "none"],
         answer_of=lambda names: {3: "all three", 2: "earlier and pod-2", 1: "only pod-2"}.get(len(names), "none"),
         why="Exclusive CPUs require a Guaranteed pod and a container that requests a whole number of "
@@ -74,15 +74,15 @@ QUESTIONS = [
     ),
     Question(
         "crowd",
-        "On which CPUs can the pod crowd run after the pod owner has started?",
+        "After the pod named owner has started, on which CPUs can the pod named crowd run?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, text),
-        why="Before the pod owner started, the pod crowd could use {alone}. Then the kubelet changed the "
-        "cpuset of the running container.",
+        why="Before the pod named owner started, the pod named crowd could use {alone}. Then the kubelet "
+        "changed the cpuset of the running container.",
     ),
     Question(
         "owner",
-        "On which CPUs can the pod owner run?",
+        "On which CPUs can the pod named owner run?",
         choices=WHERE,
         answer_of=lambda text: _PLACES.get(text, "it does not start"),
         why="CPU 0 is reserved, so CPU 1 is the first available CPU. A machine with one CPU has no CPU available.",

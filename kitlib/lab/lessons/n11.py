@@ -18,8 +18,8 @@ QUESTIONS = [
         "who",
         "Which of the pods idle, report and cache does the kubelet evict first?",
         choices=PODS,
-        why="The pod idle exceeds its request by 40 MiB, and report by 140 MiB. The pod cache uses less "
-        "than it requests. The kubelet's ranking was: {order}.",
+        why="The pod named idle uses 40 MiB more than it requests, and the pod named report uses 140 MiB "
+        "more. The pod named cache uses less than it requests. The kubelet's ranking was: {order}.",
     ),
     Question(
         "when",
@@ -42,8 +42,8 @@ QUESTIONS = [
         "priority",
         "If report has the priority class important, which pod does the kubelet evict first?",
         choices=PODS,
-        why="The pods idle and report exceed their requests. Of these two, the kubelet selects the pod of "
-        "lower priority, not the pod with the larger excess.",
+        why="The pods named idle and report exceed their memory requests. Of these two pods, the kubelet "
+        "selects the pod of lower priority, not the pod with the larger excess.",
     ),
     Question(
         "newcomers",

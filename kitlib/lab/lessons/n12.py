@@ -48,7 +48,8 @@ QUESTIONS = [
         "How many reasons does the event's message contain for the node named closed?",
         unit="reasons",
         why="After a filter has rejected a node, the scheduler does not call the other filters for this "
-        "node. If you remove one reason, the next may appear.",
+        "node. If you correct the reported problem, another filter can still reject "
+        "the node.",
     ),
     Question(
         "run-all",

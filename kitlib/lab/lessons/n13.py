@@ -30,7 +30,7 @@ def _default_policy(fate: tuple[list[str], dict[str, Any]]) -> str:
 QUESTIONS = [
     Question(
         "old",
-        "On which node does Kubernetes 1.23 place the pod test?",
+        "On which node does Kubernetes 1.23 place the pod named test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
         why="Release 1.23 counts the pods on worker3: zone1 has 2 pods, and zone2 has 3 pods. In zone2 "
@@ -38,19 +38,19 @@ QUESTIONS = [
     ),
     Question(
         "new",
-        "On which node does Kubernetes 1.24 place the pod test?",
+        "On which node does Kubernetes 1.24 place the pod named test?",
         choices=WORKERS,
         answer_of=lambda host: host or NOWHERE,
         why="Release 1.24 does not count nodes that the pod's node affinity excludes. So zone2 has 1 pod, "
-        "and the pod test fits in zone2.",
+        "and the pod named test fits in zone2.",
     ),
     Question(
         "side",
-        "Release 1.23 places the pod test in zone1. What does release 1.24 do?",
+        "Release 1.23 places the pod named test in zone1. What does release 1.24 do?",
         choices=["the same", "it goes to zone2", "it stays pending"],
         answer_of=_side,
         why="Release 1.24 does not count the pod on worker4: zone1 has 2 pods, and zone2 has 1 pod. Only "
-        "zone2 satisfies maxSkew, and the pod test fits on neither of its nodes.",
+        "zone2 satisfies maxSkew, and the pod named test fits on neither of its nodes.",
     ),
     Question(
         "taints",

@@ -39,7 +39,7 @@ def _default_class(answer: Any, _: Any) -> str:
 QUESTIONS = [
     Question(
         "node",
-        "To place the pod urgent, on which node does the scheduler preempt a pod?",
+        "To place the pod named urgent, on which node does the scheduler preempt a pod?",
         choices=["n1", "n2", "n3"],
         why="The nodes n2 and n3 both have a victim of priority 10. Only the last rule, the latest start, "
         "distinguishes the two nodes.",
@@ -48,14 +48,14 @@ QUESTIONS = [
     ),
     Question(
         "victim",
-        "Which pod does the scheduler preempt for the pod urgent?",
+        "Which pod does the scheduler preempt for the pod named urgent?",
         choices=PODS,
         why="The scheduler preempts the pod with the lowest priority. Among pods of equal priority it "
         "preempts the youngest, which started at 8:05.",
     ),
     Question(
         "cycles",
-        "How many scheduling cycles does the scheduler need to place the pod urgent?",
+        "How many scheduling cycles does the scheduler need to place the pod named urgent?",
         unit="cycles",
         why="The first cycle selects the victim, and the second cycle places the pod.",
     ),
@@ -65,7 +65,7 @@ QUESTIONS = [
         choices=["n1", "better"],
         why="The scheduler tries the nominated node first. If the pod fits there, it evaluates no other "
         "node (PreferNominatedNode, stable since 1.24). If n1 were not free yet, the scheduler would "
-        "choose the node named better.",
+        "choose the other node (better).",
     ),
     Question(
         "double",
@@ -120,7 +120,7 @@ QUESTIONS = [
         "When does the process of the new pod start?",
         choices=[ONCE, ENDED, GRACE],
         answer_of=_started,
-        why="The new process started {after:.0f} seconds later. The grace period is only the maximum.",
+        why="The new process started {after:.0f} seconds later. The victim ended before its grace period expired.",
     ),
     Question(
         "deaf",

@@ -40,7 +40,8 @@ QUESTIONS = [
     ),
     Question(
         "gates",
-        "With default settings, from which release on does a pod with schedulingGates wait, as in the scenario gates?",
+        "In the scenario named gates, a pod has schedulingGates. With default settings, what is the first "
+        "release in which this pod waits?",
         choices=["1.24", "1.25", "1.26", "1.27"],
         why="The feature gate was alpha in 1.26 (off by default) and beta in 1.27 (on by default).",
     ),

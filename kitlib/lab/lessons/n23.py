@@ -45,14 +45,14 @@ QUESTIONS = [
     ),
     Question(
         "first",
-        "In release 1.36, on which node does the pod named first run?",
+        "In release 1.36, which node does the scheduler select for the pod named first?",
         choices=["n1", "n2"],
         why="The pod fits on both nodes. Since 1.35 a node has a higher score if the claim gets its first "
         "alternative there.",
     ),
     Question(
         "older",
-        "In release 1.34, on which node does the pod named first run?",
+        "In release 1.34, which node does the scheduler select for the pod named first?",
         choices=["n1", "n2"],
         why="In 1.34 a worse alternative does not lower the score of a node, so both nodes have the same score here.",
     ),
