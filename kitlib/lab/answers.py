@@ -22,7 +22,8 @@ A step is one of:
     patch: KIND NAME             the patch is `with`; in `namespace`, else in default
     patch_status: KIND NAME      the patch of its status is `with`
     resize: POD                  the new resources are `containers`
-    write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`
+    write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`;
+                                 with `above: true` of the cgroup of all pods
     evict: POD
     bind: POD                    to the node `to`, as a scheduler does
     drain: NODE                  like `kubectl drain`, for at most `for` seconds
@@ -187,12 +188,14 @@ def _wait_until_gone(cluster: Any, pod: str) -> None:
 
 
 def _write(cluster: Any, step: dict[str, Any]) -> None:
-    """Write a cgroup file of a pod, or of one of its containers, directly."""
+    """Write a cgroup file of a pod, of one of its containers, or of the cgroup of all pods, directly."""
     pod = cluster.get("Pod", step["write"])
     node = cluster.node(pod.spec.node_name)
     tree = node.tree()
     wanted = step.get("container", "")
-    cgroup = next(c for c in tree.of_pod(pod.metadata.uid) if (c.container == wanted if wanted else c.kind == "pod"))
+    near = tree.of_kind("kubepods") if step.get("above") else tree.of_pod(pod.metadata.uid)
+    kind = "kubepods" if step.get("above") else "pod"
+    cgroup = next(c for c in near if (c.container == wanted if wanted else c.kind == kind))
     for file in step["files"][f"v{tree.version}"]:
         if file in cgroup:
             node.write(cgroup.path, file, str(step.get(f"v{tree.version}", step.get("value"))))

@@ -167,7 +167,8 @@ def _step(step: Mapping[str, Any]) -> str:
     elif "patch" in step:
         text = f"Patch {step['patch']} with {_value(step['with'])}."
     elif "write" in step:
-        text = f"Write {_value(step.get('value', step.get('v2')))} into a cgroup file of {step['write']} by hand."
+        of = "all pods" if step.get("above") else step["write"]
+        text = f"Write {_value(step.get('value', step.get('v2')))} into a cgroup file of {of} by hand."
     elif "drain" in step:
         text = f"Drain {step['drain']} for {step.get('for', 60)} s."
     elif "bind" in step:

@@ -4,7 +4,7 @@
 def variant(choose):
     limit = choose(32, 40, 48)
     need = choose(60, 70, 80)
-    return {
+    found = {
         "pod": choose("shop", "blog", "forum", "mail", "wiki"),
         "side": choose("shipper", "sync", "backup", "mirror"),
         "server_use": choose(100, 110, 120),
@@ -14,3 +14,5 @@ def variant(choose):
         "enough": need + 36,
         "tight": need - 4,
     }
+    narrow = max(found["server_use"] + need, found["server_limit"]) + 6
+    return {**found, "server_busy": found["server_limit"] - 24, "narrow": narrow}

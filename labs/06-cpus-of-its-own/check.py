@@ -1,5 +1,6 @@
 """The pod's cpuset belongs to it alone, and is as large as was asked for."""
 
+from kitlib.api.core import Pod
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
@@ -9,6 +10,17 @@ checks = Checks()
 def wanted(facts: Facts) -> int:
     """CPUs of its own; one where the node has but two, and the other is the system's."""
     return facts.variant.count if facts.nodes()[0].status.capacity["cpu"].value() > 2 else 1
+
+
+def exclusive_of(pod: Pod) -> dict[str, int]:
+    """Return the exclusive CPUs of each container of a Guaranteed pod that has some, native sidecars included.
+
+    Source: staticPolicy.guaranteedCPUs.
+    """
+    sidecars = [c for c in pod.spec.init_containers if c.restart_policy == "Always"]
+    limits = {c.name: c.resources.limits.get("cpu") for c in (*pod.spec.containers, *sidecars)}
+    milli = {name: limit.milli_value() for name, limit in limits.items() if limit is not None}
+    return {name: one // 1000 for name, one in milli.items() if one and not one % 1000}
 
 
 @checks.check("exclusive")
@@ -24,6 +36,15 @@ def exclusive(facts: Facts) -> None:
     )
     mine, others = facts.allowed_cpus(v.trader, "main"), facts.allowed_cpus(v.noise, "main")
     if len(mine) == count and not mine & others:
+        held = exclusive_of(pod)
+        facts.expect(
+            sum(held.values()) <= count,
+            found=f"exclusive CPUs of {v.trader}: {', '.join(f'{name} {cpus}' for name, cpus in held.items())}",
+            expected=f"exactly {count} for the pod as a whole",
+            hint="every container that requests a whole number of CPUs takes them from the other pods: request a "
+            "part of a CPU for the containers beside main",
+            credit=0.5,
+        )
         return
     resize = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
     if resize is not None:

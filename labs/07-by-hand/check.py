@@ -1,5 +1,6 @@
 """The limit is higher in every cgroup that counts, by hand first, and the container was never restarted."""
 
+from kitlib.api.core import Pod
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 from kitlib.lab.checks import UNLIMITED
@@ -7,6 +8,7 @@ from kitlib.lab.history import Moment
 
 checks = Checks()
 GENEROUS = 2**30
+LIMITS = (*MEMORY_LIMIT.values(), "memory.memsw.limit_in_bytes")
 
 
 @checks.check("raised")
@@ -22,6 +24,13 @@ def raised(facts: Facts) -> None:
     )
     file = MEMORY_LIMIT[facts.tree(pod.spec.node_name).version]
     by_hand = written_before_a_resize(facts, pod, file)
+    facts.expect(
+        not (others := other_writes(facts, pod)),
+        found=f"{', '.join(others)} was written by hand, too",
+        expected="writes to the memory limits of the pod and of its container only",
+        hint="every other cgroup file keeps its value, and a limit above the pod's counts for all pods. lab.reset() "
+        "starts again",
+    )
     own, container = facts.memory_limit(pod), facts.memory_limit(pod, v.pod)
     limits = f"{file} of the pod {own}, of the container {container}"
     facts.expect(
@@ -77,6 +86,21 @@ def written_before_a_resize(facts: Facts, pod, file: str) -> set[str]:
     return {k for k in ("pod", "container") if facts.variant.bytes <= written.get(k, 0) <= GENEROUS}
 
 
+def other_writes(facts: Facts, pod: Pod) -> list[str]:
+    """Return each cgroup file that was written by hand and is no memory limit of the pod or of its container."""
+    uid = pod.metadata.uid
+    own = (uid, uid.replace("-", "_"))  # as the cgroup drivers cgroupfs and systemd write it in paths
+    return [
+        f"{entry['path']}/{entry['file']}"
+        for entry in facts.actions()
+        if entry["action"] == "write"
+        and not (
+            entry["file"] in LIMITS
+            and (entry.get("kind") in ("pod", "container") or any(one in entry["path"] for one in own))
+        )
+    ]
+
+
 def in_bytes(text: str) -> int:
     """A value as the kernel reads it (memparse: K, M and G are powers of 1024); -1 = no limit."""
     number, unit = text.strip()[:-1], "KMG".find(text.strip()[-1:].upper())
@@ -116,6 +140,7 @@ def never(moment: Moment) -> str:
 def restart(facts: Experiment) -> None:
     """A new container has the limits of the spec, and files written by hand are gone."""
     v = facts.variant
+    facts.runs(v.pod)
     facts.end_process(v.pod, v.pod)
     facts.let_pass(60)
     limit = facts.memory_limit(facts.runs(v.pod), v.pod)

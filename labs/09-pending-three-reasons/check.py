@@ -64,14 +64,21 @@ def problems_of(facts: Facts, pod) -> list[tuple[bool, str]]:
 
 @checks.again("reasons", "the pod is made again tomorrow")
 def tomorrow(facts: Experiment) -> None:
-    """The scheduler places the same manifest on the same node."""
-    facts.make_again(facts.variant.pod, 15)
+    """The scheduler places the same manifest on the same node, where its work gets the CPU."""
+    facts.make_again(facts.variant.pod, 15, main="cpu=1 memory=20Mi")
     pod = facts.runs(facts.variant.pod, "does its manifest lead it there by itself?")
     facts.expect(
         pod.spec.node_name == NODE,
         found=f"{pod.metadata.name} on {pod.spec.node_name}",
         expected=f"{pod.metadata.name} on {NODE}",
         hint="say which node is good for it",
+    )
+    used = facts.cpu_usage(facts.variant.pod)
+    facts.expect(
+        used >= 950,
+        found=f"{pod.metadata.name} uses {used:.0f}m of CPU while it works",
+        expected="1 CPU",
+        hint="the pod needs at least 1 CPU: a CPU limit below that throttles it, whatever the pod requests",
     )
 
 
