@@ -58,7 +58,7 @@ def main(hub: str, name: str, own: str, room: str, other: str, how: str = "proce
     found["server seconds"] = round(time.monotonic() - began, 1)
     if found["server"] == 200:
         there = session.get(f"{hub}/user/{name}/api/contents/course/notebooks").json()
-        found["notebooks"] = len(there["content"])
+        found["notebooks"] = sum(one["type"] == "notebook" for one in there["content"])
         kernel, began = RemoteKernel(session, hub, name), time.monotonic()
         found["cells"] = [kernel.run(code)[0] for code in json.load(sys.stdin)]
         found["notebook seconds"] = round(time.monotonic() - began, 1)
