@@ -36,6 +36,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_dict
 from kitlib.lab.fields import Named, canonical, differences
@@ -63,6 +64,8 @@ _EFFECTIVE = ("kubernetes.io/", "k8s.io/", "kitlib.dev/")
 """Domains of annotations that affect Kubernetes or the kit."""
 _PROTECTION = ("kubernetes.io/pv-protection", "kubernetes.io/pvc-protection")
 """Finalizers that controllers add and remove."""
+_SYSTEM_CLASSES = "system-"
+"""Prefix of the names of the system's priority classes."""
 _FROM_CLASS = ("priority", "preemptionPolicy")
 """Fields of a pod that admission computes from its priorityClassName."""
 
@@ -162,7 +165,7 @@ class LabGuard:
         baseline = _view(before)
         for change in changes:
             if change.type != "DELETED" and (path := self._difference(key, baseline, _view(change.object), opened)):
-                return f"{_said(key)}: {path} is no longer what it was ({self._by(key, change)})"
+                return f"{_said(key)}: {path} {_objection(path, change.object)} ({self._by(key, change)})"
         return ""
 
     def _left_over(self, key: Key) -> str:
@@ -254,7 +257,15 @@ def _matches(pattern: Path, path: Path, added: bool) -> bool:
 
 def _is_systems(path: Path, view: Any) -> bool:
     """Return whether a change gives a pod a system priority class, which is reserved for critical components."""
-    return path[-1] == "priorityClassName" and str(view["spec"].get(path[-1])).startswith("system-")
+    return path[-1] == "priorityClassName" and str(view["spec"].get(path[-1])).startswith(_SYSTEM_CLASSES)
+
+
+def _objection(path: str, obj: KubeObject) -> str:
+    """Return why the guard refuses a changed path of an object."""
+    name = obj.spec.priority_class_name if isinstance(obj, Pod) and path == "spec.priorityClassName" else None
+    if name and name.startswith(_SYSTEM_CLASSES):
+        return f"is {name}, and the system's priority classes are reserved for components of the cluster"
+    return "is no longer what it was"
 
 
 def _text(path: Path) -> str:

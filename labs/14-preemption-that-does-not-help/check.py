@@ -2,6 +2,7 @@
 
 from kitlib.api.podresources import pod_requests
 from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.lab.history import Moment
 
 checks = Checks()
 SYSTEM = 2_000_000_000
@@ -29,11 +30,6 @@ def runs(facts: Facts) -> None:
     )
     if pod.spec.node_name == "node-1":
         facts.needs_the_scheduler(pod)
-        used = facts.find("PriorityClass", pod.spec.priority_class_name, "")
-        if getattr(used, "global_default", False):
-            facts.remark(
-                "your class is the default: from now on every new pod without a class is as urgent as this one"
-            )
         return
     if pod.spec.node_name:
         raise Wrong(
@@ -84,6 +80,18 @@ def victims(facts: Facts) -> None:
         expected=f"{v.urgent} in their place",
         hint="they went for another pod: see the first task",
     )
+
+
+@checks.never("default")
+def default(moment: Moment) -> str:
+    """A class is the default, so that it gives its priority to pods of others."""
+    for key, one in moment.objects.items():
+        if key[0] == "PriorityClass" and one.global_default:
+            return (
+                f"the PriorityClass {one.metadata.name} is the default (globalDefault): every new pod without a class "
+                f"gets the priority {one.value}"
+            )
+    return ""
 
 
 @checks.again("victims", "the batch pods are back tomorrow")

@@ -1,4 +1,8 @@
-"""It runs with what it keeps and with all its files, for a minute, below a limit."""
+"""It runs with what it keeps and with all its files, for a minute, below a limit.
+
+A full tmpfs refuses a write (ENOSPC) and the program goes on: the files that are there are counted in the memory that
+the kernel charges to the pod.
+"""
 
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 from kitlib.node.common.workload import WorkloadError, declared_workload
@@ -19,6 +23,7 @@ def stable(facts: Facts) -> None:
     ended = status.last_state.get("terminated") or {}
     ran = facts.seconds_since(status.state["running"].get("startedAt")) if "running" in status.state else 0.0
     if ran >= SECONDS:
+        holds_its_files(facts, pod)
         return
     facts.kernel_log(pod.spec.node_name)
     if ended.get("reason") == "OOMKilled" or "running" not in status.state:
@@ -54,6 +59,20 @@ def same_files(facts: Facts, pod) -> None:
         found="files in memory" if last.shm else "files on the disk" + f", in an emptyDir of medium {medium!r}",
         expected="the medium of the volume and the annotation to say the same",
         hint="shm= belongs to medium: Memory, volume= to an emptyDir without it",
+    )
+
+
+def holds_its_files(facts: Facts, pod) -> None:
+    """A volume in memory holds all files: the kernel charges them to the pod together with the heap."""
+    v = facts.variant
+    if not any(volume.empty_dir and volume.empty_dir.medium == "Memory" for volume in pod.spec.volumes):
+        return  # on the disk, the kubelet evicts a pod whose files exceed the sizeLimit
+    used = facts.memory_usage(pod) / MIB
+    facts.expect(
+        used >= v.heap + v.files,
+        found=f"the volume holds {max(0, int(used - v.heap))} MiB of files",
+        expected=f"all {v.files} MiB of files written",
+        hint="a write fails when the emptyDir volume is full: its sizeLimit must leave room for all files",
     )
 
 

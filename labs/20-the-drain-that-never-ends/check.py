@@ -1,11 +1,15 @@
 """The node is drained through the eviction API, and both budgets still do what budgets are for."""
 
+from kitlib.api.apps import Deployment
+from kitlib.api.core import Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 from kitlib.lab.history import Moment
 
 checks = Checks()
+EVICTED = "EvictionByEvictionAPI"
+"""The reason in the condition DisruptionTarget of a pod that was evicted."""
 
 
 def is_ready(pod) -> bool:
@@ -94,14 +98,18 @@ def budgets(facts: Facts) -> None:
         expected="one at a time",
         hint="the next drain would hang again: are all replicas ready?",
     )
-    spec = find_budget(facts, v.worker).spec
-    kept = str(spec.min_available) not in ("None", "0", "0%") or str(spec.max_unavailable) in ("0", "0%")
     facts.expect(
-        kept,
+        keeps_a_pod(find_budget(facts, v.worker)),
         found=f"the budget of {v.worker} keeps no pod",
         expected="a healthy one kept",
         hint=f"when {v.worker} is fixed, its only pod must not be evicted without asking: keep minAvailable: 1",
     )
+
+
+def keeps_a_pod(budget: PodDisruptionBudget) -> bool:
+    """Whether a budget keeps the only pod of its application, once that is healthy."""
+    spec = budget.spec
+    return str(spec.min_available) not in ("None", "0", "0%") or str(spec.max_unavailable) in ("0", "0%")
 
 
 def find_budget(facts: Facts, name: str) -> PodDisruptionBudget:
@@ -129,6 +137,28 @@ def enough(moment: Moment) -> str:
         ready = sum(is_ready(pod) for pod in moment.pods(app=name))
         if ready < owner.spec.replicas - 1:
             return f"{ready} of {owner.spec.replicas} pods of {name} were ready"
+    return ""
+
+
+@checks.never("protected")
+def protected(moment: Moment) -> str:
+    """A pod is evicted while a budget keeps fewer pods than all but one of those that were there at the start.
+
+    A budget that is weakened, or replicas that are removed, for the drain alone count although the end is as asked.
+    """
+    pod = moment.change.object if moment.change else None
+    if not isinstance(pod, Pod) or not any(c.reason == EVICTED for c in pod.status.conditions):
+        return ""
+    owners = [one for one in moment.first.values() if isinstance(one, Deployment)]
+    for name, asked in ((owner.metadata.name, owner.spec.replicas) for owner in owners):
+        budget = moment.get("PodDisruptionBudget", name)
+        if not isinstance(budget, PodDisruptionBudget):
+            continue  # a deletion breaks another rule
+        keeps = budget.status.desired_healthy
+        if asked > 1 and keeps < asked - 1:
+            return f"{pod.metadata.name} was evicted while the budget of {name} kept {keeps} of {asked} pods"
+        if asked == 1 and not keeps_a_pod(budget):
+            return f"{pod.metadata.name} was evicted while the budget of {name} kept no pod"
     return ""
 
 

@@ -17,16 +17,29 @@ def devices(facts: Facts) -> dict[tuple[str, str], object]:
     return found
 
 
-def given(facts: Facts, pod) -> list[tuple[str, str]]:
-    """(Pool, name) of what the claims of a pod were given."""
-    names = [one.resource_claim_name for one in pod.status.resource_claim_statuses]
-    names += [one.resource_claim_name for one in pod.spec.resource_claims if one.resource_claim_name]
+def given(facts: Facts, pod, container=None) -> list[tuple[str, str]]:
+    """(Pool, name) of what the claims of a pod were given, or of the part that one of its containers gets.
+
+    Source: kubelet cm/dra Manager.GetResources: a container gets the devices of the claims, or of the requests of a
+    claim, that its resources.claims names.
+    """
+    names = {one.name: one.resource_claim_name for one in pod.status.resource_claim_statuses}
+    names |= {one.name: one.resource_claim_name for one in pod.spec.resource_claims if one.resource_claim_name}
     found = []
-    for name in filter(None, names):
-        claim = facts.find("ResourceClaim", name, pod.metadata.namespace)
+    for entry, name in names.items():
+        claim = facts.find("ResourceClaim", name, pod.metadata.namespace) if name else None
         allocation = claim.status.allocation if isinstance(claim, ResourceClaim) else None
-        found += [(one.pool, one.device) for one in (allocation.devices.results if allocation else ())]
+        taken = {one.request or "" for one in container.resources.claims if one.name == entry} if container else {""}
+        for one in allocation.devices.results if allocation else ():
+            if taken & {"", one.request.partition("/")[0]}:
+                found.append((one.pool, one.device))
     return found
+
+
+def memory_of(there: dict[tuple[str, str], object], mine: list[tuple[str, str]]) -> int:
+    """Bytes of GPU memory of devices."""
+    sizes = [there[one].capacity.get("memory") for one in mine if one in there]
+    return sum(size.value.value() for size in sizes if size is not None)
 
 
 def why_pending(pod, pods) -> str:
@@ -66,13 +79,22 @@ def serve(facts: Facts) -> None:
             hint="one claim for all is one allocation for all: a template gives every pod a claim of its own",
         )
         used |= dict.fromkeys(mine, pod.metadata.name)
-        sizes = [there[one].capacity.get("memory") for one in mine if one in there]
-        memory = sum(size.value.value() for size in sizes if size is not None)
+        memory = memory_of(there, mine)
         facts.expect(
             memory >= v.need * GIB,
             found=f"{pod.metadata.name} has {memory // GIB}Gi of GPU memory in {len(mine)} devices",
             expected=f"at least {v.need}Gi",
             hint="the model does not fit: one large device, or two small ones",
+        )
+        main = next(one for one in pod.spec.containers if one.name == "main")
+        usable = given(facts, pod, main)
+        memory = memory_of(there, usable)
+        facts.expect(
+            memory >= v.need * GIB,
+            found=f"the container main of {pod.metadata.name} gets {len(usable)} of the pod's {len(mine)} GPUs "
+            f"({memory // GIB}Gi)",
+            expected=f"a container with at least {v.need}Gi",
+            hint="a container gets only the devices of the claims that its resources.claims names",
         )
     facts.expect(
         len(pods) == 3,

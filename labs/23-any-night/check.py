@@ -17,6 +17,9 @@ HONOR = {"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsP
 CHOICES = ("in none: all zones that count have room", "in some of them", "in more than half of them")
 
 
+BY_NAME = "every night has new nodes with other names: choose zones, not the names of tonight's nodes"
+
+
 def draws(facts: Facts, spec: dict, *, later: bool = False) -> tuple[dict[str, int], ...]:
     """Pods that wait and pods in the fullest zone, night by night, for pods of this spec.
 
@@ -32,9 +35,12 @@ def draws(facts: Facts, spec: dict, *, later: bool = False) -> tuple[dict[str, i
 
 @cache
 def nights_of(spec: str, app: str, replicas: int, seeds: int) -> tuple[dict[str, int], ...]:
-    """The same, computed once for all checks of a grade: a sweep takes a quarter of a second."""
+    """The same, computed once for all checks of a grade: a sweep takes a quarter of a second.
+
+    The nodes of these nights have other names than tonight's; those of the zone repair stay.
+    """
     pods = [{"count": replicas, "name": f"{app}-${{i}}", "labels": {"app": app}, "spec": json.loads(spec)}]
-    nodes = example("nights").scenario["nodes"]
+    nodes = [{**one, "name": one["name"].replace("node-", "bought-")} for one in example("nights").scenario["nodes"]]
     try:
         found = sweep({"nodes": nodes, "pods": pods}, {}, ["pending", "zone_most"], seeds=seeds, workers=0)
     except KitError as error:
@@ -50,6 +56,12 @@ def template(facts: Facts) -> dict:
     if not isinstance(found, Deployment):
         raise Wrong(f"no Deployment {facts.variant.app}", "the Deployment to be there", "apply it again")
     return to_dict(found.spec.template.spec)
+
+
+def names_nodes(spec: dict) -> bool:
+    """Whether the pods choose nodes by their names."""
+    chosen = [spec.get("nodeSelector"), (spec.get("affinity") or {}).get("nodeAffinity")]
+    return any(key in json.dumps(chosen) for key in ("kubernetes.io/hostname", "metadata.name"))
 
 
 @checks.check("tonight")
@@ -82,7 +94,9 @@ def nights(facts: Facts) -> None:
         v.nights - len(waits) >= v.enough,
         found=f"in {len(waits)} of {v.nights} nights pods wait, up to {max(waits, default=0)}",
         expected=f"at most {v.nights - v.enough} such nights",
-        hint="tonight all zones are large: in other nights the smallest one holds back the others",
+        hint=BY_NAME
+        if names_nodes(template(facts))
+        else "tonight all zones are large: in other nights the smallest one holds back the others",
     )
 
 
