@@ -232,7 +232,7 @@ def front(labs: Sequence[LabFolder]) -> dict[str, Any]:
         )
         for one in lab.definition.predictions:
             cells.append(_cell("markdown", f"{number}-{one.key}-ask", f"Ask the room: **{one.question}**"))
-            cells.append(_cell("code", f"{number}-{one.key}", f"lab.predict({one.key!r})"))
+            cells.append(_cell("code", f"{number}-{one.key}-guess", f"lab.predict({one.key!r})"))
         cells.append(_cell("code", f"{number}-edit", "lab.edit()"))
         cells.append(_cell("code", f"{number}-check", "lab.check()"))
         cells += [

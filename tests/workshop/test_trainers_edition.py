@@ -53,6 +53,7 @@ def test_times_and_the_front_notebook_have_every_lab() -> None:
         f"| {lab.name[:2]} | {lab.definition.title} | {lab.definition.minutes} |" in timing(FOLDERS) for lab in FOLDERS
     )
     notebook = nbformat.from_dict(front(FOLDERS))
+    assert len({cell.id for cell in notebook.cells}) == len(notebook.cells), "validate replaces repeated ids"
     nbformat.validate(notebook)
     code = "\n".join("".join(cell.source) for cell in notebook.cells if cell.cell_type == "code")
     assert all(f"Lab({lab.name!r}, seed={SEED})" in code for lab in FOLDERS)
