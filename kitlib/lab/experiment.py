@@ -133,6 +133,43 @@ class Experiment(Facts):
         self._note("cpu usage", f"{namespace}/{name}", found)
         return round(found, 1)
 
+    def gets_cpu(self, name: str, millicores: float, expected: str, hint: str = "") -> None:
+        """Require that a pod uses at least 95% of an amount of CPU over the next ten seconds.
+
+        Args:
+            name: the pod's name.
+            millicores: the amount, in milli-CPU.
+            expected: the amount as text, for the message.
+            hint: the next step for the learner.
+
+        Raises:
+            Wrong: the pod uses less.
+        """
+        used = self.cpu_usage(name)
+        self.expect(used >= 0.95 * millicores, found=f"{name} uses {used:.0f}m of CPU", expected=expected, hint=hint)
+
+    def busy_replica(self, of: str, seconds: float, hint: str, **work: str) -> str:
+        """Start another pod from a learner's manifest, require that it runs undisturbed, and return its name.
+
+        Args:
+            of: name of the learner's pod.
+            seconds: time that the replica runs before it is looked at.
+            hint: the next step for the learner.
+            work: container -> declared workload that replaces the original one.
+
+        Raises:
+            Wrong: the replica does not run, a container was OOM-killed, or a native sidecar was restarted.
+        """
+        name = f"{of}-2"
+        self.apply(self.manifest(of, new_name=name, **work))
+        self.let_pass(seconds)
+        pod = self.runs(name, hint)
+        restarted = [one.name for one in pod.status.init_container_statuses if one.restart_count]
+        self.expect(
+            not restarted, found=f"{', '.join(restarted)} of {name} was restarted", expected=f"{name} running on"
+        )
+        return name
+
     def _cpu_seconds(self, name: str, namespace: str) -> float:
         return self.cpu_stat(self.pod(name, namespace))["usage_usec"] / 1e6
 

@@ -86,13 +86,8 @@ def busy(facts: Experiment) -> None:
     for n in range(2):
         facts.neighbour(pod.spec.node_name, "cpu=2 memory=20Mi", f"neighbour-{n}")
     facts.let_pass(2)
-    used = facts.cpu_usage(facts.variant.pod)
-    facts.expect(
-        used >= 0.95 * facts.variant.cpu,
-        found=f"{facts.variant.pod} uses {used:.0f}m",
-        expected=f"the {facts.variant.cpu}m that it requested",
-        hint="the weight comes from the CPU request",
-    )
+    v = facts.variant
+    facts.gets_cpu(v.pod, v.cpu, f"the {v.cpu}m that it requested", "the weight comes from the CPU request")
 
 
 @checks.observed("periods", at_start=True)

@@ -63,20 +63,11 @@ def bounded(facts: Facts) -> None:
 def replica(facts: Experiment) -> None:
     """A second pod of the same manifest does the work of a busy day, which its limits leave room for."""
     v = facts.variant
-    name = f"{v.pod}-2"
     work = {"server": f"cpu=0.45 memory={v.server_busy}Mi", v.side: f"2s cpu=0.05; cpu=0.05 memory={v.need}Mi"}
-    facts.apply(facts.manifest(v.pod, new_name=name, **work))
-    facts.let_pass(SECONDS)
-    pod = facts.runs(name, "every pod of this manifest has its limits, and server keeps almost all of its own limit")
-    killed = [one.name for one in pod.status.init_container_statuses if one.restart_count]
-    facts.expect(not killed, found=f"{', '.join(killed)} of {name} was restarted", expected=f"{name} running on")
-    used = facts.cpu_usage(name)
-    facts.expect(
-        used >= 0.95 * 500,
-        found=f"{name} uses {used:.0f}m of CPU",
-        expected=f"500m: server 450m and {v.side} 50m",
-        hint="a CPU limit below what a container needs stops its work instead of its restarts",
-    )
+    hint = "every pod of this manifest has its limits, and server keeps almost all of its own limit"
+    name = facts.busy_replica(v.pod, SECONDS, hint, **work)
+    hint = "a CPU limit below what a container needs stops its work instead of its restarts"
+    facts.gets_cpu(name, 500, f"500m: server 450m and {v.side} 50m", hint)
 
 
 @checks.observed("who", at_start=True)

@@ -167,32 +167,18 @@ def report_again(facts: Experiment) -> None:
     facts.make_again(facts.variant.report, 15, main="cpu=1 memory=20Mi")
     pod = facts.runs(facts.variant.report, "does its manifest lead it to data-1 by itself?")
     facts.expect(pod.spec.node_name == "data-1", found=f"it is on {pod.spec.node_name}", expected="data-1")
-    used = facts.cpu_usage(facts.variant.report)
-    facts.expect(
-        used >= 950,
-        found=f"{pod.metadata.name} uses {used:.0f}m of CPU while it works",
-        expected="1 CPU",
-        hint="the pod needs at least 1 CPU: a CPU limit below that throttles it, whatever the pod requests",
-    )
+    hint = "the pod needs at least 1 CPU: a CPU limit below that throttles it, whatever the pod requests"
+    facts.gets_cpu(pod.name, 1000, "1 CPU", hint)
 
 
 @checks.again("orders", "the next replica")
 def orders_again(facts: Experiment) -> None:
     v = facts.variant
-    name = f"{v.orders}-2"
     work = {"server": "cpu=0.45 memory=136Mi", v.side: f"cpu=0.05 memory={v.need}Mi"}
-    facts.apply(facts.manifest(v.orders, new_name=name, **work))
-    facts.let_pass(60)
-    pod = facts.runs(name, "every pod of this manifest has its limits, and server keeps almost all of its own limit")
-    killed = [one.name for one in pod.status.init_container_statuses if one.restart_count]
-    facts.expect(not killed, found=f"{', '.join(killed)} of {name} was restarted", expected=f"{name} running on")
-    used = facts.cpu_usage(name)
-    facts.expect(
-        used >= 0.95 * 500,
-        found=f"{name} uses {used:.0f}m of CPU",
-        expected=f"500m: server 450m and {v.side} 50m",
-        hint="a CPU limit below what a container needs stops its work instead of its restarts",
-    )
+    hint = "every pod of this manifest has its limits, and server keeps almost all of its own limit"
+    name = facts.busy_replica(v.orders, 60, hint, **work)
+    hint = "a CPU limit below what a container needs stops its work instead of its restarts"
+    facts.gets_cpu(name, 500, f"500m: server 450m and {v.side} 50m", hint)
 
 
 @checks.again("checkout", "a busy neighbour")
@@ -200,8 +186,7 @@ def checkout_busy(facts: Experiment) -> None:
     v = facts.variant
     facts.neighbour(facts.pod(v.checkout).spec.node_name, "cpu=4 memory=20Mi")
     facts.let_pass(2)
-    used = facts.cpu_usage(v.checkout)
-    facts.expect(used >= 0.95 * v.cpu, found=f"{v.checkout} uses {used:.0f}m", expected=f"the {v.cpu}m of its request")
+    facts.gets_cpu(v.checkout, v.cpu, f"the {v.cpu}m of its request")
 
 
 @checks.again("shop", "two more replicas")

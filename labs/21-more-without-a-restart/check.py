@@ -133,8 +133,7 @@ def rush(facts: Experiment) -> None:
     v = facts.variant
     facts.neighbour("node-1", "cpu=4 memory=20Mi", "rush")
     facts.let_pass(2)
-    used = facts.cpu_usage(v.api)
-    facts.expect(used >= 380, found=f"{v.api} uses {used:.0f}m", expected="the 400m that it works with")
+    facts.gets_cpu(v.api, 400, "the 400m that it works with")
 
 
 @checks.observed("says", at_start=True)
