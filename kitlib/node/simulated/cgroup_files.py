@@ -91,6 +91,7 @@ class CgroupFiles:
         self._root_files = initial_files(version, machine, root=True)
         self._new_files = initial_files(version, machine, root=False)
         self._directories: dict[str, Directory] = {"/": Directory(dict(self._root_files))}
+        self._place: dict[int, str] = {}  # process id -> its cgroup
         self._touched: set[str] = set()
         self._effective: dict[str, frozenset[int]] = {}
         self.partial: dict[str, Sequence[str]] = {}

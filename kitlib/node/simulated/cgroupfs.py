@@ -13,16 +13,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kitlib.kubelet.cm.cgroup_files import memory_order
-from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
-from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.simulated import relations, rules
 from kitlib.node.simulated.cgroup_files import (
-    CONTROLLERS,
     READ_ONLY,
     CgroupFiles,
     Directory,
-    Statistics,
     parent_of,
 )
 from kitlib.node.simulated.rules import Refused
@@ -32,40 +29,24 @@ RESET = frozenset({"memory.failcnt", "memory.max_usage_in_bytes", "cpuacct.usage
 
 
 class SimulatedCgroupFS(CgroupFiles):
-    """The cgroup file system of one simulated node.
+    """The cgroup file system of one simulated node; a kernel sets its callbacks."""
 
-    Args:
-        version: 1 or 2.
-        machine: the machine, with its CPUs and sizes of huge pages.
-        statistics: source of read-only files; None = they read as 0.
-        available: the kernel's controllers.
-    """
-
-    def __init__(
-        self,
-        version: Version,
-        machine: MachineInfo,
-        statistics: Statistics | None = None,
-        available: Sequence[str] = CONTROLLERS,
-    ) -> None:
-        super().__init__(version, machine, statistics, available)
-        self._place: dict[int, str] = {}
-        self.on_attach: Callable[[int, str], None] | None = None
-        """Called with the id of a moved process and its new cgroup."""
-        self.on_remove: Callable[[str], None] | None = None
-        """Called with the path of a removed cgroup."""
-        self.on_change: Callable[[str, str], None] | None = None
-        """Called with the cgroup and the file of a write; the file "" = the cgroup was created or removed."""
-        self.on_reset: Callable[[str, str], None] | None = None
-        """Called with the cgroup and the file of a counter to reset."""
-        self.on_kill: Callable[[str], None] | None = None
-        """Called with a cgroup whose processes, including those of its descendants, are to be killed."""
-        self.on_reclaim: Callable[[str, int], int] | None = None
-        """Called with a cgroup and the bytes to reclaim from it and its descendants; returns the reclaimed bytes."""
-        self.alive: Callable[[int], bool] | None = None
-        """Returns whether a process with this id exists; None = any id is accepted."""
-        self.on_limit: Callable[[str, str], None] | None = None
-        """Called with the cgroup and the file of a written memory limit."""
+    on_attach: Callable[[int, str], None] | None = None
+    """Called with the id of a moved process and its new cgroup."""
+    on_remove: Callable[[str], None] | None = None
+    """Called with the path of a removed cgroup."""
+    on_change: Callable[[str, str], None] | None = None
+    """Called with the cgroup and the file of a write; the file "" = the cgroup was created or removed."""
+    on_reset: Callable[[str, str], None] | None = None
+    """Called with the cgroup and the file of a counter to reset."""
+    on_kill: Callable[[str], None] | None = None
+    """Called with a cgroup whose processes, including those of its descendants, are to be killed."""
+    on_reclaim: Callable[[str, int], int] | None = None
+    """Called with a cgroup and the bytes to reclaim from it and its descendants; returns the reclaimed bytes."""
+    alive: Callable[[int], bool] | None = None
+    """Returns whether a process with this id exists; None = any id is accepted."""
+    on_limit: Callable[[str, str], None] | None = None
+    """Called with the cgroup and the file of a written memory limit."""
 
     def mkdir(self, path: str) -> None:
         """Create a cgroup.

@@ -26,7 +26,7 @@ BLANKS = " \t\n"
 _NAME = re.compile(r"(?P<length>#(?=\w|[@*]))?(?P<name>\w+|[?$!#@*])(?P<rest>.*)", re.DOTALL)
 _DEFAULT = re.compile(r"(?P<colon>:?)(?P<mark>[-=+?])(?P<word>.*)", re.DOTALL)
 _EXPANDED = re.compile(r"[$`](?!\w|\{\w+\})")
-"""In an arithmetic expression, what is expanded first; plain names are evaluated in it."""
+"""The parts of an arithmetic expression that are expanded first; the expression itself evaluates plain names."""
 _CASES: dict[str, Callable[[str], str]] = {
     "^^": str.upper,
     ",,": str.lower,
@@ -105,7 +105,7 @@ class Expansion:
         return found
 
     def pattern(self, word: Word) -> str:
-        """Return a word as a pattern of `fnmatch`, in which quoted characters stand for themselves."""
+        """Return a word as a pattern of `fnmatch`, in which quoted characters are literal."""
         found = ""
         for part in word:
             text = self._part(part).text
