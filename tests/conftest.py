@@ -44,7 +44,7 @@ REAL = frozenset({"docker", "vm", "browser", "notebooks", "workshop", "kubectl"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In the gate, let a test that deals with real time and failed run twice more; `.ci/run` counts and names these.
+    """Repeat a failed test that deals with real time up to twice, in the gate; `.ci/run` counts and names these.
 
     Two lanes share the machine there, with whatever else its host does: a process that gets no processor for ten
     seconds fails a test that has nothing to do with it, and what holds it may last longer than one pause. What is

@@ -17,7 +17,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.policy import PodDisruptionBudget
 
 CLUSTER, KIT, UNKNOWN = "the cluster", "the kit", "not known"
-"""Who counted the numbers of a status."""
+"""The possible sources of the numbers in a status."""
 
 
 def counted_by(dump: Dump, obj: KubeObject) -> str:

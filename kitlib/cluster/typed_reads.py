@@ -1,4 +1,4 @@
-"""What the reads of a cluster return, by the kind: for type checkers, for editors, for completion in notebooks.
+"""The types that the reads of a cluster return, by kind: for type checkers, editors and completion in notebooks.
 
 A running kit never imports this module: `kitlib.cluster.base` uses its protocols in annotations alone. A kind is one of
 its names in `kubectl api-resources`, or a type: `cluster.get(Deployment, "web")`. Kinds without a type in the kit, and

@@ -60,7 +60,7 @@ def create_pod(controller: Controller, pod: Pod, owner: KubeObject) -> Pod | Non
         made: Pod = controller.api.create(pod)
     except KitError as refused:
         if is_namespace_terminating(refused):
-            # Every creation fails now, and the namespace controller deletes the owner: no event, no retry.
+            # The namespace refuses every creation and its controller deletes the owner: no event, no retry is needed.
             return None
         controller.event(owner, "Warning", "FailedCreate", f"Error creating: {refused}")
         raise CreateError(str(refused)) from refused

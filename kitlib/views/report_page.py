@@ -180,7 +180,7 @@ def _rules() -> Iterator[str]:
         ".bar{display:inline-block;width:14em;height:10px;border:1px solid var(--kit-line);vertical-align:middle}"
         ".fill{display:block;height:100%;background:var(--kit-blue)}"
         ".share{white-space:nowrap}"
-        # On paper nothing scrolls: tables become narrower, or their last columns would be cut off.
+        # Paper does not scroll: without narrower tables, the last columns would be cut off.
         "@media print{@page{margin:12mm}body{font-size:9.5pt;line-height:1.35}main{max-width:none;padding:0}"
         "h1{font-size:16pt}h2,h3{break-after:avoid}h2+p{break-after:avoid}tr,li{break-inside:avoid}"
         ".wide{overflow:visible}table{font-size:8pt}thead{display:table-header-group}"

@@ -1,4 +1,4 @@
-"""Which team leaves, the names of its datasets, which of them is kept, and the team that stays."""
+"""The team that leaves, the names of its datasets, the one that is kept, and the team that stays."""
 
 
 def variant(choose):

@@ -1,4 +1,4 @@
-"""What the picture of shares draws is what the chart's figures say, on random weights and limits."""
+"""The picture of shares draws what the chart's figures say, on random weights and limits."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Picture:
     """A drawing and its text.
 
     Attributes:
-        sentence: what it shows, for readers who do not see it.
+        sentence: description of the drawing, for readers who do not see it.
         svg: the drawing.
     """
 

@@ -81,7 +81,7 @@ class Accept(NamedTuple):
 
 
 class _Clause(NamedTuple):
-    """One media type of an Accept header, with its parameters."""
+    """A media type of an Accept header, with its parameters."""
 
     media: str
     options: dict[str, str]

@@ -72,7 +72,7 @@ class LocalVerbs(BaseCluster):
         wanted = self.api.store.kinds.named(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
-        # As kubectl does: custom kinds have no merge keys.
+        # kubectl sends a merge patch too, because custom kinds have no merge keys.
         merge = merge_patch if is_custom(standing) else strategic_patch
         write(from_dict(merge(to_dict(standing), dict(patch))))
         self.record_action(action, kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))

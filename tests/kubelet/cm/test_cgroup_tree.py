@@ -1,4 +1,4 @@
-"""What the kernel's files show after a write: whole pages, whole huge pages, clamped shares."""
+"""The kernel's files show other values than were written: whole pages, whole huge pages, clamped shares."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_shutdown_is_replayed_and_a_machine_that_is_off_stays_off() -> None:
 
 
 def test_a_machine_that_was_shut_down_boots() -> None:
-    """Its node is Ready again, and its pods start in new sandboxes, unless they have ended."""
+    """The node is Ready again, and its pods start in new sandboxes unless they have ended."""
     with cluster(pod("long", DEAF), kubelet=[]) as made:
         made.node("a").shutdown()
         made.advance(100)
