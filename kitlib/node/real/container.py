@@ -54,6 +54,12 @@ BOUNDS = ("cpuset", "memory", "pids")
 _REFUSED = ("caps", "capabilit", "operation not permitted")
 _NONE_SUCH = "no such container"
 _GONE_WITHIN = 5.0
+_STARTS = 3
+"""Attempts to start a container that the engine has given up for want of time."""
+_TOO_LATE = ("deadline exceeded", "timed out", "timeout")
+"""Words of an engine whose own steps took too long: containerd waits for the pipes of a container for some seconds."""
+_REST = 3.0
+"""Seconds between two attempts."""
 _held: weakref.WeakValueDictionary[str, Link] = weakref.WeakValueDictionary()
 """Streams by container id, of all containers that this process has started."""
 _known_to_lack: dict[str, tuple[str, ...]] = {}
@@ -194,6 +200,26 @@ def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> 
 
 
 def _launch(
+    client: Any, image: str, name: str, host: Any, link: Callable[[str, Any], Link], **more: Any
+) -> tuple[str, Link]:
+    """Create a container, attach to it and start it, once more if the engine was too slow for its own time limits.
+
+    On a busy disk containerd gives up a start ("opening w/o fifo … context deadline exceeded"), although nothing is
+    wrong with the container.
+    """
+    from docker.errors import APIError
+
+    for attempt in range(1, _STARTS):
+        try:
+            return _launch_once(client, image, name, host, link, **more)
+        except APIError as error:
+            if not any(word in words(error).lower() for word in _TOO_LATE):
+                raise
+        time.sleep(_REST * attempt)
+    return _launch_once(client, image, name, host, link, **more)
+
+
+def _launch_once(
     client: Any, image: str, name: str, host: Any, link: Callable[[str, Any], Link], **more: Any
 ) -> tuple[str, Link]:
     """Create a container, attach to it and start it; after a failure the container is removed."""
