@@ -74,6 +74,48 @@ def test_tests_that_needed_a_second_run_are_named_and_may_be_few(checkout: Path)
     assert (code, output[-1]) == (1, "6 passed, 1 failed")
 
 
+def failing(checkout: Path, stage: str, *tests: str, alone: str) -> None:
+    """A stage's script whose tests fail, and that prints `alone` when it is run for the last try."""
+    summary = [f"FAILED {test} - OSError: no space" for test in tests]
+    repeated = [f"{word} {test}" for test in tests for word in ("RERUN", "RERUN", "FAILED")]
+    lines = [*repeated, "=== short test summary info ===", *summary, f"{len(tests)} failed, 3 passed in 9.10s"]
+    script(checkout, stage, *lines, "exit 1")
+    path = checkout / ".ci" / stage
+    first, _, rest = path.read_text().partition("\n")
+    path.write_text(f'{first}\nif [ -n "${{KITLIB_LAST_TRY:-}}" ]; then cat "$KITLIB_LAST_TRY"; {alone}; fi\n{rest}')
+
+
+SPACES = "tests/engine/test_a.py::test_lab[06-cpus: the solution]"
+
+
+def test_what_failed_beside_others_is_tried_once_more_alone(checkout: Path) -> None:
+    failing(checkout, "engine", SPACES, alone="echo '1 passed in 2.00s'; exit 0")
+    code, output = run(checkout, "engine")
+    assert (code, output[-1]) == (0, "4 passed, 0 failed")
+    assert f"{SPACES} - OSError: no space" in output
+    assert f"  passed only alone, after all else (engine): {SPACES} - OSError: no space" in output
+    assert output.count(f"  needed a second run (engine): {SPACES}") == 1
+
+
+@pytest.mark.parametrize("alone", ["echo '1 failed in 2.00s'; exit 1", "echo nothing ran; exit 0"])
+def test_what_fails_alone_too_is_a_failure(checkout: Path, alone: str) -> None:
+    failing(checkout, "engine", SPACES, alone=alone)
+    code, output = run(checkout, "engine")
+    assert (code, output[-1]) == (1, "3 passed, 1 failed")
+
+
+def test_many_failures_or_one_of_another_stage_are_not_tried_again(checkout: Path) -> None:
+    many = [f"tests/engine/test_a.py::test_{number}" for number in range(4)]
+    failing(checkout, "engine", *many, alone="echo '4 passed in 2.00s'; exit 0")
+    assert run(checkout, "engine")[1][-1] == "3 passed, 4 failed"
+    failing(checkout, "engine", SPACES, alone="echo '1 passed in 2.00s'; exit 0")
+    code, output = run(checkout, "house", "engine")
+    assert (code, output[-1]) == (1, "3 passed, 2 failed")
+    summary = ["short test summary info", f"FAILED {SPACES}", "1 failed in 1.00s"]
+    script(checkout, "engine", *summary, "3 passed, 1 error in 0.10s", "exit 1")
+    assert run(checkout, "engine")[1][-1] == "3 passed, 2 failed"
+
+
 def test_a_stages_line_tells_the_processor_time_of_what_it_ran(checkout: Path) -> None:
     script(checkout, "notebooks")
     with (checkout / ".ci" / "notebooks").open("a") as file:
