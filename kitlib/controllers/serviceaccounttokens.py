@@ -63,7 +63,7 @@ class TokensController(Controller):
         changed.data["ca.crt"] = published.data.get(CLIENT_CA, "").encode()
         changed.data["namespace"] = changed.data.get("namespace") or secret.namespace.encode()
         if not changed.data.get("token"):
-            whose = TokenSubject(secret.namespace, account.name, account.metadata.uid, secret=secret.name)
+            whose = TokenSubject(secret.namespace, account.name, account.metadata.uid, secret=(secret.name, ""))
             changed.data["token"] = issue_legacy(self.api.token_key, whose).encode()
         changed.metadata.annotations |= {NAME: account.name, UID: account.metadata.uid}
         if changed != secret:

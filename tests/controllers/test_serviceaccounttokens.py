@@ -48,8 +48,8 @@ def test_a_secret_gets_a_token_that_is_believed_until_the_secret_goes(cluster: S
 
     users = Users(exists)
     users.key = KEY
-    user = users.of_token(token)
-    assert user is not None and user.name == "system:serviceaccount:default:bot"
+    found = users.of_token(token)
+    assert found is not None and found.user.name == "system:serviceaccount:default:bot"
     cluster.patch("Secret", "bot-token", {"data": {"token": None}})
     assert cluster.get("Secret", "bot-token").data["token"].decode() == token, "it is put back"
     cluster.delete("Secret", "bot-token")

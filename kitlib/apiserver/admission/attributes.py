@@ -122,7 +122,6 @@ class AdmissionAttributes:
         group, _, version = self.object.api_version.rpartition("/")
         kind = {"group": group, "version": version, "kind": self.object.kind}
         named = {"group": resource.group, "version": self.version, "resource": resource.plural}
-        user = {"username": who.name, "uid": who.uid, "groups": list(who.groups), "extra": {}}
         return {
             **dict.fromkeys(("kind", "requestKind"), kind),
             **dict.fromkeys(("resource", "requestResource"), named),
@@ -130,7 +129,7 @@ class AdmissionAttributes:
             "name": self.name,
             "namespace": self.named.namespace,
             "operation": self.operation,
-            "userInfo": user,
+            "userInfo": who.info,
             "dryRun": self.dry_run,
             "options": self._shown_options(),
         }

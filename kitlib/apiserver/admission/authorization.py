@@ -10,11 +10,13 @@ from typing import Protocol
 
 from kitlib.api.authorization import Attributes, AuthorizationDecision
 from kitlib.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject
-from kitlib.apiserver.admission.requester import MASTERS
+from kitlib.apiserver.admission.requester import MASTERS, SERVICE_ACCOUNTS
 from kitlib.apiserver.store.store import Store
 
 _OPEN_PATHS = ("/api", "/apis", "/healthz", "/livez", "/readyz", "/version", "/openapi")
 """Paths that every user may read. Source: bootstrappolicy system:discovery, system:public-info-viewer."""
+_ISSUER_PATHS = ("/.well-known/openid-configuration", "/openid/v1/jwks")
+"""Paths that service accounts may read. Source: bootstrappolicy system:service-account-issuer-discovery."""
 _SELF_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 """Reviews that every user may create about itself. Source: bootstrappolicy system:basic-user."""
 Binding = ClusterRoleBinding | RoleBinding
@@ -56,6 +58,8 @@ class RBACAuthorizer:
             path = about.path.rstrip("/") or "/"
             reads = about.verb in ("get", "head")
             if reads and any(path == one or path.startswith(f"{one}/") for one in _OPEN_PATHS):
+                return AuthorizationDecision(True)
+            if about.verb == "get" and path in _ISSUER_PATHS and SERVICE_ACCOUNTS in user.groups:
                 return AuthorizationDecision(True)
         elif about.resource in _SELF_REVIEWS and about.verb == "create":
             return AuthorizationDecision(True)

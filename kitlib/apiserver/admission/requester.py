@@ -6,11 +6,12 @@ Source: k8s.io/apiserver/pkg/authentication/user; serviceaccount.UserInfo.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
 AUTHENTICATED, MASTERS = "system:authenticated", "system:masters"
+SERVICE_ACCOUNTS = "system:serviceaccounts"
 _Text = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
@@ -22,12 +23,20 @@ class Requester(msgspec.Struct, frozen=True):
         groups: the user's groups.
         uid: the user's UID; "" if unknown.
         client: the program that sent the request over HTTP, as `kubectl`; "" = a call in this process.
+        extra: further attributes of the user, each with its values, such as the pod of a service account's token.
     """
 
     name: _Text = "kubernetes-admin"
     groups: tuple[_Text, ...] = (MASTERS, AUTHENTICATED)
     uid: _Text = ""
     client: _Text = ""
+    extra: tuple[tuple[_Text, tuple[_Text, ...]], ...] = ()
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The user as a UserInfo of admission and of authentication."""
+        extra = {name: list(values) for name, values in self.extra}
+        return {"username": self.name, "uid": self.uid, "groups": list(self.groups), "extra": extra}
 
     @property
     def origin(self) -> dict[str, str]:
@@ -48,7 +57,7 @@ _current: ContextVar[Requester] = ContextVar("requester", default=ADMINISTRATOR)
 
 def service_account(namespace: str, name: str, uid: str = "") -> Requester:
     """Return a service account as a user."""
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
+    groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}", AUTHENTICATED)
     return Requester(f"system:serviceaccount:{namespace}:{name}", groups, uid)
 
 

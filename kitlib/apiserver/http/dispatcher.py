@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kitlib.api import service_account_token
 from kitlib.api.collector import collector_paused
 from kitlib.api.core import Node
 from kitlib.api.errors import KitError
@@ -22,7 +23,7 @@ from kitlib.api.pod_connect import NodeProxyOptions, node_proxy_options
 from kitlib.api.prometheus import CONTENT_TYPE
 from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.admission.connecting import admitted
-from kitlib.apiserver.admission.requester import Requester, requested_by
+from kitlib.apiserver.admission.requester import requested_by
 from kitlib.apiserver.http import (
     discovery,
     node_proxy,
@@ -49,6 +50,8 @@ from kitlib.apiserver.http.watch import WatchStream, as_table
 from kitlib.apiserver.http.webhook_client import WebhookClient
 
 JSON, YAML = "application/json", "application/yaml"
+_OPENID_MAX_AGE = 3600
+"""Source: serviceaccount StaticPublicKeysGetter.GetCacheAgeMaxSeconds."""
 _PARTIAL = "PartialObjectMetadata"
 _log = logging.getLogger(__name__)
 
@@ -60,6 +63,8 @@ class Response(NamedTuple):
     body: bytes
     content_type: str = JSON
     warnings: tuple[str, ...] = ()
+    max_age: int = 0
+    """The number of seconds for which clients may cache the response."""
 
 
 class Accept(NamedTuple):
@@ -205,7 +210,7 @@ class Dispatcher:
         self.rest.warnings.clear()
         user = request.user
         try:
-            with requested_by(Requester(user.name, user.groups, user.uid, request.client)):
+            with requested_by(user.requester(request.client)):
                 answer = self._handle(request)
             warned = tuple(dict.fromkeys(self.rest.warnings))
             return answer._replace(warnings=warned) if isinstance(answer, Response) and warned else answer
@@ -278,6 +283,10 @@ class Dispatcher:
                 return Response(200, msgspec.json.encode(made), discovery.AGGREGATED)
             plain = discovery.api_versions(self.address) if path == "/api" else discovery.group_list(resources)
             return _json(200, plain)
+        if path == "/.well-known/openid-configuration":
+            return self._openid(service_account_token.discovery(f"https://{self.address}/openid/v1/jwks"), JSON)
+        if path == "/openid/v1/jwks":
+            return self._openid(service_account_token.key_set(self.users.key), "application/jwk-set+json")
         if path == "/openapi/v2":
             if openapi_v2.PROTOBUF in request.headers.get("accept", ""):
                 # kubectl before 1.27 asks for this; without definitions it leaves the validation to the server.
@@ -297,6 +306,7 @@ class Dispatcher:
             return _json(200, discovery.api_group(resources, parts[1]))
         if path == "/":
             paths = [
+                "/.well-known/openid-configuration",
                 "/api",
                 "/api/v1",
                 "/apis",
@@ -305,11 +315,16 @@ class Dispatcher:
                 "/metrics",
                 "/openapi/v2",
                 "/openapi/v3",
+                "/openid/v1/jwks",
                 "/readyz",
                 "/version",
             ]
             return _json(200, {"paths": paths})
         return None
+
+    def _openid(self, document: dict[str, Any], content_type: str) -> Response:
+        """Source: pkg/routes OpenIDMetadataServer."""
+        return Response(200, msgspec.json.encode(document), content_type, max_age=_OPENID_MAX_AGE)
 
     def _openapi(self, parts: list[str]) -> Response:
         group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")

@@ -48,7 +48,13 @@ def acting_user(user: User, headers: Iterable[tuple[str, str]], authorizer: RBAC
     for about in wanted:
         if not authorizer.allows(user, about):
             raise StatusError(403, forbidden(user, about), "Forbidden", {"name": about.name, "kind": about.resource})
-    return _made(name, groups, uid, user.name)
+    return replace(_made(name, groups, uid, user.name), extra=_by_key(extras))
+
+
+def _by_key(extras: list[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the extra attributes with all values of a key together. Source: impersonationmetadata's unescaped keys."""
+    keys = dict.fromkeys(key for key, _ in extras)
+    return tuple((key, tuple(value for one, value in extras if one == key)) for key in keys)
 
 
 def _attributes(resource: str, name: str, below: str = "", group: str = "", namespace: str = "") -> Attributes:

@@ -47,8 +47,7 @@ def _status(
     if kind == "SelfSubjectReview":
         return {"userInfo": _info(request.user)}
     if kind == "TokenReview":
-        found = users.of_token(str(spec.get("token") or ""))
-        return {"authenticated": True, "user": _info(found)} if found is not None else {"authenticated": False}
+        return _token(spec, users)
     if kind == "SelfSubjectRulesReview":
         return _rules(request.user, str(spec.get("namespace") or ""), authorizer)
     user = request.user
@@ -67,8 +66,18 @@ def _status(
 
 
 def _info(user: User) -> dict[str, Any]:
-    made = {"username": user.name, "groups": list(user.groups)}
-    return {**made, "uid": user.uid} if user.uid else made
+    return {name: value for name, value in user.requester().info.items() if value or name in ("username", "groups")}
+
+
+def _token(spec: dict[str, Any], users: Users) -> dict[str, Any]:
+    """Return the status of a TokenReview. Source: registry/authentication/tokenreview REST.Create."""
+    token = str(spec.get("token") or "")
+    if not token:
+        raise StatusError(400, "token is required for TokenReview in authentication", "BadRequest")
+    found = users.of_token(token, [str(one) for one in spec.get("audiences") or ()])
+    if found is None:
+        return {"authenticated": False, "error": "invalid bearer token"}
+    return {"authenticated": True, "user": _info(found.user), "audiences": list(found.audiences)}
 
 
 def _rules(user: User, namespace: str, authorizer: RBACAuthorizer) -> dict[str, Any]:

@@ -252,8 +252,8 @@ class GenericAPIServer:
 
     def _exists(self, kind: str, namespace: str, name: str, uid: str) -> bool:
         found = self.cluster.api.store.find(kind, name, namespace, copy=False)
-        if isinstance(found, Secret):
-            return found.data.get("token") == uid.encode()
+        if isinstance(found, Secret) and found.data.get("token") == uid.encode():
+            return True
         return found is not None and found.metadata.uid == uid
 
     def user_of(self, request: HTTPServerRequest) -> User:
@@ -334,6 +334,8 @@ class _Handler(RequestHandler):
             return
         self.set_status(answer.code)
         self.set_header("Content-Type", answer.content_type)
+        if answer.max_age:
+            self.set_header("Cache-Control", f"public, max-age={answer.max_age}")
         for warning in answer.warnings:
             self.add_header("Warning", warning_header(warning))
         self.finish(answer.body)

@@ -29,7 +29,7 @@ from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.pod_connect import PodAttachOptions, PodExecOptions, connect_options
 from kitlib.api.streams import WINDOW, Stream, StreamEvent, StreamNode
 from kitlib.apiserver.admission.connecting import admitted
-from kitlib.apiserver.admission.requester import Requester, requested_by
+from kitlib.apiserver.admission.requester import requested_by
 from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.apiserver.http.request import Request, Target, parse_path
 from kitlib.apiserver.http.spdy import SpdyError
@@ -155,7 +155,7 @@ class PodStream(WebSocketHandler, ABC):
         assert target is not None and served is not None
         options = connect_options(target.subresource, query)
         named = Pod(metadata=ObjectMeta(name=target.name, namespace=target.namespace))
-        with requested_by(Requester(user.name, user.groups, user.uid)), rest.errors(served, target.name):
+        with requested_by(user.requester()), rest.errors(served, target.name):
             return admitted(self._service.cluster, options, named, target.subresource)
 
     @property

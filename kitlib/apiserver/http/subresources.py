@@ -5,12 +5,11 @@ Source: pkg/registry/core/pod/rest, pkg/registry/apps/*/storage, policy/v1 Evict
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from kitlib.api.scale import ScalePaths, scale_of
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.api.service_account_token import TokenSubject, issue
+from kitlib.apiserver.http import token_request
 from kitlib.apiserver.http.bodies import object_body
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.http.logs import LogRequest, log_request
@@ -19,7 +18,7 @@ from kitlib.apiserver.http.request import Request, Target, mapping
 from kitlib.apiserver.http.resources import APIResource, Subresource
 from kitlib.apiserver.http.rest import Rest
 from kitlib.apiserver.http.status import StatusError, success
-from kitlib.apiserver.http.users import AUDIENCES, Users, life
+from kitlib.apiserver.http.users import Users
 
 Result = tuple[int, dict[str, Any] | bytes | LogRequest]
 
@@ -48,7 +47,9 @@ class Subresources:
         if name == "log":
             return 200, log_request(self._rest, served, target, request)
         if name == "token":
-            return self._token(served, target, request)
+            if request.method != "POST":
+                raise _not_allowed()
+            return 201, token_request.created(self._rest, self._users, target, request)
         if name in ("exec", "attach", "portforward"):
             why = f"{name}: an upgrade to a WebSocket is required"
             raise StatusError(400, why, "BadRequest")
@@ -130,38 +131,6 @@ class Subresources:
         with self._rest.errors(served, target.name):
             self._rest.cluster.evict(target.name, target.namespace, grace=grace, dry_run=dry)
         return 201, success()
-
-    def _token(self, served: APIResource, target: Target, request: Request) -> Result:
-        if request.method != "POST":
-            raise _not_allowed()
-        found = self._rest.get(served, target.namespace, target.name)
-        spec = mapping(object_body(request, "TokenRequest"), "spec")
-        seconds = life(spec.get("expirationSeconds"))
-        bound = mapping(spec, "boundObjectRef")
-        pod = self._bound_pod(target, bound) if bound.get("kind") == "Pod" else None
-        whose = TokenSubject(target.namespace, target.name, found["metadata"].get("uid", ""), pod)
-        now = self._users.clock()
-        made: dict[str, Any] = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}
-        made["metadata"] = {"name": target.name, "namespace": target.namespace}
-        audiences = [str(one) for one in spec.get("audiences") or ()] or list(AUDIENCES[:1])
-        made["spec"] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound or None}
-        until = now + timedelta(seconds=seconds)
-        token = "" if request.dry_run else issue(self._users.key, whose, now, seconds, audiences)
-        made["status"] = {"token": token, "expirationTimestamp": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
-        return 201, made
-
-    def _bound_pod(self, target: Target, bound: dict[str, Any]) -> tuple[str, str]:
-        """Return name and UID of the pod that a token is bound to.
-
-        Source: registry/core/serviceaccount/storage token.go.
-        """
-        pods = self._rest.resources.find("", "v1", "pods")
-        assert pods is not None
-        meta = self._rest.get(pods, target.namespace, str(bound.get("name") or ""))["metadata"]
-        if bound.get("uid") and bound["uid"] != meta["uid"]:
-            why = f"the UID in the bound object reference ({bound['uid']}) does not match the UID in record."
-            raise StatusError(409, f'Operation cannot be fulfilled on pods "{meta["name"]}": {why}', "Conflict")
-        return meta["name"], meta["uid"]
 
 
 def _not_allowed() -> StatusError:

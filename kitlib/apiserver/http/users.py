@@ -10,10 +10,11 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,7 +25,6 @@ from kitlib.apiserver.admission.requester import AUTHENTICATED, MASTERS
 
 ADMIN = requester.ADMINISTRATOR.name
 
-_DEFAULT_LIFE, _SHORTEST_LIFE = 3600, 600
 MAX_TOKENS = 10_000
 AUDIENCES = (service_account_token.ISSUER, "https://kubernetes.default.svc")
 """The accepted audiences of a token. Source: kube-apiserver --api-audiences."""
@@ -39,12 +39,18 @@ class User:
         groups: the user's groups.
         uid: the UID of a service account.
         impersonated_by: the name of the user who impersonates this one; "" = no impersonation.
+        extra: further attributes, each with its values.
     """
 
     name: str
     groups: tuple[str, ...] = (AUTHENTICATED,)
     uid: str = ""
     impersonated_by: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def requester(self, client: str = "") -> requester.Requester:
+        """Return this user as the requesting user of a write."""
+        return requester.Requester(self.name, self.groups, self.uid, client, self.extra)
 
     @property
     def sender(self) -> str:
@@ -61,8 +67,14 @@ class User:
 
         Source: csrStrategy.PrepareForCreate.
         """
-        sender = {"username": self.name, "uid": self.uid, "groups": list(self.groups), "extra": {}}
-        request.spec = msgspec.structs.replace(request.spec, **sender)
+        request.spec = msgspec.structs.replace(request.spec, **self.requester().info)
+
+
+class Authenticated(NamedTuple):
+    """The user of a token, and the audiences of the token that are accepted."""
+
+    user: User
+    audiences: tuple[str, ...]
 
 
 ADMINISTRATOR = User(ADMIN, requester.ADMINISTRATOR.groups)
@@ -116,41 +128,67 @@ class Users:
         self._by_hash[_hash(token)] = user, now + seconds
         return token
 
-    def of_token(self, token: str) -> User | None:
-        """Return the user of a token; the token is compared with every known one in constant time."""
+    def of_token(self, token: str, audiences: Sequence[str] = ()) -> Authenticated | None:
+        """Return the user of a token; the token is compared with every known one in constant time.
+
+        Args:
+            token: the token.
+            audiences: the accepted audiences; () = those of the API server.
+        """
         wanted, found = _hash(token), None
         # The loop does not stop at a match, so that its duration does not depend on the token.
         for known, (user, until) in self._by_hash.items():
             if hmac.compare_digest(known, wanted) and time.monotonic() < until:
                 found = user
-        return found if found is not None else self._of_signature(token)
+        # A token that is not signed has the audiences of the API server. Source: WrapAudienceAgnosticToken.
+        made = Authenticated(found, AUDIENCES) if found is not None else self._of_signature(token)
+        if made is None:
+            return None
+        shared = tuple(one for one in audiences or AUDIENCES if one in made.audiences)
+        return made._replace(audiences=shared) if shared else None
 
-    def _of_signature(self, token: str) -> User | None:
-        """Return the service account of a signed token, if the account and its bound pod or Secret still exist.
+    def _of_signature(self, token: str) -> Authenticated | None:
+        """Return the service account of a signed token, if the account and the bound object still exist.
 
         Source: pkg/serviceaccount validator.Validate, legacyValidator.Validate.
         """
         claims = service_account_token.verify(self.key, token, self.clock())
-        if claims is None or not {*claims.audiences} & {*AUDIENCES}:
+        if claims is None:
             return None
-        namespace, name, uid, pod, _, secret = claims.subject
-        if not self._exists("ServiceAccount", namespace, name, uid):
+        subject = claims.subject
+        namespace = subject.namespace
+        if not self._exists("ServiceAccount", namespace, subject.name, subject.uid):
             return None
-        if pod is not None and not self._exists("Pod", namespace, *pod):
+        if subject.pod is not None and not self._exists("Pod", namespace, *subject.pod):
             return None
-        if secret and not self._exists("Secret", namespace, secret, token):
+        # The node of a pod is information: the token is bound to the pod.
+        if subject.node is not None and subject.pod is None and not self._exists("Node", "", *subject.node):
             return None
-        return service_account(namespace, name, uid)
+        # A Secret that contains the token has no UID in it and is identified by the token.
+        if subject.secret and not self._exists("Secret", namespace, subject.secret[0], subject.secret[1] or token):
+            return None
+        user = service_account(namespace, subject.name, subject.uid)
+        return Authenticated(replace(user, extra=_extra(claims)), claims.audiences)
 
     def of_header(self, authorization: str) -> User | None:
         """Return the user of an `Authorization` header."""
         kind, _, token = authorization.partition(" ")
-        return self.of_token(token.strip()) if kind.lower() == "bearer" and token else None
+        found = self.of_token(token.strip()) if kind.lower() == "bearer" and token else None
+        return None if found is None else found.user
 
 
-def life(asked: object) -> int:
-    """Return the validity of a requested token in seconds. Source: registry/core/serviceaccount/storage token.go."""
-    return max(_SHORTEST_LIFE, asked) if isinstance(asked, int) and not isinstance(asked, bool) else _DEFAULT_LIFE
+def _extra(claims: service_account_token.TokenClaims) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the extra attributes of a token's user.
+
+    Source: serviceaccount.ServiceAccountInfo.UserInfo; authentication/token/jwt CredentialIDForJTI.
+    """
+    found = []
+    for kind in ("pod", "node"):
+        named = getattr(claims.subject, kind)
+        found += [(f"{kind}-{field}", one) for field, one in zip(("name", "uid"), named or (), strict=False) if one]
+    if claims.identifier:
+        found.append(("credential-id", f"JTI={claims.identifier}"))
+    return tuple((f"authentication.kubernetes.io/{name}", (value,)) for name, value in found)
 
 
 def _hash(token: str) -> bytes:
