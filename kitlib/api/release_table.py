@@ -16,6 +16,7 @@ _OFF, _ON = False, True
 GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # gate: (first minor version with the value, value) ...; disabled before the first
     "AuthorizePodWebsocketUpgradeCreatePermission": ((35, _ON),),
+    "ChangeContainerStatusOnKubeletRestart": ((23, _ON), (35, _OFF)),
     "ClusterTrustBundleProjection": ((29, _OFF),),
     "ClearingNominatedNodeNameAfterBinding": ((34, _OFF), (35, _ON)),
     "ContainerRestartRules": ((34, _OFF), (35, _ON)),

@@ -39,12 +39,13 @@ SOURCES = {
 NOT_WRITTEN = "not written"
 NOT_FOLLOWED = {
     37: (
-        "`eventRecordQPS: 0` meant 50 events a second and means no limit (kubernetes/kubernetes #117119): the kit's "
-        "kubelet sends every event in every release.",
-        "The Workload API is v1alpha3 and v1beta1, v1alpha2 is gone (kubernetes/kubernetes #138572): the kit has no "
-        "Workloads.",
-        "kubectl's own messages are those of the kubectl that is used. Of several default StorageClasses `kubectl get` "
-        "marks only the one that counts (kubernetes/kubernetes #135964): the kit marks all.",
+        "`eventRecordQPS: 0` sets no limit; before 1.37 it set a limit of 50 events per second (kubernetes/kubernetes "
+        "#117119). The kit's kubelet sends every event in every release.",
+        "The Workload API has the versions v1alpha3 and v1beta1, and no longer v1alpha2 (kubernetes/kubernetes "
+        "#138572). The kit has no Workloads.",
+        "If several StorageClasses are marked as default, `kubectl get` shows the mark only for the class that "
+        "Kubernetes uses (kubernetes/kubernetes #135964). The kit shows the mark for all of these classes. Messages "
+        "that kubectl itself prints depend on the version of your kubectl.",
     )
 }
 """Changes by minor version that the kit does not follow and that have no feature gate."""
@@ -213,12 +214,12 @@ def page(before: Release, after: Release) -> str:
     lines = [
         f"# What {after} changes for enforcement and scheduling",
         "",
-        f"Against {before}, made from the kit's table of releases by `python -m kitlib.study.changes`.",
-        f"{after}'s source cannot be had whole: each line says where it was read, and what was not read says so.",
-        "NodeDeclaredFeatures, TaintTolerationComparisonOperators, StorageCapacityScoring and VolumeLimitScaling were",
-        f"compared with kube-scheduler 1.36.2 under the same gates; what {after} itself does is read, not measured.",
-        f"What changes for your own objects: `kitlib explain --from {before} --to {after}` on the dump that",
-        "[Why is my pod pending?](pending.md) describes.",
+        f"This page compares {after} with {before}. `python -m kitlib.study.changes` generates the page from the",
+        f"kit's table of releases. Only parts of the source of {after} were available. Each line names the source that",
+        "was read, or says that no source was read. NodeDeclaredFeatures, TaintTolerationComparisonOperators,",
+        "StorageCapacityScoring and VolumeLimitScaling were compared with kube-scheduler 1.36.2 with the same",
+        f"feature gates. No binary of {after} was run. To list the changes for your own objects, run",
+        f"`kitlib explain --from {before} --to {after}` on a dump, see [Why is my pod pending?](pending.md).",
     ]
 
     def section(title: str, rows: Iterable[str]) -> None:
@@ -227,22 +228,22 @@ def page(before: Release, after: Release) -> str:
             lines.extend(["", f"## {title}", "", *listed])
 
     def row(gate: Gate) -> str:
-        told = f": {gate.subject}" if gate.subject else ""
-        kit = f" Not in the kit: {gate.left_out}." if gate.left_out else ""
-        note = f" Not settled: {gate.note}." if gate.note else ""
+        told = f" {gate.subject}" if gate.subject else ""
+        kit = f" In the kit: {gate.left_out}." if gate.left_out else ""
+        note = f" Note: {gate.note}." if gate.note else ""
         return f"* **{gate.name}** ({gate.stage(new)}){told}.{kit}{note} Source: {gate.source or 'not read'}."
 
-    section("Defaults of settings", (f"* {change}" for change in _of_defaults(before, after, KubeletSettings())))
-    section("On by default", (row(gate) for gate in flipped))
+    section("Default settings", (f"* {change}" for change in _of_defaults(before, after, KubeletSettings())))
+    section("Feature gates that are enabled by default", (row(gate) for gate in flipped))
     kit = [name for name in GATES if name.startswith("Kit") and before.enabled(name) != after.enabled(name)]
-    section("Changed without a gate", (_behaviour(name) for name in kit))
+    section("Changes without a feature gate", (_behaviour(name) for name in kit))
     locked = [gate for gate in table if _locked(gate, new) and not _locked(gate, old)]
-    section("Locked: no longer to be switched off", map(row, locked))
+    section("Feature gates that you can no longer disable", map(row, locked))
     others = [g for g in table if any(one.since == new for one in g.stages) and g not in (*flipped, *locked)]
-    section("New gates, and gates at another stage", map(row, others))
+    section("New feature gates, and feature gates at a new stage", map(row, others))
     open_ = [g for g in table if g.note and g.subject and g not in (*flipped, *locked, *others)]
-    section("Not settled", map(row, open_))
-    section("Not in the kit", (f"* {text}" for text in NOT_FOLLOWED.get(new, ())))
+    section("Feature gates with an uncertain stage", map(row, open_))
+    section("Changes that the kit does not follow", (f"* {text}" for text in NOT_FOLLOWED.get(new, ())))
     return "\n".join(lines) + "\n"
 
 

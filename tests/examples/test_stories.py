@@ -67,7 +67,7 @@ def test_the_cause_is_found_by_switching_changes_one_by_one(name):
     found = compare(story(name), "1.23", "1.24")
     assert not found.same_decision
     assert found.gates == {"KitSpreadHonoursNodeAffinity": (False, True)}
-    assert "nodes excluded by the pod's node affinity leave the skew" in found.sentence()
+    assert "the skew ignores nodes that the pod's node affinity excludes" in found.sentence()
 
 
 def test_from_1_26_a_pod_may_ask_for_the_behaviour_of_1_23():

@@ -14,7 +14,7 @@ def test_the_slider_walks_through_the_releases():
     assert "1.23: the pod stays pending" in switch.sentence
     switch.release.value = "1.24"
     assert "1.23: the pod stays pending; 1.24: the pod goes to worker4." in switch.sentence
-    assert "nodes excluded by the pod's node affinity leave the skew" in switch.sentence
+    assert "the skew ignores nodes that the pod's node affinity excludes" in switch.sentence
     assert switch.decision.best == ["worker4"]
     frame = switch.frame()
     assert list(frame["release"].unique()) == list(RELEASES)

@@ -16,7 +16,13 @@ from kitlib.kubelet.loop.interfaces import Dependencies
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.restart_policy import is_container_restartable
-from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
+from kitlib.kubelet.prober.worker import ProbeType, ProbeWorker, Result, workers_of
+
+_SURELY_BEFORE = 10.0
+"""Seconds between the starts of a container and of the kubelet after which the kubelet counts as restarted.
+
+Source: prober.kubeletRestartGracePeriod.
+"""
 
 
 class Prober:
@@ -43,7 +49,25 @@ class Prober:
                 self._pods[worker.pod.metadata.uid] = worker
 
     def adopt(self, worker: PodWorker) -> None:
-        """Continue a pod's probes after a restart of the kubelet."""
+        """Start a pod's probes again after a restart of the kubelet, which has lost all results and counts.
+
+        Until the first answer, containers keep their `started` and their pod's readiness since 1.35. Before 1.35, and
+        within ten seconds of the container's start, they begin like a new container.
+
+        Source: prober.worker.run, doProbe; prober.manager.isContainerStarted, setReadyStateOnKubeletRestart.
+        """
+        keeps = not worker.release.enabled("ChangeContainerStatusOnKubeletRestart")
+        ready = all(state.is_ready for state in worker.mains)
+        for state in (*worker.inits, *worker.mains):
+            kept: dict[ProbeType, Result] = {}
+            if keeps and state.alive and self._clock() - state.since > _SURELY_BEFORE:
+                kept["Readiness"] = "Success" if ready else "Failure"
+                kept["Startup"] = "Success" if state.has_started else "Unknown"
+            state.probes = workers_of(state.container, self._clock())
+            for kind, probe in state.probes.items():
+                # Upstream waits for a random part of the period; here it is always the half.
+                probe.due = self._clock() + probe.period / 2
+                probe.result = kept.get(kind, probe.result)
         if any(state.probes or state.container.lifecycle is not None for state in worker.states):
             self._pods[worker.pod.metadata.uid] = worker
 

@@ -170,3 +170,57 @@ def test_a_rollout_waits_for_readiness_and_stops_at_a_version_that_never_gets_re
     found = cluster.api.store.get(Deployment, "web", "default").status
     assert [found[f"{what}Replicas"] for what in ("updated", "available", "unavailable")] == [1, 3, 1]
     assert sorted(pod.spec.containers[0].image for pod in cluster.pods()) == ["nginx:1"] * 3 + ["nginx:2"]
+
+
+RESTARTED = [
+    # a container with a probe begins anew before 1.35; the first answer comes after half a period
+    ("1.34", "readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}", 60, [(True, False), (True, True)]),
+    ("1.34", "startupProbe: {tcpSocket: {port: 80}, periodSeconds: 20}", 60, [(False, False), (True, True)]),
+    ("1.34", "livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}", 60, [(True, True), (True, True)]),
+    # since 1.35 it stays as it was
+    ("1.36", "readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}", 60, [(True, True), (True, True)]),
+    ("1.36", "startupProbe: {tcpSocket: {port: 80}, periodSeconds: 20}", 60, [(True, True), (True, True)]),
+    # within ten seconds of its start nobody knows whether the kubelet was restarted
+    ("1.36", "readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}", 5, [(True, False), (True, True)]),
+]
+
+
+@pytest.mark.parametrize(("release", "probes", "age", "wanted"), RESTARTED)
+def test_a_restart_of_the_kubelet_begins_the_probes_anew(
+    release: str, probes: str, age: int, wanted: list[tuple[bool, bool]]
+) -> None:
+    """Source: prober.manager.UpdatePodStatus, ChangeContainerStatusOnKubeletRestart."""
+    with Cluster.simulated(1, release=release) as cluster:
+        cluster.apply(POD.format(probes=probes, notes="", policy="Always"))
+        cluster.advance(age)
+        assert status(cluster) == (True, True, 0)
+        cluster.node().restart_kubelet()
+        cluster.advance(1)
+        found = [status(cluster)[:2]]
+        cluster.advance(10)
+        assert [*found, status(cluster)[:2]] == wanted
+        ready = [c.status for c in cluster.pod("web").status.conditions if c.type == "Ready"]
+        assert ready == ["True"]
+
+
+def test_a_container_that_was_not_ready_stays_so_after_a_restart_of_the_kubelet() -> None:
+    with Cluster.simulated(1, release="1.36") as cluster:
+        probes = "readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}"
+        cluster.apply(POD.format(probes=probes, notes=FAIL + "1h fail", policy="Always"))
+        cluster.advance(100)
+        assert status(cluster) == (True, False, 0)
+        cluster.node().restart_kubelet()
+        cluster.advance(5)
+        assert status(cluster) == (True, False, 0)
+
+
+def test_a_restart_of_the_kubelet_forgets_earlier_failures() -> None:
+    probes = "livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 10, failureThreshold: 3}"
+    with Cluster.simulated(1) as cluster:
+        cluster.apply(POD.format(probes=probes, notes='"kitlib.dev/liveness.web": 15s ok; 1h fail', policy="Always"))
+        cluster.advance(35)  # two failures, at 20 and 30 s
+        cluster.node().restart_kubelet()
+        cluster.advance(20)  # failures at 40 and 50 s
+        assert status(cluster) == (True, True, 0)
+        cluster.advance(10)
+        assert status(cluster)[2] == 1
