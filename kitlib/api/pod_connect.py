@@ -1,8 +1,8 @@
 """The options of a request that connects to a pod or a node, as admission sees them.
 
-Source: k8s.io/api/core/v1 types.go PodExecOptions, PodAttachOptions, PodPortForwardOptions, NodeProxyOptions;
-conversions from url.Values: apimachinery runtime Convert_Slice_string_To_bool, Convert_Slice_string_To_string, metav1
-Convert_Slice_string_To_Slice_int32.
+Source: k8s.io/api/core/v1 types.go PodExecOptions, PodAttachOptions, PodPortForwardOptions, NodeProxyOptions,
+PodProxyOptions, ServiceProxyOptions; conversions from url.Values: apimachinery runtime Convert_Slice_string_To_bool,
+Convert_Slice_string_To_string, metav1 Convert_Slice_string_To_Slice_int32.
 """
 
 from __future__ import annotations
@@ -38,11 +38,30 @@ class PodPortForwardOptions(KubeObject):
     ports: list[int] = []
 
 
-class NodeProxyOptions(KubeObject):
+class ProxyOptions(KubeObject):
+    """The options of a request that is proxied: to a node's kubelet, to a pod, or to a pod of a Service."""
+
     api_version: str = "v1"
-    kind: str = "NodeProxyOptions"
     path: str = ""
 
+
+class NodeProxyOptions(ProxyOptions):
+    kind: str = "NodeProxyOptions"
+
+
+class PodProxyOptions(ProxyOptions):
+    kind: str = "PodProxyOptions"
+
+
+class ServiceProxyOptions(ProxyOptions):
+    kind: str = "ServiceProxyOptions"
+
+
+_PROXIED: dict[str, type[ProxyOptions]] = {
+    "nodes": NodeProxyOptions,
+    "pods": PodProxyOptions,
+    "services": ServiceProxyOptions,
+}
 
 PodConnectOptions = PodAttachOptions | PodExecOptions | PodPortForwardOptions
 
@@ -67,15 +86,16 @@ def connect_options(subresource: str, query: Mapping[str, Sequence[str]]) -> Pod
     return PodAttachOptions(**flags, container=container)
 
 
-def node_proxy_options(rest: str) -> NodeProxyOptions:
-    """Return the options of a request that is proxied to a node's kubelet.
+def proxy_options(plural: str, path: str) -> ProxyOptions:
+    """Return the options of a proxied request.
 
     Args:
-        rest: the path after `proxy/`; "" = the root.
+        plural: `nodes`, `pods` or `services`.
+        path: the path after `proxy`; "" = none, which is not the root.
 
     Source: endpoints/handlers getRequestOptions.
     """
-    return NodeProxyOptions(path=f"/{rest}" if rest else "")
+    return _PROXIED[plural](path=path)
 
 
 def _port(text: str) -> int:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.api.pod_connect import connect_options
+from kitlib.api.pod_connect import connect_options, proxy_options
 from kitlib.api.serialize import to_dict
 
 
@@ -38,3 +38,11 @@ def test_the_options_of_a_stream(subresource: str, query: str, expected: dict[st
 def test_a_port_that_is_no_number_of_16_bits_is_refused(port: str) -> None:
     with pytest.raises(KitError, match="whole numbers of 16 bits"):
         connect_options("portforward", {"ports": [port]})
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind"),
+    [("nodes", "NodeProxyOptions"), ("pods", "PodProxyOptions"), ("services", "ServiceProxyOptions")],
+)
+def test_the_options_of_a_proxied_request_have_the_kind_of_their_resource(plural: str, kind: str) -> None:
+    assert to_dict(proxy_options(plural, "/a")) == {"apiVersion": "v1", "kind": kind, "path": "/a"}

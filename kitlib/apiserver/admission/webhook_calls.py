@@ -18,14 +18,14 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from kitlib.api.core import Pod, Service
+from kitlib.api.core import Service
 from kitlib.api.errors import KitError
-from kitlib.api.meta import is_condition_true
 from kitlib.apiserver.store.names import Names
 from kitlib.apiserver.store.store import Store
 
 if TYPE_CHECKING:  # loaded with the first configuration
     from kitlib.api.apiextensions import WebhookClientConfig
+    from kitlib.apiserver.admission.service_pods import PodPort
 
 HTTPS = 443
 _TIMED = ("creationTimestamp", "managedFields")
@@ -34,15 +34,6 @@ _TIMED = ("creationTimestamp", "managedFields")
 
 class WebhookError(KitError):
     """A webhook that is unreachable or whose response is invalid."""
-
-
-class PodPort(NamedTuple):
-    """A port of a pod, and the pod's node."""
-
-    node: str
-    namespace: str
-    pod: str
-    port: int
 
 
 class WebhookServer(NamedTuple):
@@ -200,24 +191,17 @@ def target_of(store: Store, config: WebhookClientConfig, timeout: float) -> Webh
 
 
 def _ready_pod(store: Store, service: Service, port: int) -> PodPort:
-    """Return the port of a ready pod that a Service selects, in the order of the pods' names.
-
-    The pods are selected here and not read from EndpointSlices: pods of real nodes have no addresses.
+    """Return the port of a ready pod that a Service selects.
 
     Raises:
         WebhookError: the Service has no such port, or no ready pod.
-
-    Source: apiserver pkg/util/proxy ResolveEndpoint, whose choice among ready endpoints is random.
     """
-    from kitlib.api.service_ports import find_port
+    from kitlib.apiserver.admission.service_pods import ready_pod
 
-    found = next((one for one in service.spec.ports if one.port == port), None)
-    if found is None:
+    wanted = next((one for one in service.spec.ports if one.port == port), None)
+    if wanted is None:
         raise WebhookError(f'no service port {port} found for service "{service.name}"')
-    wanted = service.spec.selector.items()
-    for pod in sorted(store.list(Pod, service.namespace, copy=False), key=lambda one: one.name):
-        if wanted and wanted <= pod.metadata.labels.items() and pod.metadata.deletion_timestamp is None:
-            number = find_port(pod, found)
-            if number is not None and is_condition_true(pod.status.conditions, "Ready"):
-                return PodPort(pod.spec.node_name, pod.namespace, pod.name, number)
-    raise WebhookError(f'no endpoints available for service "{service.name}"')
+    found = ready_pod(store, service, wanted)
+    if found is None:
+        raise WebhookError(f'no endpoints available for service "{service.name}"')
+    return found

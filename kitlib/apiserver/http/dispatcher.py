@@ -16,10 +16,10 @@ import msgspec
 
 from kitlib.api import service_account_token
 from kitlib.api.collector import collector_paused
-from kitlib.api.core import Node
+from kitlib.api.core import Node, Pod, Service
 from kitlib.api.errors import KitError
-from kitlib.api.meta import ObjectMeta
-from kitlib.api.pod_connect import NodeProxyOptions, node_proxy_options
+from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.api.pod_connect import ProxyOptions, proxy_options
 from kitlib.api.prometheus import CONTENT_TYPE
 from kitlib.apiserver.admission.authorization import RBACAuthorizer
 from kitlib.apiserver.admission.connecting import admitted
@@ -39,6 +39,7 @@ from kitlib.apiserver.http.logs import LogRequest
 from kitlib.apiserver.http.metrics import usage_list, usage_of
 from kitlib.apiserver.http.printers import table
 from kitlib.apiserver.http.protobuf import PROTOBUF, encode_object, is_known
+from kitlib.apiserver.http.proxy import ProxyRequest, moved, proxied_path, proxy_request
 from kitlib.apiserver.http.rbac import attributes, forbidden, of_target
 from kitlib.apiserver.http.request import Request, Target, parse_path
 from kitlib.apiserver.http.resources import APIResource
@@ -50,9 +51,10 @@ from kitlib.apiserver.http.watch import WatchStream, as_table
 from kitlib.apiserver.http.webhook_client import WebhookClient
 
 JSON, YAML = "application/json", "application/yaml"
-_OPENID_MAX_AGE = 3600
+_OPENID_HEADERS = (("Cache-Control", "public, max-age=3600"),)
 """Source: serviceaccount StaticPublicKeysGetter.GetCacheAgeMaxSeconds."""
 _PARTIAL = "PartialObjectMetadata"
+_PARENTS: dict[str, type[KubeObject]] = {"nodes": Node, "pods": Pod, "services": Service}
 _log = logging.getLogger(__name__)
 
 
@@ -63,8 +65,11 @@ class Response(NamedTuple):
     body: bytes
     content_type: str = JSON
     warnings: tuple[str, ...] = ()
-    max_age: int = 0
-    """The number of seconds for which clients may cache the response."""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Longrunning = WatchStream | LogRequest | ProxyRequest
+"""What is sent to the client without the lock, piece by piece."""
 
 
 class Accept(NamedTuple):
@@ -166,7 +171,7 @@ class Dispatcher:
         self.audit, self.instruments = AuditLog(), Instruments()
         self.subresources = Subresources(self.rest, self.users)
 
-    def handle(self, request: Request) -> Response | WatchStream | LogRequest:
+    def handle(self, request: Request) -> Response | Longrunning:
         """Return the response to a request; errors are responses too.
 
         An exception while the request is handled becomes a 500 and is logged. The metrics and the audit log are outside
@@ -206,7 +211,7 @@ class Dispatcher:
         if not allowed:
             raise StatusError(403, forbidden(user, checked), "Forbidden")
 
-    def _answer(self, request: Request) -> Response | WatchStream | LogRequest:
+    def _answer(self, request: Request) -> Response | Longrunning:
         self.rest.warnings.clear()
         user = request.user
         try:
@@ -222,7 +227,7 @@ class Dispatcher:
             _log.exception("%s %s", request.method, request.path)
             return _failure(StatusError(500, f"Internal error occurred: {type(error).__name__}"), request)
 
-    def _handle(self, request: Request) -> Response | WatchStream | LogRequest:
+    def _handle(self, request: Request) -> Response | Longrunning:
         if not request.user.is_master:  # a shortcut: the authorizer allows a master everything, too
             about = attributes(request)
             if not self.authorizer.allows(request.user, about):
@@ -324,7 +329,7 @@ class Dispatcher:
 
     def _openid(self, document: dict[str, Any], content_type: str) -> Response:
         """Source: pkg/routes OpenIDMetadataServer."""
-        return Response(200, msgspec.json.encode(document), content_type, max_age=_OPENID_MAX_AGE)
+        return Response(200, msgspec.json.encode(document), content_type, headers=_OPENID_HEADERS)
 
     def _openapi(self, parts: list[str]) -> Response:
         group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
@@ -403,16 +408,14 @@ class Dispatcher:
             shape = lambda objects, first: objects[0]  # noqa: E731
         return WatchStream(self.rest, served, namespace, name, request, shape, protobuf=wanted.protobuf)
 
-    def _subresource(self, served: APIResource, target: Target, request: Request) -> Response | LogRequest:
+    def _subresource(
+        self, served: APIResource, target: Target, request: Request
+    ) -> Response | LogRequest | ProxyRequest:
         below = served.subresource(target.subresource)
         if below is None or not target.name:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
-        if below.name == "proxy":  # only nodes have this subresource
-            if request.method not in ("GET", "HEAD"):
-                raise StatusError(405, "the server does not allow this method on the requested resource")
-            path = self._admitted_path(served, target)
-            self.rest.get(served, "", target.name)  # 404 for an unknown node
-            return Response(200, *node_proxy.answer(self.cluster, target.name, path))
+        if below.name == "proxy":
+            return self._proxied(served, target, request)
         code, body = self.subresources.handle(served, below, target, request)
         if isinstance(body, LogRequest):
             return body
@@ -420,14 +423,23 @@ class Dispatcher:
             return Response(code, body, "text/plain; charset=utf-8")
         return _negotiated(code, body, request)
 
-    def _admitted_path(self, served: APIResource, target: Target) -> str:
-        """Return the path of a request that is proxied to a node, after admission."""
-        node = Node(metadata=ObjectMeta(name=target.name))
+    def _proxied(self, served: APIResource, target: Target, request: Request) -> Response | ProxyRequest:
+        """Answer for a node's kubelet, or return the request to a pod; the path is the one after admission."""
+        if served.plural == "nodes" and request.method not in ("GET", "HEAD"):
+            raise StatusError(405, "the server does not allow this method on the requested resource")
+        named = _PARENTS[served.plural](metadata=ObjectMeta(name=target.name, namespace=target.namespace))
+        asked = proxy_options(served.plural, proxied_path(target, request))
         with self.rest.errors(served, target.name):
-            options, warnings = admitted(self.cluster, node_proxy_options(target.rest), node, target.subresource)
+            options, warnings = admitted(self.cluster, asked, named, target.subresource)
         self.rest.warnings += warnings
-        assert isinstance(options, NodeProxyOptions), "admission does not change the kind"
-        return options.path
+        assert isinstance(options, ProxyOptions), "admission does not change the kind"
+        if served.plural != "nodes":
+            location = moved(request, options.path)
+            if location:
+                return Response(301, b"", headers=(("Location", location),))
+            return proxy_request(self.rest, served, target, request, options.path)
+        self.rest.get(served, "", target.name)  # 404 for an unknown node
+        return Response(200, *node_proxy.answer(self.cluster, target.name, options.path))
 
     def _metrics(self, served: APIResource, target: Target, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):

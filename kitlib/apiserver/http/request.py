@@ -36,6 +36,7 @@ class Request(NamedTuple):
         headers: name in lower case -> value.
         body: the bytes as received.
         user: the user on whose behalf the request is made.
+        query_string: the query as sent.
     """
 
     method: str
@@ -44,6 +45,7 @@ class Request(NamedTuple):
     headers: Mapping[str, str] = {}
     body: bytes = b""
     user: User = ADMINISTRATOR
+    query_string: str = ""
 
     def get(self, name: str, default: str = "") -> str:
         values = self.query.get(name)

@@ -80,6 +80,7 @@ class APIResource(NamedTuple):
 _STATUS = ("get", "patch", "update")
 _SCALE = Subresource("scale", "Scale", _STATUS, "autoscaling", "v1")
 _CONNECT = ("create", "get")
+_PROXY = ("create", "delete", "get", "patch", "update")
 _SUBRESOURCES: dict[tuple[str, str], tuple[Subresource, ...]] = {
     ("", "pods"): (
         Subresource("attach", "PodAttachOptions", _CONNECT),
@@ -89,10 +90,15 @@ _SUBRESOURCES: dict[tuple[str, str], tuple[Subresource, ...]] = {
         Subresource("exec", "PodExecOptions", _CONNECT),
         Subresource("log", "Pod", ("get",)),
         Subresource("portforward", "PodPortForwardOptions", _CONNECT),
+        Subresource("proxy", "PodProxyOptions", _PROXY),
         Subresource("resize", "Pod", _STATUS),
         Subresource("status", "Pod", _STATUS),
     ),
     ("", "nodes"): (Subresource("proxy", "NodeProxyOptions", ("get",)), Subresource("status", "Node", _STATUS)),
+    ("", "services"): (
+        Subresource("proxy", "ServiceProxyOptions", _PROXY),
+        Subresource("status", "Service", _STATUS),
+    ),
     ("", "namespaces"): (
         Subresource("finalize", "Namespace", ("update",)),
         Subresource("status", "Namespace", _STATUS),
@@ -127,7 +133,6 @@ _WITH_STATUS = frozenset(
         "poddisruptionbudgets",
         "resourceclaims",
         "resourcequotas",
-        "services",
     }
 )
 

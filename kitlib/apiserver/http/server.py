@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from kitlib.apiserver.http.credentials import add_user, kubeconfig, new_certific
 from kitlib.apiserver.http.dispatcher import Dispatcher, Response
 from kitlib.apiserver.http.impersonation import acting_user
 from kitlib.apiserver.http.logs import LogRequest
+from kitlib.apiserver.http.proxy import ProxyRequest, own_thread
 from kitlib.apiserver.http.request import MAX_BODY, Request
 from kitlib.apiserver.http.status import StatusError
 from kitlib.apiserver.http.users import ADMINISTRATOR, AUTHENTICATED, User, Users
@@ -292,6 +294,7 @@ class _Handler(RequestHandler):
     def initialize(self, service: GenericAPIServer) -> None:
         self._service = service
         self._body = bytearray()
+        self._gone: Callable[[], None] = lambda: None
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
@@ -322,6 +325,7 @@ class _Handler(RequestHandler):
             {name.lower(): value for name, value in self.request.headers.items()},
             bytes(self._body),
             self._user,
+            self.request.query,
         )
         if request.method not in ("GET", "HEAD"):
             self._service.wrote_at = time.monotonic()
@@ -330,12 +334,17 @@ class _Handler(RequestHandler):
             resources = self._service.dispatcher.rest.resources
         if not isinstance(answer, Response):
             with self._service.dispatcher.instruments.long_running(request, resources):
-                await (self._stream(answer) if isinstance(answer, WatchStream) else self._send_log(answer))
+                if isinstance(answer, WatchStream):
+                    await self._stream(answer)
+                elif isinstance(answer, ProxyRequest):
+                    await self._proxy(answer)
+                else:
+                    await self._send_log(answer)
             return
         self.set_status(answer.code)
         self.set_header("Content-Type", answer.content_type)
-        if answer.max_age:
-            self.set_header("Cache-Control", f"public, max-age={answer.max_age}")
+        for name, value in answer.headers:
+            self.set_header(name, value)
         for warning in answer.warnings:
             self.add_header("Warning", warning_header(warning))
         self.finish(answer.body)
@@ -401,6 +410,42 @@ class _Handler(RequestHandler):
         finally:
             self._service.watches -= 1
             await loop.run_in_executor(None, stream.close)
+
+    async def _proxy(self, asked: ProxyRequest) -> None:
+        """Send the response of a pod as it arrives."""
+        loop = asyncio.get_running_loop()
+        # A thread of its own: a response that goes on for hours must not occupy one of the shared ones.
+        with own_thread() as run:
+            work = partial(loop.run_in_executor, run)
+            try:
+                response = await work(asked.send)
+            except StatusError as error:
+                self._send(error.code, error.body())
+                return
+            self.set_status(response.code, response.reason)
+            self.clear_header("Cache-Control")
+            for name, value in response.headers:
+                self.add_header(name, value)
+            if not any(name.lower() == "content-type" for name, _ in response.headers):
+                self.clear_header("Content-Type")
+            self._service.watches += 1
+            self._gone = response.close  # wakes the thread that waits for the pod
+            try:
+                while data := await work(response.read):
+                    self.write(data)
+                    await self.flush()
+                self.finish()
+            except StreamClosedError:
+                pass
+            except (OSError, HTTPException):  # the pod has ended the connection: so is the client's, as upstream
+                self.request.connection.stream.close()  # type: ignore[union-attr]
+            finally:
+                self._service.watches -= 1
+                response.close()
+
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        self._gone()
 
     def send_error(self, status_code: int = 500, **details: Any) -> None:
         """Send an error; a response that has already begun is ended instead."""
