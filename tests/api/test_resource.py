@@ -133,3 +133,122 @@ def test_an_exponent_is_cut_to_32_bits(text: str, value: int) -> None:
 def test_an_exponent_of_more_than_64_bits_is_no_suffix(exponent: int) -> None:
     with pytest.raises(QuantityError):
         Quantity.parse(f"1e{exponent}")
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "milli", "nano"),
+    [
+        ("0", 0, 0, 0),
+        ("1", 1, 1000, 10**9),
+        ("1n", 1, 1, 1),
+        ("1001u", 1, 2, 1_001_000),
+        ("999m", 1, 999, 999_000_000),
+        ("1001m", 2, 1001, 1_001_000_000),
+        ("-1500m", -2, -1500, -1_500_000_000),
+        ("-1", -1, -1000, -(10**9)),
+        ("-1n", -1, -1, -1),
+        ("3Ki", 3072, 3_072_000, 3_072_000_000_000),
+        ("0.5Ki", 512, 512_000, 512_000_000_000),
+        ("1.0000000000000000000001", 2, 1001, 1_000_000_001),
+        ("-1.0000000000000000000001", 0, -999, -1_000_000_001),
+        ("-2.0000000000000000000000", -2, -2000, -2_000_000_000),
+        ("9223372036854775807", 2**63 - 1, -1000, (2**63 - 1) * 10**9),
+        ("9223372036854775808", -(2**63), 0, 2**63 * 10**9),
+        ("1E", 10**18, (10**21 + 2**63) % 2**64 - 2**63, 10**27),
+        ("10E", 0, 0, 10**28),
+        ("10000E", 0, 0, 10**31),
+    ],
+)
+def test_units_are_rounded_up_and_overflow_as_in_kubernetes(text: str, whole: int, milli: int, nano: int) -> None:
+    """Source: Quantity.ScaledValue, resource.scaledValue, negativeScaleInt64."""
+    found = Quantity(text)
+    assert (found.value(), int(found), found.nano) == (whole, whole, nano)
+    if "E" not in text and "9223" not in text:
+        assert found.milli_value() == milli
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "zero", "negated"),
+    [
+        ("0", 0, True, "0"),
+        ("-0", 0, True, "0"),
+        ("5m", 1, False, "-5m"),
+        ("-5Ki", -1, False, "5Ki"),
+        ("1n", 1, False, "-1n"),
+    ],
+)
+def test_signs(text: str, sign: int, zero: bool, negated: str) -> None:
+    found = Quantity(text)
+    assert (found.sign(), found.is_zero(), bool(found), str(-found)) == (sign, zero, not zero, negated)
+    assert float(found) == found.nano / 10**9
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "total", "difference"),
+    [
+        ("1", "1Gi", "1073741825", "-1073741823"),
+        ("1Gi", "1Gi", "2Gi", "0"),
+        ("0", "1Gi", "1Gi", "-1Gi"),
+        ("1Gi", "0", "1Gi", "1Gi"),
+        ("0", "0", "0", "0"),
+        ("500m", "1", "1500m", "-500m"),
+        ("1e3", "1", "1001e0", "999e0"),
+        ("1Ki", "25", "1049", "999"),
+        ("1Ki", "1m", "1024001m", "1023999m"),
+    ],
+)
+def test_a_sum_has_the_format_of_the_first_number_that_is_not_zero(
+    one: str, other: str, total: str, difference: str
+) -> None:
+    """Source: Quantity.Add, Sub."""
+    first, second = Quantity(one), Quantity(other)
+    assert (str(first + second), str(first - second)) == (total.removesuffix("e0"), difference.removesuffix("e0"))
+    assert (first + second).nano == first.nano + second.nano
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1000Ki", "1000Ki"),
+        ("1023", "1023"),
+        ("1024", "1024"),
+        ("1.5Ki", "1536"),
+        ("2048Ki", "2Mi"),
+        ("0.5Mi", "512Ki"),
+        ("1000e0", "1e3"),
+        ("0.001e0", "1e-3"),
+        ("1000000", "1M"),
+        ("1000k", "1M"),
+        ("1500k", "1500k"),
+        ("1000000000000000000000Ki", "9223372036854775807"),
+        ("0.5", "500m"),
+        ("0.0005Ki", "512m"),
+    ],
+)
+def test_more_canonical_forms(text: str, shown: str) -> None:
+    """Source: Quantity.CanonicalizeBytes, ParseQuantity (binary numbers are capped at 64 bits)."""
+    assert str(Quantity(text)) == shown
+    again = Quantity(shown)
+    assert again == Quantity(text)
+    assert str(again) == shown
+
+
+@pytest.mark.parametrize(
+    ("made", "milli", "syntax"),
+    [
+        (Quantity.from_int(8, "BinarySI"), True, "{{8 0} {<nil>}  BinarySI}"),
+        (Quantity.from_milli(1500), True, "{{1500 -3} {<nil>}  DecimalSI}"),
+        (Quantity("1500m"), True, "{{1500 -3} {<nil>}  DecimalSI}"),
+        (Quantity("1u"), False, "{{1 -6} {<nil>}  DecimalSI}"),
+        (Quantity("2Ki"), True, "{{2048 0} {<nil>}  BinarySI}"),
+        (Quantity("1e3"), True, "{{1 3} {<nil>}  DecimalExponent}"),
+        (Quantity("9223372036854776k"), False, "{{9223372036854776 3} {<nil>}  DecimalSI}"),
+        (Quantity("9223372036854775"), True, "{{9223372036854775 0} {<nil>}  DecimalSI}"),
+        (Quantity("9223372036854776"), False, "{{9223372036854776 0} {<nil>}  DecimalSI}"),
+        (Quantity("1234567890123456789"), False, "{{0 0} {1234567890123456789}  DecimalSI}"),
+    ],
+)
+def test_the_struct_as_go_prints_it_and_whether_it_is_a_number_of_thousandths(
+    made: Quantity, milli: bool, syntax: str
+) -> None:
+    assert (made.go_syntax(), made.is_milli) == (syntax, milli)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from kitlib.api.core import NodeSelectorRequirement, Taint, Toleration
+from kitlib.api.core import Node, NodeSelectorRequirement, Pod, Taint, Toleration
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
-from kitlib.api.selectors import LabelSelectorMatcher, SelectorError, matches_expressions, tolerates
+from kitlib.api.selectors import (
+    LabelSelectorMatcher,
+    SelectorError,
+    matches_expressions,
+    matches_required_node_affinity,
+    tolerates,
+)
+from kitlib.api.serialize import from_dict
 
 ON = Release("1.36", {"TaintTolerationComparisonOperators": True})
 
@@ -107,3 +116,63 @@ def test_a_selector_that_cannot_be_used(operator: str, values: list[str], proble
 def test_a_toleration_fits_a_taint(toleration: Toleration, expected: bool) -> None:
     """Source: core/v1 Toleration.ToleratesTaint."""
     assert tolerates(toleration, Taint(key="k", value="v", effect="NoSchedule"), Release("1.36")) is expected
+
+
+@pytest.mark.parametrize(
+    ("label", "operator", "value", "expected"),
+    [
+        ("2", "Gt", "1", True),
+        ("1", "Gt", "1", False),
+        ("0", "Lt", "1", True),
+        ("1", "Lt", "1", False),
+        ("+2", "Gt", "-1", True),
+        ("9223372036854775807", "Gt", "1", True),
+        ("9223372036854775808", "Gt", "1", False),
+        ("-9223372036854775808", "Lt", "1", True),
+        ("-9223372036854775809", "Lt", "1", False),
+        ("1", "Gt", "-9223372036854775808", True),
+        ("1", "Lt", "9223372036854775808", False),
+        ("x", "Gt", "1", False),
+        ("", "Lt", "1", False),
+        ("٣", "Gt", "1", False),
+    ],
+)
+def test_labels_are_compared_as_whole_numbers_of_64_bits(label: str, operator: str, value: str, expected: bool) -> None:
+    """Source: labels.Requirement.Matches, strconv.ParseInt."""
+    wanted = NodeSelectorRequirement(key="k", operator=operator, values=[value])
+    assert matches_expressions([wanted], {"k": label}) is expected
+
+
+TERM = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+PREFERRED = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": TERM}]}
+
+
+def required(*terms: dict[str, Any]) -> dict[str, Any]:
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, "ab"),
+        ({"affinity": {}}, "ab"),
+        ({"affinity": {"nodeAffinity": PREFERRED}}, "ab"),
+        ({"affinity": {"nodeAffinity": required(TERM)}}, "a"),
+        ({"affinity": {"nodeAffinity": required()}}, ""),
+        ({"affinity": {"nodeAffinity": required({})}}, ""),
+        ({"affinity": {"nodeAffinity": required({}, TERM)}}, "a"),
+        ({"nodeSelector": {"disk": "ssd"}}, "a"),
+        ({"nodeSelector": {"disk": "hdd"}}, ""),
+        ({"nodeSelector": {"disk": "ssd", "x": "y"}}, ""),
+        ({"nodeSelector": {"disk": ""}}, ""),
+        ({"nodeSelector": {"name": "b"}, "affinity": {"nodeAffinity": required(TERM)}}, ""),
+    ],
+)
+def test_the_nodes_that_a_pod_requires(spec: dict[str, Any], expected: str) -> None:
+    """Source: RequiredNodeAffinity.Match."""
+    pod = from_dict({"spec": {"containers": [{"name": "c"}], **spec}}, Pod)
+    nodes = [
+        from_dict({"metadata": {"name": name, "labels": {"name": name, **labels}}}, Node)
+        for name, labels in (("a", {"disk": "ssd"}), ("b", {}))
+    ]
+    assert "".join(node.name for node in nodes if matches_required_node_affinity(pod, node)) == expected

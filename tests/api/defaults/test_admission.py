@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.defaults import set_defaults
-from kitlib.api.serialize import from_dict
+from kitlib.api.serialize import from_dict, to_dict
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, "Fail"), ("Ignore", "Ignore"), ("Fail", "Fail")])
@@ -17,3 +17,31 @@ def test_a_policy_that_cannot_be_evaluated_fails_unless_it_says_otherwise(given:
     data = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "spec": spec}
     made: Any = set_defaults(from_dict(data | {"metadata": {"name": "p"}}))
     assert made.spec.failure_policy == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (
+            {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}},
+            {"nominalConcurrencyShares": 30, "lendablePercent": 0,
+             "limitResponse": {"type": "Queue", "queuing": {"queues": 64, "handSize": 8, "queueLengthLimit": 50}}},
+        ),
+        (
+            {"type": "Limited", "limited": {"nominalConcurrencyShares": 0, "limitResponse": {"type": "Reject"}}},
+            {"nominalConcurrencyShares": 0, "lendablePercent": 0, "limitResponse": {"type": "Reject"}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_priority_level(spec: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Source: SetDefaults_LimitedPriorityLevelConfiguration, SetDefaults_QueuingConfiguration."""
+    data = {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration", "spec": spec}
+    made: Any = set_defaults(from_dict(data | {"metadata": {"name": "p"}}))
+    assert to_dict(made.spec.limited) == expected
+
+
+def test_an_exempt_priority_level_has_no_shares_of_its_own() -> None:
+    data = {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+            "metadata": {"name": "p"}, "spec": {"type": "Exempt", "exempt": {}}}  # fmt: skip
+    made: Any = set_defaults(from_dict(data))
+    assert to_dict(made.spec.exempt) == {"nominalConcurrencyShares": 0, "lendablePercent": 0}

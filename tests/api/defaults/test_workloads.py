@@ -161,3 +161,25 @@ def test_a_template_gets_no_requests_from_limits() -> None:
 def test_a_replication_controller_has_its_templates_labels() -> None:
     made = spec_of("ReplicationController", {"template": TEMPLATE}, "v1")
     assert (made["selector"], made["replicas"]) == ({"a": "b"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
+        ({"type": "RollingUpdate"}, {"type": "RollingUpdate"}),
+        ({"type": "RollingUpdate", "rollingUpdate": {}}, {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
+        ({"type": "OnDelete"}, {"type": "OnDelete"}),
+        ({"rollingUpdate": {"partition": 3}}, {"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+    ],
+)
+def test_the_update_strategy_of_a_stateful_set(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Source: SetDefaults_StatefulSet."""
+    data = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "s"},
+        "spec": {"updateStrategy": given},
+    }
+    made: Any = set_defaults(from_dict(data))
+    assert to_dict(made.spec.update_strategy) == expected

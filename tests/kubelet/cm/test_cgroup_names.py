@@ -60,3 +60,26 @@ def test_each_runtime_names_containers_its_own_way(runtime, driver, pod, path):
 def test_a_systemd_runtime_under_a_cgroupfs_kubelet_is_refused():
     with pytest.raises(CgroupNameError, match="slice:prefix:name"):
         container_cgroup(POD, "1f", "cgroupfs", Runtime("containerd", cgroup_driver="systemd"))
+
+
+@pytest.mark.parametrize(
+    ("runtime", "driver", "expected"),
+    [
+        ("containerd", "systemd", "/system.slice/cri-containerd-1f.scope"),
+        ("cri-o", "systemd", "/system.slice/crio-1f.scope"),
+        ("containerd", "cgroupfs", "/k8s.io/1f"),
+        ("cri-o", "cgroupfs", "/cri-o/1f"),
+        ("docker", "cgroupfs", "/docker/1f"),
+    ],
+)
+def test_without_a_pods_cgroup_the_runtime_has_a_place_of_its_own(runtime, driver, expected):
+    """Source: containerd getCgroupsPath; with --cgroups-per-qos=false."""
+    assert container_cgroup("", "1f", driver, Runtime(runtime)) == expected
+
+
+@pytest.mark.parametrize(
+    ("runtime", "disabled", "expected"),
+    [("containerd", True, False), ("containerd", False, True), ("cri-o", True, True), ("cri-o", False, True)],
+)
+def test_containerd_drops_limits_of_huge_pages_unless_it_is_told_otherwise(runtime, disabled, expected):
+    assert Runtime(runtime, disable_hugetlb_controller=disabled).limits_huge_pages is expected

@@ -73,3 +73,22 @@ def test_what_is_written(changes: dict[str, Any], expected: tuple[int, dict[str,
     given: dict[str, Any] = {"swap_behavior": "LimitedSwap", "swap_controller": True, "release": Release("1.34")}
     context = ContainerContext(4 * GI, swap_capacity=2 * GI, **{**given, **changes})
     assert container_swap(BURSTABLE, BURSTABLE.spec.containers[0], 2 * GI, context) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "memory", "swap", "expected"),
+    [
+        (1, 4, 8, 2),
+        (4, 4, 8, 8),
+        (5, 4, 8, 0),
+        (0, 4, 8, 0),
+        (1, 1, 8, 8),
+        (1, 0, 8, 0),
+        (0, 0, 8, 0),
+        (1, 3, 10, 3),
+        (1, 4, 0, 0),
+    ],
+)
+def test_the_part_of_swap_is_the_part_of_memory(request_: int, memory: int, swap: int, expected: int) -> None:
+    """Source: calcSwapForBurstablePods."""
+    assert limited_swap(request_, memory, swap) == expected

@@ -3,6 +3,7 @@
 import pytest
 
 from kitlib.api.defaults import set_defaults
+from kitlib.api.release import Release
 from kitlib.api.serialize import load
 from kitlib.kubelet.eviction.ranking import (
     ContainerStats,
@@ -11,6 +12,7 @@ from kitlib.kubelet.eviction.ranking import (
     rank_disk_pressure,
     rank_memory_pressure,
     rank_pid_pressure,
+    resource_request,
 )
 from kitlib.kubelet.eviction.thresholds import Observation, parse_threshold_config
 
@@ -98,3 +100,44 @@ def test_the_message_names_what_was_short_and_who_used_too_much():
         "offending_containers_usage": "300Mi",
         "starved_resource": "memory",
     }
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({}, 1111),
+        ({"rootfs": False}, 1011),
+        ({"logs": False}, 1100),
+        ({"volumes": False}, 111),
+        ({"rootfs": False, "logs": False}, 1000),
+        ({"rootfs": False, "logs": False, "volumes": False}, 0),
+    ],
+)
+def test_what_a_pod_uses_on_disk(parts, expected):
+    """Source: kubelet eviction.podDiskUsage."""
+    containers = [ContainerStats("a", rootfs=100, logs=10), ContainerStats("b", logs=1), ContainerStats("c")]
+    assert PodStats(containers=containers, volumes=1000).disk(**parts) == expected
+    assert PodStats(containers=containers[2:]).disk(**parts) == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "expected"),
+    [
+        ("", "", "0"),
+        ("100Mi", "", "100Mi"),
+        ("100Mi", "  overhead: {memory: 1Mi}", "101Mi"),
+        ("100Mi", "  overhead: {cpu: 1}", "100Mi"),
+        ("", "  overhead: {memory: 1Mi}", "0"),
+        ("100Mi", "  resources: {requests: {memory: 200Mi}}", "200Mi"),
+        ("100Mi", "  resources: {requests: {cpu: 1}}", "0"),
+        ("100Mi", "  resources: {requests: {memory: 200Mi}}\n  overhead: {memory: 1Mi}", "201Mi"),
+    ],
+)
+def test_the_request_that_eviction_compares(asked, more, expected):
+    """Source: v1resource.GetResourceRequestQuantity."""
+    text = f"requests: {{memory: {asked}}}" if asked else ""
+    made = load(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n"
+        f"  containers: [{{name: c, resources: {{{text}}}}}]\n{more}\n"
+    )[0]
+    assert str(resource_request(made, "memory", Release("1.36"))) == expected

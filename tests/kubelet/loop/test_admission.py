@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.resource import Quantity
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from tests.controllers.builders import told, workload
@@ -168,3 +169,26 @@ def test_a_pod_that_names_a_node_without_room(requests: dict[str, str], reason: 
         status = cluster.pod("second").status
         assert (status.phase, status.reason) == (("Failed", reason) if reason else ("Running", ""))
         assert figures in status.message
+
+
+@pytest.mark.parametrize(
+    ("missing", "victims", "ended"),
+    [("500m", ("500m", "2"), [0]), ("501m", ("500m", "2"), [1]), ("1500m", ("1", "1", "1"), [0, 1])],
+    ids=["the small one", "the large one", "two"],
+)
+def test_a_critical_pod_ends_as_much_as_is_missing(missing: str, victims: tuple[str, ...], ended: list[int]) -> None:
+    """Source: CriticalPodAdmissionHandler.HandleAdmissionFailure; the node is full with the victims."""
+    whole = sum(float(Quantity(one)) for one in victims)
+    with Cluster.simulated(1, cpus=int(-(-whole // 1))) as cluster:
+        rest = f"{int(1000 * (-(-whole // 1) - whole))}m"
+        for name, cpu in [*((f"v{i}", one) for i, one in enumerate(victims)), ("rest", rest)]:
+            container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+            cluster.apply(pod(name, container, nodeName="node-1", terminationGracePeriodSeconds=0))
+        cluster.advance(2)
+        container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": missing}}}
+        critical = pod("critical", container, nodeName="node-1", priorityClassName="system-node-critical")
+        critical["metadata"]["namespace"] = "kube-system"
+        cluster.apply(critical)
+        cluster.advance(3)
+        phases = [cluster.pod(f"v{i}").status.phase for i in range(len(victims))]
+        assert [i for i, phase in enumerate(phases) if phase == "Failed"] == ended

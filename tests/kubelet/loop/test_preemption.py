@@ -78,3 +78,19 @@ def test_where_all_pods_together_are_too_small_nothing_ends() -> None:
 def test_a_pod_ends_less_important_ones_only(mine: int, other: int | None, expected: bool) -> None:
     """Source: kubelet types.Preemptable."""
     assert preemptable(pod("a", {}, priority=mine), pod("b", {}, priority=other)) is expected
+
+
+def test_the_distance_is_the_sum_of_the_squares_of_the_missing_parts() -> None:
+    """Source: admissionRequirement.distance. Of (60%, 60%) and (80%, nothing) the latter is nearer: 0.64, not 0.72."""
+    both, memory = pod("both", {"cpu": "400m", "memory": "400"}), pod("memory", {"cpu": "200m", "memory": "1000"})
+    cpu = pod("cpu", {"cpu": "900m"})
+    found = get_pods_to_preempt(PREEMPTOR, [both, memory, cpu], {"cpu": 1000, "memory": 1000}, RELEASE)
+    assert sorted(one.metadata.name for one in found) == ["cpu", "memory"]
+
+
+def test_of_equally_near_pods_the_smaller_one_ends() -> None:
+    big = pod("big", {"cpu": "1", "memory": "2Gi"})
+    small = pod("small", {"cpu": "1", "memory": "1Gi"})
+    for running in ([big, small], [small, big]):
+        found = get_pods_to_preempt(PREEMPTOR, running, {"cpu": 1000}, RELEASE)
+        assert [one.metadata.name for one in found] == ["small"]

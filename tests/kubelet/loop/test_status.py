@@ -71,3 +71,43 @@ def test_the_conditions_of_a_pod_while_it_starts_and_ends() -> None:
     assert [one["PodScheduled"] for one in since] == [0, 0, 0, 0]
     assert since[1]["Initialized"] == since[2]["Initialized"] == since[3]["Initialized"] > 0
     assert since[2]["Ready"] == since[3]["Ready"] > since[1]["Ready"]
+
+
+def test_what_the_status_says_of_mounts_and_resources_of_a_running_container() -> None:
+    """Source: kubelet convertToAPIContainerStatuses, convertContainerStatusResources."""
+    modes = {"plain": {}, "read": {"readOnly": True}, "if": {"readOnly": True, "recursiveReadOnly": "IfPossible"},
+             "all": {"readOnly": True, "recursiveReadOnly": "Enabled"},
+             "off": {"readOnly": True, "recursiveReadOnly": "Disabled"}}  # fmt: skip
+    mounts = [{"name": "v", "mountPath": f"/{name}", **more} for name, more in modes.items()]
+    own = {
+        "none": {},
+        "tiny": {"requests": {"cpu": "1m"}, "limits": {"cpu": "5m"}},
+        "small": {"requests": {"cpu": "2m"}, "limits": {"cpu": "10m"}},
+        "usual": {"requests": {"cpu": "250m", "memory": "64Mi"}, "limits": {"cpu": "500m", "memory": "64Mi"}},
+        "memory": {"requests": {"memory": "32Mi"}, "limits": {"memory": "64Mi"}},
+    }
+    containers = [{"name": name, "image": "x", "resources": amounts} for name, amounts in own.items()]
+    containers[0]["volumeMounts"] = mounts
+    cluster = Cluster.simulated(1)
+    spec = {"containers": containers, "volumes": [{"name": "v", "emptyDir": {}}]}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    cluster.advance(2)
+    statuses = {one.name: to_dict(one) for one in cluster.pod("p").status.container_statuses}
+    recursive = {one["mountPath"][1:]: one.get("recursiveReadOnly") for one in statuses["none"]["volumeMounts"][:5]}
+    assert recursive == {"plain": None, "read": "Disabled", "if": "Enabled", "all": "Enabled", "off": "Disabled"}
+    shown = {name: statuses[name].get("resources", {}) for name in own}
+    assert {name: {k: v for k, v in found.items() if v} for name, found in shown.items()} == own
+
+
+def test_a_running_container_shows_what_the_kernel_holds_during_a_resize() -> None:
+    cluster = Cluster.simulated(1)
+    resources = {"requests": {"cpu": "250m"}, "limits": {"cpu": "500m"}}
+    container_spec = {"name": "c", "image": "x", "resources": resources}
+    cluster.apply(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container_spec]}}
+    )
+    cluster.advance(2)
+    cluster.resize("p", {"c": {"requests": {"cpu": "300m"}, "limits": {"cpu": "600m"}}})
+    cluster.advance(10)
+    (status,) = cluster.pod("p").status.container_statuses
+    assert to_dict(status.resources) == {"requests": {"cpu": "300m"}, "limits": {"cpu": "600m"}}

@@ -16,6 +16,7 @@ from kitlib.kubelet.qos.qos_class import (
     compute_pod_qos,
     is_critical_pod,
     is_node_critical_pod,
+    is_regular_init,
     pod_level_resources,
     resembles_guaranteed,
 )
@@ -145,3 +146,21 @@ def test_which_pods_have_resources_of_their_own(own: Any, release: str, expected
     containers = [{"name": "c"}]
     made = from_dict({"spec": {"containers": containers, **({} if own is None else {"resources": own})}}, Pod)
     assert pod_level_resources(made, Release(release)) is expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("i", True), ("s", False), ("c", False), ("x", False)])
+def test_the_resources_of_a_regular_init_container_can_be_used_again(name: str, expected: bool) -> None:
+    made = from_dict(
+        {
+            "spec": {
+                "initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
+                "containers": [{"name": "c"}],
+            }
+        },
+        Pod,
+    )
+    given = next((c for c in (*made.spec.init_containers, *made.spec.containers) if c.name == name), None)
+    assert (
+        is_regular_init(made, given or from_dict({"spec": {"containers": [{"name": name}]}}, Pod).spec.containers[0])
+        is expected
+    )

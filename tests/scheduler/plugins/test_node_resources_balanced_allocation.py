@@ -50,3 +50,11 @@ def test_an_extended_resource_that_the_pod_does_not_request_does_not_count(
 def test_a_resource_that_the_node_lacks_does_not_count() -> None:
     allocatable = {"cpu": "4", "memory": "4Gi"}
     assert score({"cpu": "4", "memory": "2Gi"}, "cpu", "memory", GPU, allocatable=allocatable) == 75
+
+
+@pytest.mark.parametrize(("gpus", "asked", "expected"), [("1", "1", 68), ("2", "1", 88), ("1", "", 87)])
+def test_a_single_piece_of_a_resource_counts(gpus: str, asked: str, expected: int) -> None:
+    """Source: balancedResourceScorer: resources without any allocatable amount are left out, one piece is an amount."""
+    requests = {"cpu": "1", "memory": "2Gi", **({GPU: asked} if asked else {})}
+    allocatable = {"cpu": "4", "memory": "4Gi", GPU: gpus}
+    assert score(requests, "cpu", "memory", GPU, allocatable=allocatable) == expected

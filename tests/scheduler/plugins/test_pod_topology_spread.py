@@ -275,3 +275,30 @@ def test_a_pod_that_is_counted_and_comes_goes_or_changes_brings_another_back(
     """Source: podtopologyspread isSchedulableAfterPodChange."""
     before, after = (pod_of(one) if one is not None else None for one in (old, new))
     assert woken(POD, before, after) is expected
+
+
+@pytest.mark.parametrize(("minimum", "feasible"), [(None, ["b1"]), (1, ["b1"]), (2, ["b1"]), (3, [])])
+def test_with_fewer_domains_than_min_domains_the_smallest_count_is_zero(
+    minimum: int | None, feasible: list[str]
+) -> None:
+    """Source: podtopologyspread minMatchNum. Zones a and b have two and one pod: the skew in b is 1 + 1 - 0."""
+    given = {} if minimum is None else {"minDomains": minimum}
+    assert decide(THREE_ZONES, ["a1", "a2", "b1"], constraint(**given)).feasible == feasible
+
+
+def test_a_host_constraint_counts_each_nodes_own_pods_whatever_the_policies() -> None:
+    """Source: podtopologyspread Score, which asks each node for its pods."""
+    soft = constraint(topologyKey=HOST, whenUnsatisfiable="ScheduleAnyway")
+    found = decide(THREE_ZONES, ["a1", "a1", "b1"], soft)
+    assert found.suggested_host == "a2"
+
+
+def test_a_label_key_that_the_selector_names_already_is_not_added_twice() -> None:
+    """Source: filterTopologySpreadConstraints; a selector of a created pod has the key already since 1.34."""
+    own = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}
+    for keys in (["app"], ["app", "version"], []):
+        found = decide(THREE_ZONES, ["a1"], constraint(labelSelector=own, matchLabelKeys=keys))
+        assert found.feasible == ["b1"], keys
+    other = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["db"]}]}
+    found = decide(THREE_ZONES, ["a1"], constraint(labelSelector=other, matchLabelKeys=["app"]))
+    assert found.feasible == ["a1", "a2", "b1"]

@@ -76,3 +76,22 @@ def test_two_pods_on_one_node_use_a_disk_only_to_read_it(
     decision = Scheduler(NODES, [pod(name="first", on="a", **{kind: held})]).explain(pod(**{kind: wanted}))
     assert decision.reasons_of("a") == ([] if free else ["node(s) had no available disk"])
     assert "b" in decision.feasible
+
+
+@pytest.mark.parametrize("held", [GCE, ISCSI, RBD, "awsElasticBlockStore", "emptyDir"])
+@pytest.mark.parametrize("wanted", [GCE, ISCSI, RBD, "awsElasticBlockStore", "emptyDir"])
+def test_disks_of_different_kinds_are_different_disks(held: str, wanted: str) -> None:
+    same: dict[str, dict[str, Any]] = {
+        GCE: {"pdName": "d"}, ISCSI: QN, RBD: IMAGE, "awsElasticBlockStore": {"volumeID": "d"}, "emptyDir": {},
+    }  # fmt: skip
+    decision = Scheduler(NODES, [pod(name="first", on="a", **{held: same[held]})]).explain(
+        pod(**{wanted: same[wanted]})
+    )
+    assert ("a" in decision.feasible) is (held != wanted or held == "emptyDir")
+
+
+def test_a_claim_of_the_same_name_in_another_namespace_is_another_claim():
+    standing = pod("once", name="first", on="b")
+    standing.metadata.namespace = "other"
+    found = Scheduler(NODES, [standing], volumes=load(STORAGE), release="1.36").explain(pod("once", name="second"))
+    assert found.feasible == ["b"]

@@ -153,3 +153,41 @@ def test_parts_never_exceed_what_is_shared(sizes: list[int], asked: list[int]) -
     one = device("nic", allowMultipleAllocations=True, capacity={"bandwidth": {"value": "10"}})
     claims = [claim(share(str(amount)), name=f"c{i}") for i, amount in enumerate(asked)]
     assert (allocator([published(one)], *claims).allocate(node()) is not None) == (sum(asked) <= 10)
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "expected"),
+    [(None, "10G", ["n0", "n1"]), (None, "11G", None), ("3G", "7G", ["n0", "n1"]), ("3G", "8G", ["n1"])],
+)
+def test_a_request_for_all_devices_gets_those_with_the_capacity(
+    held: str | None, asked: str, expected: list[str] | None
+) -> None:
+    """Source: CmpRequestOverCapacity. Without shares the whole capacity of each device is free."""
+    others = [holding("n0", shareID="x", consumedCapacity={"bandwidth": held})] if held else []
+    every = exactly(allocationMode="All", capacity={"requests": {"bandwidth": asked}})
+    found = allocator([published(shared("n0"), shared("n1"))], claim(every), others=others).allocate(node())
+    assert given_out(found) == (None if expected is None else [expected])
+
+
+@pytest.mark.parametrize(("shared_", "first"), [("59", ["whole"]), ("60", ["whole"]), ("19", None), ("39", ["half"])])
+def test_counters_may_be_used_up_but_not_more(shared_: str, first: list[str] | None) -> None:
+    """Source: checkAvailableCounters."""
+
+    def part(name: str, memory: str) -> dict[str, Any]:
+        return device(name, consumesCounters=[{"counterSet": "s", "counters": {"m": {"value": memory}}}])
+
+    counters = published(name="a", count=2, sharedCounters=[{"name": "s", "counters": {"m": {"value": shared_}}}])
+    slices = [counters, published(part("whole", "59"), part("half", "20"), count=2)]
+    found = given_out(allocator(slices, claim(exactly())).allocate(node()))
+    assert found == (None if first is None else [first])
+
+
+def test_a_step_counts_from_the_least_amount() -> None:
+    """Source: roundUpRange."""
+    policy = {"default": "1", "validRange": {"min": "3", "max": "20", "step": "5"}}
+    for asked, expected in (("3", "3"), ("4", "8"), ("8", "8"), ("9", "13"), ("18", "18"), ("19", None)):
+        capacity = {"bandwidth": {"value": "100", "requestPolicy": policy}}
+        slices = [published(device("d", allowMultipleAllocations=True, capacity=capacity))]
+        found = allocator(slices, claim(share(asked))).allocate(node())
+        amount = found and to_dict(found[0].devices.results[0])["consumedCapacity"]["bandwidth"]
+        assert amount == expected, asked

@@ -280,3 +280,19 @@ def test_a_pod_whose_claim_was_freed_is_tried_again_by_itself() -> None:
     made.add_pod(pod("p", "one", nodeSelector={"kubernetes.io/hostname": "b"}))
     made.run(30)
     assert made.pod("p").spec.node_name == "b"
+
+
+def test_a_request_with_alternatives_needs_the_feature() -> None:
+    """Source: DynamicResources.PreFilter; DRAPrioritizedList is on since 1.34."""
+    asked = {"name": "r", "firstAvailable": [{"name": "x", "deviceClassName": "gpu"}]}
+    for made, release, refused in (
+        (claim(request=asked), "1.36", False),
+        (claim(request=asked), "1.36-", True),
+        (claim(), "1.36-", False),
+    ):
+        gates = {"DRAPrioritizedList": False} if release.endswith("-") else {}
+        followed = Release(release.removesuffix("-")).with_gates(gates)
+        scheduler = Scheduler(nodes(), claims=[*load(DEVICES), made], release=followed)
+        found = scheduler.explain(pod("p", "one"))
+        assert ("has subrequests, but the DRAPrioritizedList feature is disabled" in found.filter_message) is refused
+        assert bool(found.suggested_host) is not refused
