@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kitlib.advisor.blockers import shown_amount
-from kitlib.advisor.bound_pods import room_on
+from kitlib.advisor import resizing
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import Gap, counted
 from kitlib.advisor.missing_kinds import gaps_of
@@ -23,6 +22,7 @@ from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
 from kitlib.advisor.pressure import NodeUnderPressure, PressureResult, grown, on_node, resource_of
 from kitlib.advisor.rebalancing import deschedule, scale_down
+from kitlib.advisor.resizing import ResizeOutcome, WantedAmounts, parse_amounts
 from kitlib.advisor.targets import find_target
 from kitlib.advisor.unreported import budget_gaps
 from kitlib.advisor.what_if_answer import Effect, WhatIf, node_uses
@@ -63,7 +63,7 @@ def what_if(
         questions: the questions, in the notations of `QUESTIONS`.
         force: whether drains evict pods without a controller, as `kubectl drain --force`.
         delete_emptydir_data: whether drains evict pods with emptyDir volumes.
-        settings: settings of the kubelets, for pressure; None = the defaults.
+        settings: settings of the kubelets, for pressure and resizes; None = the defaults.
         manifests: name -> text for `apply NAME`; other names are files.
 
     Raises:
@@ -72,7 +72,7 @@ def what_if(
     parsed = [_parsed(question) for question in questions]
     with Cluster.from_dump(dump) as cluster:
         flags = {"force": force, "delete_emptydir_data": delete_emptydir_data}
-        trial = _Trial(dump, cluster, flags, settings or KubeletSettings(), manifests or {})
+        trial = _Trial(dump, cluster, flags, settings, manifests or {})
         before = trial.pods()
         for ask, words in parsed:
             ask(trial, *words)
@@ -91,10 +91,11 @@ class _Trial:
         dump: Dump,
         cluster: Any,
         flags: dict[str, bool],
-        settings: KubeletSettings,
+        settings: KubeletSettings | None,
         manifests: Mapping[str, str],
     ) -> None:
-        self.dump, self.cluster, self.flags, self.settings = dump, cluster, flags, settings
+        self.dump, self.cluster, self.flags = dump, cluster, flags
+        self.given_settings, self.settings = settings, settings or KubeletSettings()
         self.manifests = manifests
         self.notes: list[str] = []
         self.evicted: dict[str, str] = {}
@@ -177,34 +178,21 @@ class _Trial:
         pod = find_target(self.dump, target)
         if not isinstance(pod, Pod):
             raise KitError(f"whatif resize: {pod.kind} {pod.key} is no pod")
-        wanted = _amounts(amounts)
-        container = pod.spec.containers[0]
-        changed = deepcopy(pod)
-        own = changed.spec.containers[0].resources
-        own.requests = {**own.requests, **wanted}
-        own.limits = {name: max(own.limits[name], wanted.get(name, own.limits[name])) for name in own.limits}
-        resources = {"requests": wanted, "limits": own.limits} if own.limits else {"requests": wanted}
-        try:
-            with self.cluster.api.dry_run():
-                plain = {kind: {n: str(q) for n, q in values.items()} for kind, values in resources.items()}
-                self.cluster.resize(pod.name, {container.name: plain}, pod.namespace)
-        except KitError as error:
-            self.refused.append(str(error))
-            return
-        self.fates.append(self._resize_of(pod, changed))
+        present = self.cluster.get("Pod", pod.name, pod.namespace)
+        outcome = self._resize(present, parse_amounts(present, amounts))
+        self.refused += [outcome.refused] if outcome.refused else []
+        self.asked_gaps += outcome.gaps
+        self.cluster.advance(SETTLE)
+        if outcome.effect is not None and not self._is_placed_by(outcome.effect, present):
+            self.fates.append(outcome.effect)
 
-    def _resize_of(self, pod: Pod, changed: Pod) -> Effect:
-        """Return the kubelet's reaction to a resize by the node's numbers. Source: allocation manager canResizePod."""
-        if not pod.spec.node_name:
-            return Effect(pod.key, "pending", why="the pod has no node yet; the new requests hold at once")
-        scheduler = self.dump.scheduler(without=pod)
-        for name, asked, left, most in room_on(scheduler, changed):
-            if asked > left:
-                kind = "infeasible" if asked > most else "deferred"
-                amounts = [shown_amount(name, amount) for amount in (asked, left, most)]
-                why = f"{name}: {amounts[0]} asked, {amounts[1]} of {amounts[2]} left beside the other pods"
-                return Effect(pod.key, kind, pod.spec.node_name, pod.spec.node_name, why)
-        return Effect(pod.key, "resized", pod.spec.node_name, pod.spec.node_name, "the node has room")
+    def _is_placed_by(self, effect: Effect, pod: Pod) -> bool:
+        """Return whether a pod that waited has a node since its resize, which the comparison of pods reports."""
+        return effect.kind == "pending" and bool(self.pods()[pod.metadata.uid].spec.node_name)
+
+    def _resize(self, pod: Pod, wanted: WantedAmounts) -> ResizeOutcome:
+        used = measured(self.dump).get(pod.key)
+        return resizing.carry_out(self.cluster, pod, wanted, self.given_settings, used)
 
     def pressure(self, name: str, *words: str) -> None:
         """Exhaust a resource of a node, or let a pod grow; the kubelet's evictions are carried out on the copy."""
@@ -379,18 +367,6 @@ def _whole(text: str, what: str) -> int:
     return int(text)
 
 
-def _amounts(texts: Sequence[str]) -> dict[str, Quantity]:
-    found = {}
-    for text in texts:
-        name, equals, amount = text.partition("=")
-        found[name] = _quantity(amount, f"whatif resize: {text!r}")
-        if not equals:
-            raise KitError(f"whatif resize: cpu=AMOUNT or memory=AMOUNT is expected, got {text!r}")
-    if not found:
-        raise KitError("whatif resize: cpu=AMOUNT or memory=AMOUNT is expected")
-    return found
-
-
 def _quantity(text: str, what: str) -> Quantity:
     try:
         return Quantity(text)
@@ -417,7 +393,7 @@ QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
     "scale": (_Trial.scale, 2, 2, "scale KIND/NAME REPLICAS"),
     "apply": (_Trial.apply, 1, 1, "apply FILE"),
     "upgrade": (_Trial.upgrade, 1, 1, "upgrade RELEASE"),
-    "resize": (_Trial.resize, 2, 9, "resize POD cpu=AMOUNT memory=AMOUNT: the requests of its first container"),
+    "resize": (_Trial.resize, 2, 30, f"resize POD {resizing.USAGE}"),
     "pressure": (
         _Trial.pressure,
         2,

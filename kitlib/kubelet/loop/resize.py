@@ -20,6 +20,7 @@ from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.kubelet.cm.container_config import effective_limit
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute
 from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 RETRY = 180.0
@@ -52,14 +53,10 @@ def with_resources(pod: Pod, of: Pod) -> Pod:
 
 def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
     """Return the reason why a resize is infeasible on this node; "" = it is feasible."""
-    gates, settings = config.gates, config.settings
-    if get_pod_qos(wanted, gates) == "Guaranteed":
-        for resource, policy, static, gate, manager in (
-            ("cpu", settings.cpu_manager_policy, "static", "InPlacePodVerticalScalingExclusiveCPUs", "CPU"),
-            ("memory", settings.memory_manager_policy, "Static", "InPlacePodVerticalScalingExclusiveMemory", "Memory"),
-        ):
-            if policy == static and not gates.enabled(gate) and _changes(wanted, allocated, resource):
-                return f'Resize is infeasible for Guaranteed Pods alongside {manager} Manager policy "{static}"'
+    gates = config.gates
+    conflict = static_policy_conflict(wanted, allocated, config.settings, gates)
+    if conflict:
+        return conflict
     capacity = node_allocatable_absolute(config.machine.capacity(), config.reservations)
     requests = pod_requests(wanted, release=gates)
     for resource in ("memory", "cpu"):
@@ -72,7 +69,20 @@ def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
     return ""
 
 
-def _changes(wanted: Pod, allocated: Pod, resource: str) -> bool:
+def static_policy_conflict(wanted: Pod, allocated: Pod, settings: KubeletSettings, gates: Release) -> str:
+    """Return the reason why a static policy makes the resize of a Guaranteed pod infeasible; "" = none does."""
+    if get_pod_qos(wanted, gates) == "Guaranteed":
+        for resource, policy, static, gate, manager in (
+            ("cpu", settings.cpu_manager_policy, "static", "InPlacePodVerticalScalingExclusiveCPUs", "CPU"),
+            ("memory", settings.memory_manager_policy, "Static", "InPlacePodVerticalScalingExclusiveMemory", "Memory"),
+        ):
+            if policy == static and not gates.enabled(gate) and changes_request(wanted, allocated, resource):
+                return f'Resize is infeasible for Guaranteed Pods alongside {manager} Manager policy "{static}"'
+    return ""
+
+
+def changes_request(wanted: Pod, allocated: Pod, resource: str) -> bool:
+    """Return whether a resize changes the requests of a resource, of a container or of the pod as a whole."""
     before = {c.name: c.resources.requests.get(resource) for c in containers_of(allocated)}
     whole = [pod.spec.resources.requests if pod.spec.resources is not None else {} for pod in (wanted, allocated)]
     if whole[0].get(resource) != whole[1].get(resource):
