@@ -95,8 +95,9 @@ class Assistant:
 
         Args:
             questions: `drain NODE`, `lose NODE`, `lose LABEL=VALUE`, `add NODE COUNT`, `scale KIND/NAME N`,
-                `upgrade RELEASE`, `resize POD cpu=2`, `pressure NODE memory`, `pressure POD memory=2Gi`,
-                `scale-down`, `deschedule`, and `apply manifest` for the text in `manifest`.
+                `upgrade RELEASE`, `resize POD cpu=2`, `resize POD CONTAINER:memory=1Gi`, `pressure NODE memory`,
+                `pressure POD memory=2Gi`, `scale-down`, `deschedule`, `vertical KIND/NAME`, and `apply manifest` for
+                the text in `manifest`.
             manifest: YAML of objects to apply.
             force: for drains: evict pods without a controller too.
         """

@@ -58,6 +58,8 @@ OPTIONAL = (
     ("karpenter.sh", "v1", "nodepools", "NodePool"),
     ("karpenter.sh", "v1", "nodeclaims", "NodeClaim"),
     ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+    ("autoscaling.k8s.io", "v1", "verticalpodautoscalers", "VerticalPodAutoscaler"),
+    ("metrics.k8s.io", "v1beta1", "pods", "PodMetrics"),
 )
 """Kinds that many clusters do not have; a missing one is not reported."""
 DEVICES = (
@@ -100,8 +102,9 @@ def read_cluster(
         except _Refused as refused:
             if kind in ("Node", "Pod"):
                 raise KitError(f"{plural} cannot be listed: {refused}; the scheduler's view needs them") from None
-            if not (refused.absent and (group, version, plural, kind) in OPTIONAL):
-                missing.append(plural)
+            optional = (group, version, plural, kind) in OPTIONAL
+            if not (refused.absent and optional):
+                missing.append(f"{plural}.{group}" if optional else plural)
             continue
         items += found
         listed.append(kind)
@@ -114,7 +117,7 @@ def read_cluster(
     dump = Dump.of_items(items, release=release or own, profile=profile, listed=listed)
     dump.server = server
     if missing:
-        said = f"{', '.join(missing)}: they may not be listed"
+        said = f"{', '.join(missing)}: they cannot be listed"
         dump.left_out = f"{dump.left_out}; {said}" if dump.left_out else said
     return dump
 
@@ -129,7 +132,7 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
     """Send a GET request and return plain data.
 
     Raises:
-        _Refused: 401, 403, 404.
+        _Refused: 401, 403, 404, and 503, with which the API server answers while an aggregated API is unavailable.
         KitError: there is no response, or an unexpected one.
     """
     from kubernetes.client.exceptions import ApiException
@@ -148,7 +151,7 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
         status, reason, body = error.status, error.reason, b""
     except Exception as error:  # urllib3's errors: no route, no DNS name, an invalid certificate
         raise KitError(f"{configuration.host}: {error}") from None
-    if status in (401, 403, 404):
+    if status in (401, 403, 404, 503):
         refused = _Refused(f"{status} {reason}")
         refused.absent = status == 404
         raise refused

@@ -20,13 +20,19 @@ METRICS = "metrics.k8s.io"
 COMMAND = "kubectl get pods.metrics.k8s.io -A -o json"
 
 
-def measured(dump: Dump) -> dict[str, dict[str, int]]:
-    """Return `namespace/name` of a pod -> container -> bytes of its working set, from the PodMetrics of a dump."""
+def measured(dump: Dump, resource: str = "memory") -> dict[str, dict[str, int]]:
+    """Return the usage in the PodMetrics of a dump, by `namespace/name` of the pod and by container.
+
+    Args:
+        dump: the cluster.
+        resource: `memory` (bytes of the working set) or `cpu` (milli-CPU).
+    """
     found: dict[str, dict[str, int]] = {}
     for obj in dump.objects:
         if obj.kind == "PodMetrics" and group_of(obj) == METRICS:
             used = {
-                text(one, "name"): _bytes(look(one, "usage", "memory")) for one in items(data_of(obj), "containers")
+                text(one, "name"): _amount(resource, look(one, "usage", resource))
+                for one in items(data_of(obj), "containers")
             }
             found[f"{obj.namespace or 'default'}/{obj.name}"] = used
     return found
@@ -96,8 +102,9 @@ def _gaps(guessed: int, resource: str) -> list[Gap]:
     return [Gap("Summary", "", why)]
 
 
-def _bytes(amount: object) -> int:
+def _amount(resource: str, amount: object) -> int:
     try:
-        return Quantity(str(amount or "0")).value()
+        found = Quantity(str(amount or "0"))
     except QuantityError:
         return 0
+    return found.milli_value() if resource == "cpu" else found.value()

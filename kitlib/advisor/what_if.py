@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kitlib.advisor import resizing
+from kitlib.advisor import resizing, vertical
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import Gap, counted
 from kitlib.advisor.missing_kinds import gaps_of
@@ -193,6 +193,15 @@ class _Trial:
     def _resize(self, pod: Pod, wanted: WantedAmounts) -> ResizeOutcome:
         used = measured(self.dump).get(pod.key)
         return resizing.carry_out(self.cluster, pod, wanted, self.given_settings, used)
+
+    def vertical(self, target: str = "") -> None:
+        for plan in vertical.plans(self.dump, target):
+            outcome = vertical.carry_out(self.cluster, plan, self._resize)
+            self.notes += plan.notes
+            self.fates += outcome.effects
+            self.refused += outcome.refused
+            self.asked_gaps += [*plan.gaps, *outcome.gaps]
+        self.cluster.advance(SETTLE)
 
     def pressure(self, name: str, *words: str) -> None:
         """Exhaust a resource of a node, or let a pod grow; the kubelet's evictions are carried out on the copy."""
@@ -394,6 +403,12 @@ QUESTIONS: dict[str, tuple[Callable[..., None], int, int, str]] = {
     "apply": (_Trial.apply, 1, 1, "apply FILE"),
     "upgrade": (_Trial.upgrade, 1, 1, "upgrade RELEASE"),
     "resize": (_Trial.resize, 2, 30, f"resize POD {resizing.USAGE}"),
+    "vertical": (
+        _Trial.vertical,
+        0,
+        1,
+        "vertical [KIND/NAME]: as the vertical pod autoscaler, for its recommendations or for the usage of a workload",
+    ),
     "pressure": (
         _Trial.pressure,
         2,

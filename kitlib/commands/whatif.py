@@ -16,9 +16,9 @@ def add(commands: Any) -> None:
         help="say what would happen to a cluster's pods, without touching it",
         description="Read what kubectl printed (see kitlib explain), carry questions out on a copy, and say which pods "
         "move, wait, are preempted or lost: drain NODE, lose NODE, lose LABEL=VALUE, add NODE [COUNT] (nodes like it), "
-        "scale KIND/NAME N, apply FILE, upgrade RELEASE, resize POD cpu=AMOUNT, pressure NODE memory|disk|inodes|pids, "
-        "pressure POD memory=AMOUNT (it grows), scale-down (the autoscaler removes nodes), deschedule. Several in "
-        "sequence are parted by "
+        "scale KIND/NAME N, apply FILE, upgrade RELEASE, resize POD [CONTAINER:]cpu=AMOUNT, pressure NODE "
+        "memory|disk|inodes|pids, pressure POD memory=AMOUNT (it grows), scale-down (the autoscaler removes nodes), "
+        "deschedule, vertical [KIND/NAME] (the vertical autoscaler acts). Several in sequence are parted by "
         '"then": kitlib whatif drain node-1 then add node-2 2. Exit code 0: all pods concerned have a node; 1: one '
         "waits or is lost, something was refused, or a release changes something; 2: bad input; 3: uncertain.",
     )
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
     add_dump_options(made)
     made.add_argument("--force", action="store_true", help="of drain: pods without a controller go too")
     made.add_argument("--delete-emptydir-data", action="store_true", help="of drain: pods with an emptyDir go too")
-    made.add_argument("--kubelet", metavar="FILE", help="of pressure: the nodes' KubeletConfiguration")
+    made.add_argument("--kubelet", metavar="FILE", help="of pressure and resize: the nodes' KubeletConfiguration")
     made.add_argument("--picture", metavar="FILE", help="write the nodes before and after as an SVG picture")
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
     made.set_defaults(run=run)

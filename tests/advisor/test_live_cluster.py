@@ -34,6 +34,7 @@ class Server(BaseHTTPRequestHandler):
 
     objects: ClassVar[dict[str, list[dict[str, Any]]]] = {}
     forbidden: ClassVar[set[str]] = set()
+    unavailable: ClassVar[set[str]] = set()
     seen: ClassVar[list[tuple[str, str]]] = []
     reported: ClassVar[dict[str, str]] = {"major": "1", "minor": "26+"}
 
@@ -45,6 +46,8 @@ class Server(BaseHTTPRequestHandler):
             return self._answer(200, self.reported)
         if plural in self.forbidden or self.headers["Authorization"] != "Bearer secret":
             return self._answer(403, {"kind": "Status", "reason": "Forbidden"})
+        if any(group in url.path for group in self.unavailable):
+            return self._answer(503, {"kind": "Status", "reason": "ServiceUnavailable"})
         items = self.objects.get(plural, [])
         start = int(parse_qs(url.query).get("continue", ["0"])[0])
         more = {"continue": str(start + 2)} if start + 2 < len(items) else {}
@@ -69,7 +72,7 @@ def kubeconfig(tmp_path: Path) -> Iterator[str]:
         "nodes": [node("a"), node("b"), node("c")],
         "pods": [pod("web", "1500m", "a"), pod("db", "1500m", "b"), pod("big", "3")],
     }
-    Server.forbidden, Server.seen = set(), []
+    Server.forbidden, Server.unavailable, Server.seen = set(), set(), []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     config = {
         "apiVersion": "v1",
@@ -97,7 +100,7 @@ def test_objects_come_page_by_page_and_the_clusters_own_release_is_followed(kube
 def test_what_may_not_be_listed_is_left_out_and_named(kubeconfig: str) -> None:
     Server.forbidden = {"persistentvolumes", "csinodes"}
     dump = read_cluster(kubeconfig)
-    assert dump.left_out == "persistentvolumes, csinodes: they may not be listed"
+    assert dump.left_out == "persistentvolumes, csinodes: they cannot be listed"
 
 
 def test_without_nodes_nothing_can_be_said(kubeconfig: str) -> None:
@@ -140,3 +143,8 @@ def test_a_server_of_a_release_that_the_kit_does_not_know_is_said(
     monkeypatch.setattr(Server, "reported", {"major": "1", "minor": "99", "gitVersion": "v1.99.2"})
     dump = read_cluster(kubeconfig)
     assert dump.unknown_release_text == f"the API server is of v1.99.2: not known here, decided as {Release.latest()}"
+
+
+def test_an_aggregated_api_without_its_server_is_left_out_and_named(kubeconfig: str) -> None:
+    Server.unavailable = {"metrics.k8s.io"}
+    assert read_cluster(kubeconfig).left_out == "pods.metrics.k8s.io: they cannot be listed"
