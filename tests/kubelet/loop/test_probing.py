@@ -224,3 +224,11 @@ def test_a_restart_of_the_kubelet_forgets_earlier_failures() -> None:
         assert status(cluster) == (True, True, 0)
         cluster.advance(10)
         assert status(cluster)[2] == 1
+
+
+def test_a_probe_that_succeeds_is_no_event() -> None:
+    """Source: kubelet prober.probe: events of failures, unknown results and warnings only."""
+    cluster = started("readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}")
+    cluster.advance(10)
+    assert status(cluster) == (True, True, 0)
+    assert not [event for event in cluster.events() if event.reason in ("Unhealthy", "ProbeWarning")]

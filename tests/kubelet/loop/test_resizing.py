@@ -40,3 +40,21 @@ def test_a_completed_resize_is_reported_once_and_of_no_other_pod() -> None:
     cluster.advance(30)
     completed = [e for e in cluster.events() if e.reason == "ResizeCompleted"]
     assert [(e.involved_object.name, e.count) for e in completed] == [("a", 1)]
+
+
+def test_a_resize_may_fill_the_node_but_not_more() -> None:
+    """Source: canAdmitPod; also a pod that becomes smaller on a node that is too full is resized."""
+    cluster = Cluster.simulated([{"cpus": 2, "memory": "4Gi"}])
+    cluster.apply([pod("a"), pod("b")])
+    cluster.resize("a", {"c": {"requests": {"cpu": "1501m"}}})
+    cluster.advance(2)
+    assert granted(cluster, "a") == "500m"
+    cluster.resize("a", {"c": {"requests": {"cpu": "1500m"}}})
+    cluster.advance(2)
+    assert granted(cluster, "a") == "1500m"
+    cluster.resize("b", {"c": {"requests": {"cpu": "501m"}}})
+    cluster.advance(2)
+    assert granted(cluster, "b") == "500m"
+    cluster.resize("b", {"c": {"requests": {"cpu": "400m"}}})
+    cluster.advance(2)
+    assert granted(cluster, "b") == "400m"

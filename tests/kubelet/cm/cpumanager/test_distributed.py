@@ -106,3 +106,19 @@ def test_single_threads_are_taken_socket_by_socket_where_the_option_says_so() ->
     packed = take_by_topology_numa_distributed(THREADS, range(16), 10, 1)
     spread = take_by_topology_numa_distributed(THREADS, range(16), 10, 1, spread=True)
     assert (format_cpus(packed), format_cpus(spread)) == ("0-2,4-6,8-9,12-13", "0-8,12")
+
+
+@pytest.mark.parametrize(
+    ("available", "needed", "shares"),
+    [
+        ("0-3,4,8-11,12-15", 5, {0: 3, 2: 2}),
+        ("0-2,4-7,8-10,12-15", 6, {1: 3, 3: 3}),
+        ("0,4-7,8-9,12-15", 6, {1: 3, 3: 3}),
+        ("0-3,4-5,8-9,12-13", 7, {0: 3, 1: 2, 2: 2}),
+        ("0-3,4-7,8,12", 6, {0: 3, 1: 3}),
+        ("0-3,4-6,8-10,12-14", 9, {0: 3, 1: 3, 2: 3}),
+    ],
+)
+def test_uneven_machines(available: str, needed: int, shares: dict[int, int]) -> None:
+    found = take_by_topology_numa_distributed(FOUR, parse_cpus(available), needed, 1)
+    assert {node: len(cpus) for node, cpus in sorted(FOUR.split("numa", found).items())} == shares

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
-from kitlib.api.serialize import deepcopy
+from kitlib.api.serialize import deepcopy, from_dict
 from kitlib.kubelet.cm.cpumanager.policy_static import StaticPolicy
 from kitlib.kubelet.cm.cpumanager.state import CPUManagerError, SMTAlignmentError
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
@@ -177,3 +179,26 @@ def test_a_pod_with_resources_of_its_own_is_given_its_processors_once() -> None:
     for name in ("c0", "c1"):
         policy.remove("p", name)
     assert policy.state.default == given | left and not policy.state.pods
+
+
+@pytest.mark.parametrize(
+    ("gate", "level", "own", "expected"),
+    [
+        (True, True, {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}, 2),
+        (False, True, {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}, 0),
+        (True, True, {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "3", "memory": "1Gi"}}, 0),
+        (True, True, {}, 0),
+        (False, False, {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}, 2),
+        (False, False, {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"cpu": "1500m", "memory": "1Gi"}}, 0),
+        (False, False, {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}, 0),
+    ],
+    ids=["a container of its own amounts", "without the gate", "limits above", "none", "of containers", "a fraction",
+         "no memory"],
+)  # fmt: skip
+def test_which_containers_have_exclusive_processors(gate: bool, level: bool, own: Any, expected: int) -> None:
+    """Source: staticPolicy.guaranteedCPUs; KEP-5526."""
+    release = Release.latest().with_gates({"PodLevelResourceManagers": gate})
+    whole = {"requests": {"cpu": "4", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "4Gi"}} if level else None
+    spec = {"containers": [{"name": "c", "resources": own}], **({"resources": whole} if whole else {})}
+    made = from_dict({"metadata": {"name": "p", "uid": "p"}, "spec": spec}, Pod)
+    assert StaticPolicy(machine(), 0, release=release).exclusive_cpus(made, made.spec.containers[0]) == expected
