@@ -14,6 +14,7 @@ from kitlib.advisor.message import decode
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition, KubeObject
+from kitlib.api.release import Release
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.queue.scheduling_queue import max_in_pool_ms
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 30
 """Interval in which the scheduler retries pods that waited too long. Source: flushUnschedulablePodsLeftover."""
-SCHEDULED, GATED = "PodScheduled", "SchedulingGated"
+SCHEDULED, GATED, FAILED = "PodScheduled", "SchedulingGated", "FailedScheduling"
 
 
 @dataclass(frozen=True)
@@ -47,40 +48,66 @@ def last_word(dump: Dump, pod: Pod, decision: Decision | None) -> LastWord:
         decision: the computed decision; None = the pod is blocked before scheduling.
     """
     said = next((one for one in pod.status.conditions if one.type == SCHEDULED and one.status == "False"), None)
-    if said is None or said.reason == GATED or decision is None or decision.gate is not None:
-        return LastWord(_event(dump, pod))
+    event = _event(dump, pod)
+    if decision is None or decision.gate is not None or (said is not None and said.reason == GATED):
+        return LastWord(event)
+    if said is None:
+        return _untried(dump, pod, event) if decision.suggested_host else LastWord(event)
     since = f" since {clock(said.last_transition_time)}" if said.last_transition_time else ""
     quoted = f"The condition PodScheduled is False{since}, {said.reason}: {said.message}" if said.message else ""
     quoted = quoted or f"The condition PodScheduled is False{since}, {said.reason}."
-    event = _event(dump, pod)
     quoted = f"{quoted} {event}" if event else quoted
     if decision.suggested_host:
-        return _fits_now(dump, said, quoted, decision)
+        return _fits_now(dump, pod, said, quoted, decision.release)
     if said.message and said.message != decision.message and not _same_reasons(said.message, decision):
         return LastWord(f"{quoted} Now the reasons differ: {decision.message}")
     return LastWord(f"{quoted} That still holds.")
 
 
-def _fits_now(dump: Dump, said: Condition, quoted: str, decision: Decision) -> LastWord:
+def retry_seconds(release: Release) -> float:
+    """Return the maximum time, in seconds, between two attempts at a pod that no event concerns."""
+    # flushUnschedulablePodsLeftover retries a pod after its maximum time in the queue, and runs at this interval.
+    return max_in_pool_ms(release) / 1000 + FLUSH_SECONDS
+
+
+def retry_text(release: Release) -> str:
+    """Return `retry_seconds` in words."""
+    return f"{retry_seconds(release) / 60:g} minutes".replace("5.5", "five and a half").replace("1.5", "one and a half")
+
+
+def _untried(dump: Dump, pod: Pod, event: str) -> LastWord:
+    """Return the message for a pod that fits and that no scheduler has reported on."""
+    made, newest = pod.metadata.creation_timestamp, dump.newest_time
+    if event or made is None or newest is None:
+        return LastWord(event)
+    waited = (newest - made).total_seconds()
+    if waited > FLUSH_SECONDS:
+        since = f"The pod was created at {clock(made)} and has no condition PodScheduled"
+        return LastWord(f"{since}: no scheduler has reported on it for {waited:.0f} s. Does kube-scheduler run?", True)
+    return LastWord("The pod has no condition PodScheduled yet: the scheduler tries a new pod at once.")
+
+
+def _fits_now(dump: Dump, pod: Pod, said: Condition, quoted: str, release: Release) -> LastWord:
     """Return the message for a pod that fits by the rules although the cluster reports the opposite."""
-    # flushUnschedulablePodsLeftover retries a pod after its maximum time in the queue, and runs at this interval: an
-    # older message was confirmed by a later attempt.
-    wait = max_in_pool_ms(decision.release) // 1000 + FLUSH_SECONDS
-    minutes = f"{wait / 60:g}".replace("5.5", "five and a half").replace("1.5", "one and a half")
-    at = said.last_transition_time
+    # The condition keeps the time of the first failure; each attempt repeats the event.
+    tried = [event_time(one) for one in dump.of(Event) if is_about(one, pod) and one.reason == FAILED]
+    at = max([*tried, *filter(None, [said.last_transition_time])], default=None)
     changed = _changed_since(dump, at) if at is not None else []
+    wait = timedelta(seconds=retry_seconds(release))
+    latest = f" ({clock(at + wait)})" if at is not None and at.year > 1 else ""
     retry = (
-        "The scheduler tries again at an event that concerns the pod, at the latest "
-        f"{minutes} minutes after its last attempt."
+        "Nothing holds the pod. The scheduler tries it again at an event that concerns it, after a back-off of at most "
+        f"ten seconds, and without one at the latest {retry_text(release)} after its last attempt{latest}."
     )
     newest = dump.newest_time
-    old = at is not None and newest is not None and newest - at > timedelta(seconds=wait)
     if changed:
         return LastWord(f"{quoted} That no longer holds; since then {', '.join(changed[:3])}. {retry}")
-    if old:
-        why = "something that is not in this dump decides, or it has changed within the last minutes"
+    # An older message was confirmed by a later attempt.
+    if at is not None and newest is not None and newest - at > wait:
         return LastWord(
-            f"{quoted} By the rules the pod fits now, and the scheduler has tried since: {why}. {retry}", True
+            f"{quoted} By the rules the pod fits now, and the scheduler has tried since the last report, or does not "
+            "run: something that is not in this dump decides, or it has changed within the last minutes.",
+            True,
         )
     return LastWord(f"{quoted} That no longer holds: something has changed since the last attempt. {retry}")
 

@@ -17,6 +17,7 @@ from typing import Any
 from kitlib.advisor import resizing, vertical
 from kitlib.advisor.dump import Dump
 from kitlib.advisor.findings import Gap, counted
+from kitlib.advisor.last_word import retry_text
 from kitlib.advisor.missing_kinds import gaps_of
 from kitlib.advisor.other_pods import root_of
 from kitlib.advisor.pod_usage import measured, stats_of
@@ -76,6 +77,7 @@ def what_if(
         before = trial.pods()
         for ask, words in parsed:
             ask(trial, *words)
+        trial.retry()
         effects = tuple(trial.effects())
         gaps = tuple(trial.gaps({one.pod for one in effects}))
         nodes = node_uses(cluster.api.store.list(Node, copy=False), before, trial.pods())
@@ -105,6 +107,7 @@ class _Trial:
         self.fates: list[Effect] = []
         self._before = self.pods()
         self._drained: set[str] = set()
+        self._retried: set[str] = set()  # UIDs of pods that only an attempt without an event has placed
 
     def pods(self) -> dict[str, Pod]:
         """Return UID -> stored pod; a change replaces the stored object, so the returned pods do not change."""
@@ -264,6 +267,14 @@ class _Trial:
             raise NotFound("nodes", node)
         return found
 
+    def retry(self) -> None:
+        """Try the waiting pods once more, as the scheduler's queue does after minutes without an event for them."""
+        waiting = {uid for uid, pod in self.pods().items() if not pod.spec.node_name}
+        if waiting:
+            self.cluster.retry_unschedulable()
+            self.cluster.advance(SETTLE)
+            self._retried = {uid for uid in waiting if (pod := self.pods().get(uid)) and pod.spec.node_name}
+
     def gaps(self, concerned: set[str]) -> list[Gap]:
         """Return the distinct gaps of concerned and waiting pods."""
         found = dict.fromkeys([*self.asked_gaps, *self._unread_owners(concerned)])
@@ -324,14 +335,22 @@ class _Trial:
             if not places:
                 found.append(self._ended(pod, why))
                 continue
-            found.append(_moved(pod, places.pop(0), why))
+            later = places.pop(0)
+            found.append(_moved(pod, later, why or self._late(later)))
         for pods in new.values():
-            found += [_added(pod) for pod in pods]
+            found += [_added(pod, self._late(pod)) for pod in pods]
         return [*(evicted[uid] for uid in self.evicted if uid in evicted), *found]
 
     def _owner(self, pod: Pod) -> tuple[str, str, str]:
         above = root_of(self.dump, pod)
         return (pod.namespace, above.kind, above.name) if above is not None else (pod.namespace, "Pod", pod.name)
+
+    def _late(self, pod: Pod) -> str:
+        """Return when the scheduler tries a pod that nothing holds but no event concerns; "" = it needs no event."""
+        if pod.metadata.uid not in self._retried:
+            return ""
+        release = self.cluster.release
+        return f"nothing holds it; no event concerns it, so it is tried again at the latest after {retry_text(release)}"
 
     def _ended(self, pod: Pod, preempted: str) -> Effect:
         if preempted:
@@ -343,7 +362,7 @@ class _Trial:
 
     def _same(self, pod: Pod, later: Pod) -> list[Effect]:
         if not pod.spec.node_name and later.spec.node_name:
-            return [Effect(pod.key, "placed", "", later.spec.node_name)]
+            return [Effect(pod.key, "placed", "", later.spec.node_name, self._late(later))]
         if pod.spec.node_name in self._drained and later.spec.node_name and root_kind(later) != "DaemonSet":
             return [Effect(pod.key, "stays", pod.spec.node_name, later.spec.node_name)]
         return []
@@ -360,9 +379,9 @@ def _moved(pod: Pod, later: Pod, why: str) -> Effect:
     return Effect(pod.key, "pending", pod.spec.node_name, "", _message(later) or why)
 
 
-def _added(pod: Pod) -> Effect:
+def _added(pod: Pod, why: str) -> Effect:
     if pod.spec.node_name:
-        return Effect(pod.key, "new", "", pod.spec.node_name)
+        return Effect(pod.key, "new", "", pod.spec.node_name, why)
     return Effect(pod.key, "pending", "", "", _message(pod))
 
 

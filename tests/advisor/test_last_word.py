@@ -26,6 +26,35 @@ def test_a_pod_that_fits_now_is_tried_again_within_five_and_a_half_minutes() -> 
     assert "at the latest five and a half minutes after its last attempt" in answer.said.text
 
 
+def failed(at: str) -> dict[str, Any]:
+    about = {"kind": "Pod", "name": "p", "namespace": "default"}
+    meta = {"name": "e", "namespace": "default"}
+    event = {"reason": "FailedScheduling", "message": "0/1 nodes are available: 1 Insufficient cpu.", "type": "Warning"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": meta,
+        "involvedObject": about,
+        "lastTimestamp": at,
+        **event,
+    }
+
+
+def test_the_last_attempt_is_the_newest_event_and_the_next_one_is_told() -> None:
+    found = dump(node("n1", **beat("2026-08-01T10:40:00Z")), failed("2026-08-01T10:38:00Z"), pod("p", status=refused()))
+    answer = asked(found)
+    assert answer.exit_code == 0 and "Nothing holds the pod" in answer.said.text
+    assert "after its last attempt (2026-08-01 10:43 UTC)" in answer.said.text
+
+
+def test_a_pod_on_which_no_scheduler_has_reported_is_uncertain() -> None:
+    made = {"creationTimestamp": AT}
+    old = asked(dump(node("n1", **beat("2026-08-01T10:20:00Z")), pod("p", meta=made)))
+    assert (old.verdict, old.exit_code) == ("uncertain", 3) and "Does kube-scheduler run?" in old.said.text
+    new = asked(dump(node("n1", **beat("2026-08-01T10:00:02Z")), pod("p", meta=made)))
+    assert new.exit_code == 0 and "the scheduler tries a new pod at once" in new.said.text
+
+
 def test_an_older_release_tries_again_earlier() -> None:
     answer = asked(dump(node("n1"), pod("p", status=refused()), release="1.23"))
     assert "at the latest one and a half minutes" in answer.said.text

@@ -215,3 +215,27 @@ def test_every_question_is_described() -> None:
 def test_the_verb_agrees_with_the_number_of_pods(kinds: list[str], said: str) -> None:
     effects = tuple(Effect(f"default/p{i}", kind) for i, kind in enumerate(kinds))
     assert WhatIf(("drain n1",), effects).sentence == f"drain n1: {said}."
+
+
+def with_affinity_to_its_own_kind() -> Dump:
+    """Return two zones, and a pod whose affinity one other pod of its zone satisfies; that pod has no controller."""
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    sets = some(SETS)
+    sets[0]["spec"]["template"]["metadata"]["labels"] = {"a": "b"}
+    for one in sets:
+        one["spec"]["replicas"] = 1
+        one["spec"]["template"]["spec"]["affinity"] = affinity
+    follower = owned("a", "n1")
+    follower["spec"]["affinity"] = affinity
+    other = pod("z", on="n1", namespace="shop", meta={"labels": {"a": "b"}})
+    zones = [node(f"n{i}", labels={"zone": f"z{i}"}) for i in (1, 2)]
+    return dump(*zones, follower, other, *sets)
+
+
+def test_a_pod_that_no_event_concerns_is_tried_again_after_minutes() -> None:
+    """The replacement is tried while `z` is in the other zone; InterPodAffinity's hint skips the end of `z`."""
+    answer = what_if(with_affinity_to_its_own_kind(), ["drain n1"], force=True)
+    (moves,) = [one for one in answer.effects if one.pod == "shop/a"]
+    assert (moves.kind, moves.after) == ("moves", "n2")
+    assert "tried again at the latest after five and a half minutes" in moves.why

@@ -91,6 +91,19 @@ class CopiedCluster(SimulatedCluster):
         self.api.store.create(node)
         self.settle()
 
+    def retry_unschedulable(self) -> None:
+        """Let the scheduler try each pod in the pool now, as after the maximum time in it; no time passes.
+
+        Source: flushUnschedulablePodsLeftover.
+        """
+        scheduler = self.scheduler
+        if scheduler is not None:
+            queue = scheduler.loop.queue
+            newest = max((one.timestamp_ms for one in queue.unschedulable()), default=0)
+            queue.flush_unschedulable(newest + queue.max_in_pool_ms + 1)
+            scheduler.sync()
+            self.settle()
+
     def stop_kubelet(self, node: str) -> None:
         """Stop a node's kubelet as if its machine had failed: no Lease is renewed, no pod status is reported."""
         self._nodes.pop(node, None)
