@@ -117,16 +117,27 @@ class Allocation:
         return min(limits) * DIRTY_RATIO // 100
 
     def make_room(self, process: Process) -> None:
-        """Reclaim, swap or kill until no limit is exceeded."""
+        """Reclaim, swap or kill until no limit is exceeded.
+
+        If no process may be killed, the page fault fails and is repeated, so the process never gets the page: it waits,
+        and has no more than the limit. In the kernel it is busy with this; here it uses no CPU time.
+
+        Source: mm/memcontrol.c try_charge_memcg (nomem), pagefault_out_of_memory.
+        """
         while process.pid in self._kernel.processes:
             full = self._ledger.exceeded(process.charged)
             if full is None:
                 return
             self._ledger.count_reclaims(full.path, full.size, both=not full.swap)
-            if self._reclaim.reclaim(full.path, full.size, swap=full.swap) >= full.size:
+            rest = full.size - self._reclaim.reclaim(full.path, full.size, swap=full.swap)
+            if rest <= 0:
                 continue
             if not self._out_of_memory(full.path, process):
-                return
+                lacking = min(rest, process.memory)
+                if not lacking:
+                    return
+                process.missing += lacking
+                self._ledger.hold(process, process.memory - lacking, process.cache)
 
     def _slow_down(self, process: Process) -> None:
         """Withhold memory above memory.high, and memory for which others must be swapped out; it is given later."""

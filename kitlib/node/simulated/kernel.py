@@ -15,6 +15,7 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
@@ -303,19 +304,25 @@ class Kernel(KernelState):
                 counted.most_processes = max(counted.most_processes, self.tasks[above])
 
     def _fork(self, process: Process, wanted: int) -> None:
-        """Set the number of a workload's processes; pids.max may reject some. Source: pids_can_fork."""
+        """Set the number of a workload's processes; the machine's limit or a pids.max may reject some.
+
+        A fork that a pids.max rejects is counted in the cgroup of the process that forks, wherever the limit is. Since
+        Linux 6.11 `max` of pids.events is counted in the cgroup with the limit and its ancestors instead.
+
+        Source: Linux 6.1 copy_process (alloc_pid before cgroup_can_fork), pids_can_fork.
+        """
         more = wanted - process.tasks
         if more > 0:
-            rooms = [
-                (room, path) for path in upwards(process.cgroup) if (room := self._room_for_tasks(path)) is not None
-            ]
-            room, full = min(rooms, default=(more, ""))
-            if room < more:
-                counted = self.memory.counters[full]
+            # From the root down: without a free process id no pids.max is looked at, so the root decides equal rooms.
+            rooms = [(room, p) for p in upwards(process.cgroup)[::-1] if (room := self._room_for_tasks(p)) is not None]
+            room, full = min(rooms, key=itemgetter(0), default=(more, ""))
+            room = max(room, 0)
+            if room < more and full != "/":
+                counted = self.memory.counters[process.cgroup]
                 if not counted.forks_refused:
-                    self.say(f"cgroup: fork rejected by pids controller in {full}")
-                counted.forks_refused += more - max(room, 0)
-                more = max(room, 0)
+                    self.say(f"cgroup: fork rejected by pids controller in {process.cgroup}")
+                counted.forks_refused += more - room
+            more = min(more, room)
         process.tasks += more
         self._count_tasks(process.cgroup, more)
 

@@ -115,6 +115,19 @@ def test_the_machine_out_of_memory_kills_the_one_with_the_most_points(processes,
     assert "global_oom" in k.log[-2]
 
 
+@pytest.mark.parametrize("limit", ["/pods", "/pods/a"])
+def test_a_process_that_must_not_be_killed_waits_at_the_limit(limit):
+    k = kernel()
+    k.cgroups.write(limit, "memory.max", str(32 * MI))
+    grows = Workload((Phase(1, memory=20 * MI), Phase(FOREVER, memory=36 * MI)))
+    pid = k.spawn(grows, "/pods/a", oom_score_adj=-1000)
+    k.advance(5)
+    assert (k.usage("/pods/a"), k.exits()) == (32 * MI, [])
+    k.cgroups.write(limit, "memory.max", str(64 * MI))
+    k.advance(5)
+    assert (k.usage("/pods/a"), pid in k.processes) == (36 * MI, True)
+
+
 def test_page_cache_is_given_back_before_anybody_dies():
     k = kernel()
     k.cgroups.write("/pods/a", "memory.max", "200M")

@@ -60,8 +60,17 @@ def test_pids_max_refuses_forks_and_counts_them():
     k.advance(6)
     assert k.cgroups.read("/pods/a", "pids.current") == "70"
     assert k.cgroups.read("/pods", "pids.current") == k.cgroups.read("/pods", "pids.peak") == "100"
-    assert k.cgroups.read("/pods", "pids.events") == "max 430"
-    assert "fork rejected by pids controller in /pods" in k.log[-1]
+    assert (k.cgroups.read("/pods/a", "pids.events"), k.cgroups.read("/pods", "pids.events")) == ("max 430", "max 0")
+    assert k.log[-1].endswith("fork rejected by pids controller in /pods/a")
+
+
+def test_a_machine_without_a_free_process_id_counts_no_refused_fork():
+    k = kernel(max_pid=50)
+    k.cgroups.write("/pods/a", "pids.max", "60")
+    k.spawn(declared_workload("pids=90"), "/pods/a")
+    assert k.cgroups.read("/pods/a", "pids.current") == "50"
+    assert k.cgroups.read("/pods/a", "pids.events") == "max 0"
+    assert len(k.log) == 0
 
 
 def test_above_memory_high_a_process_grows_slowly_and_is_not_killed():
