@@ -495,7 +495,7 @@ class BaseCluster(Closeable, ABC):
         try:
             for entry in entries:
                 replay_entry(self, dict(entry))
-                self.journal.append(entry)
+                self.journal.keep([entry])
         finally:
             self._replaying = False
 

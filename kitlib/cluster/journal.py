@@ -10,7 +10,8 @@ data only. Text or a path in place of an object is rejected, so that a replay op
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from operator import is_
 from typing import Annotated, Any, get_args
 
 import msgspec
@@ -23,6 +24,8 @@ FORMAT = 1
 Entry = dict[str, Any]
 Name = Annotated[str, msgspec.Meta(max_length=1024)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
+_LOOK_BACK = 8
+"""Number of entries among which an earlier one of the same action is looked for."""
 MAX_STEPS = 10_000_000
 """The maximum number of equal steps of one entry."""
 
@@ -179,6 +182,26 @@ def place_of(entry: Entry, tree: CgroupTree) -> str:
     return next((c.path for c in tree.values() if (c.pod, c.container, c.kind) == named), str(entry["path"]))
 
 
+def _shared(old: Any, new: Any) -> Any:
+    """Return plain data equal to `new`, with its equal parts taken from `old`.
+
+    A loop that makes a thousand equal pods keeps one copy of their spec.
+    """
+    if type(new) is not type(old):  # 1, 1.0 and true are equal in Python and not in JSON
+        return new
+    if isinstance(new, dict):
+        made: Any = {name: _shared(old.get(name), part) for name, part in new.items()}
+        return old if _same(made.values(), old.values()) and list(made) == list(old) else made
+    if isinstance(new, list):
+        made = [_shared(one, part) for one, part in zip(old, new, strict=False)] + new[len(old) :]
+        return old if _same(made, old) else made
+    return old if new == old else new
+
+
+def _same(made: Collection[Any], old: Collection[Any]) -> bool:
+    return len(made) == len(old) and all(map(is_, made, old))
+
+
 class Journal(list[Entry]):
     """A list of actions in order, as plain data.
 
@@ -191,7 +214,16 @@ class Journal(list[Entry]):
 
     def record(self, action: str, **fields: Any) -> None:
         """Add an action."""
-        self.append({"action": action, **fields})
+        self.keep([{"action": action, **fields}])
+
+    def keep(self, entries: Iterable[Entry]) -> None:
+        """Add entries; each shares its equal parts with the last one of its action, so neither may be changed."""
+        for entry in entries:
+            action = entry["action"]
+            last = next((known for known in self[: -_LOOK_BACK - 1 : -1] if known["action"] == action), None)
+            self.append(
+                entry if last is None else {name: _shared(last.get(name), part) for name, part in entry.items()}
+            )
 
     def step(self, seconds: float) -> None:
         """Add a step of time; equal steps in succession are one entry, so that an hour of waiting is not thousands."""

@@ -248,7 +248,7 @@ class ContainerControlPlaneClient(PollingCluster):
         self._seen += len(message["journal"])
         # During a replay the entries are in this journal already.
         if not self._replaying:
-            self.journal.extend(message["journal"])
+            self.journal.keep(message["journal"])
 
     def let_time_pass(self, seconds: float) -> None:
         """Fetch the changes; time advances by itself in the container."""
